@@ -4,7 +4,7 @@ A vault is taken to lack a share `MISSING` of the links that it should have, and
 are missing come back, too, and look wrong: where k links of a note are hidden and m are thought to be missing, a
 suggestion that is a link of either kind with a chance π is one of the hidden with π k / (k + m).  π is a logistic
 function of the features, its weights held near to the shipped ones, which decide alone where a vault has few links.
-What the sum is worth among the best of a note, which are looked at, is fitted once more (Platt 1999).  With nothing
+What the sum is worth among the best of a note, which are looked at, is fitted once more, as a curve.  With nothing
 hidden, its odds are lower by the share of the missing.  Equal vaults give equal numbers.
 
 Names and phrases have weights and numbers of their own: vaults that link every name they say link phrases seldom, and
@@ -36,9 +36,9 @@ _NO_HABIT = 2.0
 # There a phrase means one of all notes, and the more there are, the more are near to it by chance.  As many as in the
 # seed's example, which wants its phrases shown, cost it nothing.
 _FEW_NOTES = 6
-# A note that lacks the only link it had is not among those whose links can be hidden, and has fewer than these: in log
-# odds, chosen on the vaults that the weights were fitted on.
-_ONLY_ONES = 0.2
+# Hidden links come back more easily than those that are missing: what the vault tells of names, cues and neighbours was
+# told with them.  In log odds, chosen on the vaults that the weights were fitted on.
+_EASIER = 0.3
 _NOTES = 100  # at most, whose links are hidden at once
 _ENOUGH = 400  # suggestions; of a small vault links are drawn again,
 _DRAWS = 8  # but so often at most
@@ -47,7 +47,7 @@ _PRIOR = 10.0  # suggestions that the shipped numbers are worth
 # of this.  Chosen on the vaults that the weights were fitted on, each left out of them in turn.
 _HELD, _BIAS_HELD, _LEAST_SPREAD_OF_TERM = 30.0, 0.3, 0.01
 _ROUNDS = 50  # of which about six are needed
-_SETTLED, _LARGE, _LEAST_SPREAD, _LEAST_SLOPE = 1e-9, 30.0, 1e-6, 0.05
+_SETTLED, _LARGE, _LEAST_SPREAD, _LEAST_SLOPE = 1e-9, 30.0, 0.1, 0.05
 
 _Floats = npt.NDArray[np.float64]
 
@@ -60,11 +60,26 @@ class Scored(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """Turns log odds by the shipped weights into those in a vault; slope above 0."""
+class Curve:
+    """Turns log odds by the weights into those in a vault: low · ln p - high · ln(1 - p) + offset (Kull 2017).
 
-    slope: float = 1.0
+    Attributes:
+        low: steepness where a link is unlikely, above 0.
+        high: where it is likely; a line where both are the same.
+    """
+
+    low: float = 1.0
+    high: float = 1.0
     offset: float = 0.0
+
+    def __call__(self, score: float) -> float:
+        unlikely, likely = _bends(score)
+        return self.low * float(unlikely) + self.high * float(likely) + self.offset
+
+
+def _bends(scores: "_Floats | float") -> "tuple[_Floats, _Floats]":
+    """Ln p and -ln(1 - p) of log odds."""
+    return -np.logaddexp(0.0, np.negative(scores)), np.logaddexp(0.0, scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +90,8 @@ class Calibration:
         suggestions: names by which the numbers were found; 0: the shipped ones.
     """
 
-    names: Line = Line()
-    phrases: Line = Line()
+    names: Curve = Curve()
+    phrases: Curve = Curve()
     suggestions: int = 0
 
     @property
@@ -86,8 +101,7 @@ class Calibration:
 
     def odds(self, score: float, *, is_phrase: bool) -> float:
         """Log odds of a link in this vault, by those of the shipped weights."""
-        line = self.phrases if is_phrase else self.names
-        return line.slope * score + line.offset
+        return (self.phrases if is_phrase else self.names)(score)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +122,17 @@ class Habits:
 
 
 class Hidden(NamedTuple):
-    """A note without some of its links: their targets, how many are hidden and how many it has."""
+    """A note without some of its links: their targets, how many are hidden, and how many are missing besides."""
 
     note: Note
     targets: frozenset[str]
     links: int
-    left: int
+    missing: float
 
     @property
     def share(self) -> float:
-        """Of the hidden among the links that the note is thought to lack, in (0, 1)."""
-        return self.links / (self.links + self.left * _AS_MANY)
+        """Of the hidden among the links that the note is thought to lack, in (0, 1]."""
+        return self.links / (self.links + self.missing)
 
 
 Draws = Callable[[int], Sequence[Hidden]]
@@ -131,9 +145,15 @@ def hidden_links(vault: Vault, identities: Identities) -> Draws:
     for link in removable_links(vault, identities):
         by_note.setdefault(link.note.path, []).append(link)
 
+    # Of notes with j links those that are missing are (j + 1) n(j + 1) / n(j) times _AS_MANY, n(j) being the number of
+    # such notes, for each link is missing by chance (Robbins 1956): in all notes with a link as many as all their links
+    # are times _AS_MANY, but for the links of notes with one.
+    counts = [len(links) for links in by_note.values()]
+    missing = _AS_MANY * (1 - counts.count(1) / max(1, sum(counts)))
+
     @cache
     def draw(number: int) -> list[Hidden]:
-        return _hidden(by_note, number)
+        return _hidden(by_note, missing, number)
 
     return draw
 
@@ -216,49 +236,54 @@ def calibrate(
         phrases: its best phrases, where the numbers of names are these; None: there are none.
         notes: of the vault.
     """
-    unknown = Line(offset=_NO_HABIT)
+    unknown = Curve(offset=_NO_HABIT)
     line, suggestions = _line(hidden, names)
     calibration = Calibration(line or unknown, suggestions=suggestions)
     if phrases is None:
         return calibration
     chance = log(max(1.0, notes / _FEW_NOTES))
     line, _ = _line(hidden, lambda note: phrases(note, calibration))
-    return replace(calibration, phrases=line or Line(offset=_NO_HABIT - chance))
+    return replace(calibration, phrases=line or Curve(offset=_NO_HABIT - chance))
 
 
-def _line(hidden: Draws, suggest: Callable[[Note], Sequence[Scored]]) -> tuple[Line | None, int]:
+def _line(hidden: Draws, suggest: Callable[[Note], Sequence[Scored]]) -> tuple[Curve | None, int]:
     """The numbers for suggestions of one kind, and how many of them there were; None where there were none."""
     scored: list[Scored] = []
     hits: list[bool] = []
     shares: list[float] = []
     counts = np.zeros(2)
+    draw = 0
     for draw in range(_DRAWS):
         for note in hidden(draw):
             suggested = suggest(note.note)
             scored += suggested
             hits += [suggestion.target in note.targets for suggestion in suggested]
             shares += [note.share] * len(suggested)
-            counts += (note.links, note.left * _AS_MANY)
+            counts += (note.links, note.missing)
         if len(scored) >= _ENOUGH:
             break
     if not scored:
         return None, 0
     # Seen beside as many that are hidden, the missing are this share of all that are to be found.
-    lower = float(np.log(counts[0] / counts.sum())) - _ONLY_ONES
-    fitted = _platt(scored, np.array(hits, dtype=np.float64), np.array(shares))
-    return replace(fitted, offset=fitted.offset + lower), len(scored)
+    lower = float(np.log(counts[0] / counts.sum())) - _EASIER
+    # What was drawn again says nothing new, but is said as often.
+    held = _PRIOR / 4 * (draw + 1)
+    fitted = _curve(scored, np.array(hits, dtype=np.float64), np.array(shares), held)
+    return replace(fitted, offset=fitted.offset + lower), len(scored) // (draw + 1)
 
 
-def _hidden(by_note: Mapping[str, Sequence[NoteLink]], draw: int) -> list[Hidden]:
-    """A sample of the notes without the links that are hidden at once."""
+def _hidden(by_note: Mapping[str, Sequence[NoteLink]], missing: float, draw: int) -> list[Hidden]:
+    """A sample of the notes without the links that are hidden at once; `missing` for each link of a note."""
     drawn = (
         ([link for link in links if _drawn(link, draw)], len(links)) for links in by_note.values()
     )
     losing = [(links, left) for links, left in drawn if links]
     chosen = sorted(losing, key=lambda pair: _digest(pair[0][0].note.path))[:_NOTES]
     return [
-        Hidden(_without(links), frozenset(link.target for link in links), len(links), left)
-        for links, left in chosen
+        Hidden(
+            _without(links), frozenset(link.target for link in links), len(links), count * missing
+        )
+        for links, count in chosen
     ]
 
 
@@ -277,21 +302,22 @@ def _without(links: Sequence[NoteLink]) -> Note:
     return replace(note, text=text, document=parse(text))
 
 
-def _platt(scored: Sequence[Scored], right: _Floats, shares: _Floats) -> Line:
-    """The numbers of π under which the hits are likeliest, near to 1 and 0.
+def _curve(scored: Sequence[Scored], right: _Floats, shares: _Floats, held: float) -> Curve:
+    """The numbers of π under which the hits are likeliest, near to those that change nothing.
 
     Args:
         right: 1 for each suggestion that is one of the hidden links, else 0; shape (len(scored),).
-        shares: of the hidden among the links that its note lacks, in (0, 1).
+        shares: of the hidden among the links that its note lacks, in (0, 1].
+        held: how much.
     """
-    scores = np.array([suggestion.score for suggestion in scored])
-    center, spread = float(scores.mean()), float(scores.std()) + _LEAST_SPREAD
-    columns = np.column_stack([(scores - center) / spread, np.ones(len(scores))])
-    held = np.full(2, _PRIOR / 4)
-    steep, high = _most_likely(columns, right, shares, np.array([spread, center]), held).tolist()
+    bends = np.column_stack(_bends(np.array([suggestion.score for suggestion in scored])))
+    center, spread = bends.mean(axis=0), bends.std(axis=0) + _LEAST_SPREAD
+    columns = np.column_stack([(bends - center) / spread, np.ones(len(bends))])
+    prior = np.array([*spread, center.sum()])
+    *steep, height = _most_likely(columns, right, shares, prior, np.full(3, held))
     # A vault whose links contradict the shipped order does not turn it round.
-    slope = max(steep / spread, _LEAST_SLOPE)
-    return Line(slope, high - slope * center)
+    low, high = np.maximum(np.array(steep) / spread, _LEAST_SLOPE).tolist()
+    return Curve(low, high, float(height - low * center[0] - high * center[1]))
 
 
 def _most_likely(

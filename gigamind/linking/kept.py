@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gigamind.checksum import seal, unsealed
-from gigamind.linking.calibration import Calibration, Habits, Line
+from gigamind.linking.calibration import Calibration, Curve, Habits
 from gigamind.linking.features import Candidate, MeantFeatures, NamedFeatures
 from gigamind.linking.ranking import Models
 from gigamind.retrieval.cache import touch
@@ -55,7 +55,7 @@ class Kept:
         with contextlib.suppress(OSError, ValueError):
             written = json.loads(bytes(unsealed(self._file.read_bytes(), _LAYOUT)))
             names, phrases, suggestions = written["calibration"]
-            calibration = Calibration(Line(*names), Line(*phrases), suggestions)
+            calibration = Calibration(Curve(*names), Curve(*phrases), suggestions)
             self.habits = Habits(Models.model_validate(written["models"]), calibration)
             self._rows = written["rows"]
             touch(self._file)

@@ -62,7 +62,7 @@ def recall(notes):
 
 # Of one language alone a bin holds few suggestions, which are off by chance.
 @pytest.mark.parametrize(
-    ("languages", "most"), [(("ko", "en"), 0.06), (("ko",), 0.13), (("en",), 0.10)]
+    ("languages", "most"), [(("ko", "en"), 0.06), (("ko",), 0.13), (("en",), 0.11)]
 )
 def test_a_confidence_is_about_the_share_that_is_right(measured, languages, most):
     notes = [note for language in languages for note in measured[language]]

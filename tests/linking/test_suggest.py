@@ -183,19 +183,19 @@ def test_the_confidence_is_a_floor_and_the_number_a_ceiling(suggester_of):
     assert found(suggester, "hail.md", replace(ALL, max_suggestions=1)) == [first]
 
 
-def seven_words(called: str):
-    """Each of 21 notes says seven words and links one of them to a note with a file name made of it."""
-    names = ("one", "two", "six", "ten", "red", "tan", "sky")
+def many_words(called: str):
+    """Each of 48 notes says 24 words and links one of them to a note with a file name made of it."""
+    names = [a + b for a in "btkm" for b in ("ask", "end", "ind", "old", "ump", "ust")]
     notes = {f"{called.format(name)}.md": "x" for name in names}
-    for number in range(21):
+    for number in range(48):
         links = [f"[[{called.format(name)}|{name} gate]]" for name in names]
-        said = (link if number % 7 == n else f"{names[n]} gate" for n, link in enumerate(links))
+        said = (link if number % 24 == n else f"{names[n]} gate" for n, link in enumerate(links))
         notes[f"n{number:02}.md"] = "\n\n".join(f"On {name} now." for name in said)
     return notes
 
 
 def test_what_is_nearly_always_wrong_is_shown_only_where_it_is_asked_for(suggester_of):
-    suggester = suggester_of(seven_words("to {}"))
+    suggester = suggester_of(many_words("to {}"))
     every = found(suggester, "n00.md")
     unlikely = [one for one in every if one[2] < LEAST_CONFIDENCE]
     assert unlikely
@@ -204,7 +204,7 @@ def test_what_is_nearly_always_wrong_is_shown_only_where_it_is_asked_for(suggest
 
 
 def test_what_a_note_calls_itself_is_shown_at_any_confidence_that_is_asked_for(suggester_of):
-    suggester = suggester_of(seven_words("{} gate"))
+    suggester = suggester_of(many_words("{} gate"))
     every = found(suggester, "n00.md", replace(ALL, unlikely=False))
     assert every == found(suggester, "n00.md")
     assert len([one for one in every if one[2] < LEAST_CONFIDENCE]) > 1
