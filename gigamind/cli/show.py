@@ -50,6 +50,12 @@ def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
         console.print(f"notes_hash   {checked.notes_hash}")
     for work in checked.estimate():
         console.print(translated(f"estimate: {work.describe()}"))
+    if least := checked.least_calls():
+        console.print(
+            translated(
+                f"--max-calls {least} is enough to judge one item whole; fewer may judge none"
+            )
+        )
     if config:
         console.print(translated(f"from {config.file}: {', '.join(config.options)}"))
 
