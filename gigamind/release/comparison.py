@@ -192,6 +192,7 @@ class Comparison(_Part):
         changes: the worse first, the worst of them first.
         worse_in: the slice that every item that got worse stands in, where chance would not put them there.
         figures: of the current run alone, over all its items.
+        by_words: the current run's judge asks no model, and sees words and not meaning.
     """
 
     version: Literal["1.2"] = COMPARE_VERSION
@@ -213,6 +214,7 @@ class Comparison(_Part):
     changes: tuple[ItemChange, ...]
     worse_in: SliceName | None = None
     figures: dict[str, float] = {}
+    by_words: bool = Field(default=False, exclude_if=lambda by_words: not by_words)
 
     @property
     def items(self) -> int:

@@ -159,9 +159,13 @@ def items_by_kind(comparison: Comparison) -> list[tuple[str, Sequence[ComparedIt
 
 
 def reasons_told(gate: GateResult, comparison: Comparison | None, say: Words) -> list[str]:
-    """The reasons of a verdict in the language of the phrases; what has none there stays as it is."""
+    """The reasons of a verdict in the language of the phrases; what has none there stays as it is.
+
+    Behind them what its judge cannot see, where that sees words alone.
+    """
+    blind = blind_told(comparison, say) if comparison and not gate.is_refused else []
     if say.language == "en":
-        return list(gate.reasons)
+        return [*gate.reasons, *blind]
     translations = {rule.explanation: rule.told(say) for rule in gate.rules}
     if comparison:
         translations |= {
@@ -173,7 +177,12 @@ def reasons_told(gate: GateResult, comparison: Comparison | None, say: Words) ->
             for mismatch in relaxed(gate, comparison)
         }
     translations[words("en")("rule.no_shared")] = say("rule.no_shared")
-    return [translations.get(reason, reason) for reason in gate.reasons]
+    return [*(translations.get(reason, reason) for reason in gate.reasons), *blind]
+
+
+def blind_told(comparison: Comparison, say: Words) -> list[str]:
+    """What the judge of a comparison cannot see, where that sees words alone."""
+    return [say("answer.words_blind")] if comparison.by_words else []
 
 
 def bounds_told(bounds: GateResult | None, say: Words) -> list[str]:

@@ -10,10 +10,15 @@ from pathlib import Path
 import pytest
 
 from gigamind.assurance.certify import certify
+from gigamind.cli.show import show_release
 from gigamind.errors import InputError
 from gigamind.evaluation.unfinished import is_resumable
 from gigamind.metrics.table import label
-from gigamind.tasks import evaluate, judged_kinds
+from gigamind.release.experiment import hold_against
+from gigamind.release.snapshot import read_baseline
+from gigamind.reports.page.experiment import render_experiment
+from gigamind.tasks import KINDS, evaluate, judged_kinds
+from gigamind.wording import words
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -136,6 +141,34 @@ def test_a_run_is_compared_and_a_drop_stops_the_release(by_words, item, leave, t
     correctness = mixed.verdict.comparison.metric("answers.correctness")
     assert (correctness.baseline, correctness.current) == (1.0, 0.25)
     assert mixed.verdict.comparison.metric("answers.utility") is None
+
+
+@pytest.mark.parametrize(
+    ("lang", "caution"),
+    [("en", "Judged by words, not by meaning"), ("ko", "뜻이 아니라 낱말로 판정했습니다")],
+)
+def test_a_comparison_says_wherever_its_verdict_stands_what_words_cannot_see(
+    by_words, capsys, lang, caution
+):
+    before = evaluate(by_words())
+    after = evaluate(by_words(lang=lang, compare=before.out))
+    show_release(after.verdict, None, words(lang))
+    assert caution in capsys.readouterr().out
+    runs = [read_baseline(run.out, KINDS) for run in (before, after)]
+    found = hold_against(["one", "two"], runs)
+    pages = [
+        render_experiment(found, runs, lang=lang, release=release)
+        for release in (after.verdict.release, None)
+    ]
+    files = [(after.out / name).read_text("utf-8") for name in ("compare.md", "report.html")]
+    assert [text.count(caution) for text in (*pages, *files)] == [1, 1, 1, 2]
+
+
+def test_a_comparison_of_runs_that_a_model_judged_says_nothing_of_words(options, server, replies):
+    server.script.extend(replies.every)
+    before = evaluate(options())
+    after = evaluate(options(compare=before.out))
+    assert "by words" not in (after.out / "compare.md").read_text("utf-8")
 
 
 def test_runs_of_this_judge_and_of_a_model_are_not_held_against_each_other(
