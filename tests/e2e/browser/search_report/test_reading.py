@@ -142,6 +142,8 @@ def test_a_phone_has_no_sideways_scroll(show, record, lang):
     assert wide == 360
     query = browser.find_element(By.CSS_SELECTOR, ".items td.query")
     assert query.size["width"] > 120  # a detail row must not squeeze the columns
+    tall = "return Math.max(...[...document.querySelectorAll('.scroll tr')].map((row) => row.offsetHeight))"
+    assert browser.execute_script(tall) < 200  # nor figures the prose beside them
 
 
 def test_the_korean_page_speaks_korean(show, reader, record):
