@@ -26,7 +26,7 @@ from gigamind.release.shortfall import METRIC as CARD
 from gigamind.reports.figures import Figure, Part, metric_name
 from gigamind.reports.page.charts import Course, Trend
 from gigamind.reports.page.headline import change_interval, notices
-from gigamind.reports.page.model_costs import cost
+from gigamind.reports.page.model_costs import cost, role_told
 from gigamind.reports.page.svg import svg_file
 from gigamind.reports.release import (
     Release,
@@ -446,7 +446,7 @@ def _costs(llm: LlmReport, say: Words) -> Iterator[tuple[str, ...]]:
     if len(parts) > 1:
         parts.append((say("model.all"), llm))
     for name, part in parts:
-        yield name, f"{part.calls:,}", f"{part.cache_hits:,}", cost(part)
+        yield role_told(name, say), f"{part.calls:,}", f"{part.cache_hits:,}", cost(part)
 
 
 def _lost(errors: Sequence[ErrorReport], say: Words) -> Iterator[tuple[int, str, str, str]]:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gigamind.messages import message_in
 from gigamind.metrics.table import in_order, label, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, MetricChange, Mismatch, relaxation
 from gigamind.release.policy import GateResult, Verdict
@@ -234,7 +235,7 @@ def mismatch_told(mismatch: Mismatch, task: str, say: Words) -> str:
     known = next((key for key in keys if say.knows(key)), None)
     if known is None:
         return mismatch.meaning
-    detail = f" ({mismatch.detail})" if mismatch.detail else ""
+    detail = f" ({message_in(say.language, mismatch.detail)})" if mismatch.detail else ""
     mend = f" {say('release.mend', key=mismatch.relaxed_by)}" if mismatch.relaxed_by else ""
     return f"{say(known)}{detail}{mend}"
 

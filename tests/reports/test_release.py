@@ -7,7 +7,7 @@ from gigamind.errors import NotesError
 from gigamind.release.compare import compare
 from gigamind.release.comparison import Mismatch, SpeedChange
 from gigamind.release.gates import judge_release, speed_rule
-from gigamind.release.policy import GateResult, read_policy
+from gigamind.release.policy import GateResult, explain, read_policy
 from gigamind.reports.comparison import render_comparison
 from gigamind.reports.decision import brief, failed_brief
 from gigamind.reports.release import (
@@ -64,7 +64,18 @@ def test_the_section_speaks_korean(release):
         "나빠진 폭은 0.5000, 허용치는 0.03입니다 (N = 40, 작은 표본. 질의 한 건의 비중이 0.0250입니다)."
         in text
     )
+    assert "- MRR(search.mrr): 1.0000 → 0.5000" in text
     assert "(`q0`): 1위 → 찾지 못함" in text
+
+
+def test_a_reason_in_korean_calls_what_a_rule_holds_by_its_name_and_options_as_they_are_typed():
+    values = {"metric": "search_p95", "before": "1", "after": "9", "limit": "2"}
+    slower = explain(KO, "slower", ["more_allowed"], values)
+    assert slower.startswith("질의 시간(p95): 1 ms → 9 ms.")
+    assert "[speed.search_p95]" in slower
+    own = explain(KO, "unmeasured", [], {"metric": "old.figure"})
+    assert own.startswith("old.figure: ")
+    assert explain(EN, "unmeasured", [], {"metric": "search.mrr"}).startswith("search.mrr was")
 
 
 def test_the_decision_is_the_first_line_and_the_section_stands_before_the_first(release):
