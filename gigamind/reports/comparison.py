@@ -7,6 +7,7 @@ from gigamind.release.comparison import Comparison, MetricChange, RunName
 from gigamind.release.model import SnapshotHit
 from gigamind.release.policy import LOST, GateResult, RuleResult
 from gigamind.release.shortfall import METRIC, number
+from gigamind.reports.figures import rule_name
 from gigamind.reports.release import (
     Release,
     decision_told,
@@ -47,6 +48,7 @@ def render_comparison(comparison: Comparison, gate: GateResult, language: Langua
         shown=_ITEMS_SHOWN,
         version=_version,
         named=functools.partial(_named, say),
+        called=functools.partial(_called, say),
         baseline=_baseline,
         current=_current,
         mark=functools.partial(_mark, say),
@@ -98,7 +100,12 @@ def _version(run: RunName) -> str:
 
 def _named(say: Words, rule: RuleResult) -> str:
     """The metric; of a time that passes hold, what they hold, for the p95 beside it holds nothing."""
-    return say("compare.cost") if rule.why == "normalised" else rule.metric
+    return say("compare.cost") if rule.why == "normalised" else _called(say, rule.metric)
+
+
+def _called(say: Words, metric: str) -> str:
+    """By its name, as compare.json and gates.toml have it; in Korean by its label."""
+    return metric if say.language == "en" else rule_name(metric, say)
 
 
 def _baseline(rule: RuleResult) -> str:

@@ -68,6 +68,15 @@ def test_the_section_speaks_korean(release):
     assert "(`q0`): 1위 → 찾지 못함" in text
 
 
+def test_the_tables_of_a_korean_comparison_call_metrics_by_their_labels(release):
+    rows = [
+        line for line in render_comparison(*release, "ko").splitlines() if line.startswith("| ")
+    ]
+    assert any(row.startswith("| MRR | 1.000 |") for row in rows)
+    assert any("| 평가한 항목 |" in row for row in rows)
+    assert not [row for row in rows if "search." in row or "coverage" in row]
+
+
 def test_a_reason_in_korean_calls_what_a_rule_holds_by_its_name_and_options_as_they_are_typed():
     values = {"metric": "search_p95", "before": "1", "after": "9", "limit": "2"}
     slower = explain(KO, "slower", ["more_allowed"], values)
@@ -223,7 +232,7 @@ def test_runs_that_cannot_be_compared_have_no_decision_but_that(release):
 def test_what_no_gate_could_hold_is_named_and_a_skipped_row_says_why(release):
     text = render_comparison(*release, "ko")
     assert "측정하지 않아 게이트가 지키지 못한 지표: nDCG@10, 재현율@10, 답 없음: F1" in text
-    assert "| – 두 실행 모두 측정하지 않음 | search.ndcg_at_10 | – | – | – |" in text
+    assert "| – 두 실행 모두 측정하지 않음 | nDCG@10 | – | – | – |" in text
 
 
 def test_the_row_of_speed_shows_what_is_held_which_is_not_the_p95(release):
