@@ -16,7 +16,7 @@ from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
 from gigamind.evaluation.unfinished import is_resumable
 from gigamind.loading import ConfigReport
-from gigamind.metrics.spec import blocks_of
+from gigamind.metrics.spec import OWN, blocks_of
 from gigamind.metrics.table import metric_of
 from gigamind.records.schema import RunReport
 from gigamind.release.policy import GateResult
@@ -183,7 +183,12 @@ def _figures(task: Task[Any, Any, Any], summary: Any, say: Words) -> Table:  # n
     )
     main = blocks_of(task.name)[0]
     figures = main_figures(summary.overall)
-    few = [figure for figure in figures if (of := metric_of(figure.key)) and of.use.summary]
+    metrics = [metric_of(figure.key) for figure in figures]
+    few = [
+        figure
+        for figure, of in zip(figures, metrics, strict=True)
+        if of and (of.use.summary or of.key in OWN)  # an own one that says it is main
+    ]
     for figure in few or figures:
         name = plain_label(figure.key, say)
         if figure.block != main:

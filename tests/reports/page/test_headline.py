@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from gigamind.metrics.answerability import confusion, measure_verdicts
 from gigamind.records.schema import IntervalReport
 from gigamind.release.compare import compare
 from gigamind.reports.figures import Figure
@@ -163,3 +164,18 @@ def test_every_mismatch_has_words_in_both_languages(compared):
 )
 def test_a_time_is_told_to_the_minute_with_its_zone(created_at, told):
     assert moment(created_at) == told
+
+
+@pytest.mark.parametrize(
+    ("lang", "counted"),
+    [
+        ("en", "N: those that are, or were judged so"),
+        ("ko", "N은 답이 없거나 없다고 판정한 질의 수"),
+    ],
+)
+def test_the_card_of_f1_says_what_its_n_counts(make_record, lang, counted):
+    f1 = next(c for c in cards(make_record(), None, words(lang)) if c.label == "F1")
+    assert counted in f1.about
+    pairs = [(is_so, judged_so) for is_so in (True, False) for judged_so in (True, False)]
+    terms = {pair: measure_verdicts(confusion([pair]))["f1"] for pair in pairs}
+    assert {pair for pair, (_, whole) in terms.items() if whole} == {*pairs[:3]}
