@@ -15,9 +15,11 @@ from gigamind.errors import InputError
 from gigamind.evaluation.unfinished import is_resumable
 from gigamind.metrics.table import label
 from gigamind.release.experiment import hold_against
-from gigamind.release.snapshot import read_baseline
+from gigamind.release.snapshot import read_baseline, read_run
+from gigamind.reports.decision import Place, decide
 from gigamind.reports.page.experiment import render_experiment
-from gigamind.tasks import KINDS, evaluate, judged_kinds
+from gigamind.tasks import KINDS, TASKS, evaluate, judged_kinds
+from gigamind.tasks.answers.page import answer_headline
 from gigamind.wording import words
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -144,6 +146,37 @@ def test_a_run_is_compared_and_a_drop_stops_the_release(by_words, item, leave, t
 
 
 @pytest.mark.parametrize(
+    ("lang", "headline", "loose"),
+    [
+        (
+            "en",
+            "Of 3 claims in 2 answers, 2 (66.7\u00a0%) have their words in a sentence of a note.",
+            "1 of 2 supported claims have a word that their sentence,",
+        ),
+        (
+            "ko",
+            "답변 2개의 주장 3개 중 2개의 낱말이 노트의 한 문장에 있습니다(66.7\u00a0%).",
+            "뒷받침된 주장 2개 중 1개에는",
+        ),
+    ],
+)
+def test_the_headline_counts_words_and_the_caution_what_is_loosely_said(
+    by_words, item, leave, lang, headline, loose
+):
+    # The note does not say that the leave is paid (유급으로): the claim has one word more than its sentence.
+    more = "연차는 입사 첫해에 유급으로 15일을 준다."
+    items = [item("copied", f"{leave} 장미는 없다."), item("loose", more)]
+    run = evaluate(by_words(items=items, lang=lang))
+    assert (run.summary.verdicts, run.summary.loose) == ({"not_found": 1, "supported": 2}, 1)
+    record = read_run(run.out, KINDS)
+    assert answer_headline(record, None, words(lang)) == headline
+    page = (run.out / "report.html").read_text("utf-8")
+    for told in (headline, loose):
+        assert told in page
+    assert loose in (run.out / "summary.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
     ("lang", "caution"),
     [("en", "Judged by words, not by meaning"), ("ko", "뜻이 아니라 낱말로 판정했습니다")],
 )
@@ -160,8 +193,19 @@ def test_a_comparison_says_wherever_its_verdict_stands_what_words_cannot_see(
         render_experiment(found, runs, lang=lang, release=release)
         for release in (after.verdict.release, None)
     ]
+    record, place = read_run(after.out, KINDS), Place(after.out)
+    decision = decide(
+        record,
+        TASKS["answers"].view,
+        words(lang),
+        release=after.verdict.release,
+        refused=None,
+        past=(),
+        place=place,
+    )
     files = [(after.out / name).read_text("utf-8") for name in ("compare.md", "report.html")]
-    assert [text.count(caution) for text in (*pages, *files)] == [1, 1, 1, 2]
+    told = [text.count(caution) for text in (decision.markdown, *pages, *files)]
+    assert told == [1, 1, 1, 1, 2]
 
 
 def test_a_comparison_of_runs_that_a_model_judged_says_nothing_of_words(options, server, replies):
