@@ -2,8 +2,8 @@
 
     python examples/demo_answers.py [--lang ko] [--out DIR] [any other option of `gigamind eval answers`]
 
-No model is asked: a script (`CREDULOUS` of `gigamind.assurance.liars`) plays back replies over HTTP on loopback, without a
-key or a network, and the run and its page warn of it.
+No model is asked: a script (`CREDULOUS` of `gigamind.assurance.liars`) plays back replies over HTTP on loopback,
+without a key or a network, and the run and its page warn of it.
 """
 
 import sys
@@ -30,7 +30,7 @@ def demo(arguments: list[str]) -> NoReturn:
     with running() as server:
         server.respond, server.fingerprint = respond, SCRIPTED
         paths = ["--dataset", f"{examples / 'answers.jsonl'}", "--notes", f"{examples / 'vault'}"]
-        model = ["--model", "openai/scripted-stand-in", "--api-base", server.url, "--store-mode", "off"]
+        model = ["--model", "openai/scripted", "--api-base", server.url, "--store-mode", "off"]
         limits = ["--max-in-flight", "16", "--model-timeout-s", "60"]  # so no speed is measured
         main(["eval", "answers", *paths, *model, *limits, *arguments])
 
