@@ -16,6 +16,7 @@ from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
 from gigamind.evaluation.unfinished import is_resumable
 from gigamind.loading import ConfigReport
+from gigamind.messages import warning_in
 from gigamind.metrics.spec import OWN, blocks_of
 from gigamind.metrics.table import metric_of
 from gigamind.records.schema import RunReport
@@ -32,7 +33,7 @@ from gigamind.reports.release import (
 )
 from gigamind.tasks import TASKS
 from gigamind.text import printable, printable_lines
-from gigamind.wording import Words, between, change_in, counted, share, warning_in, words
+from gigamind.wording import Words, between, change_in, counted, share, words
 
 _LINES_SHOWN = 10
 _ITEMS_SHOWN = 5

@@ -39,7 +39,8 @@ class Mismatch(BaseModel):
 
 def relaxation(mismatch: Mismatch, say: Words) -> str:
     """That the runs differ, in what, and are compared all the same."""
-    key, detail = mismatch.relaxed_by, f" ({mismatch.detail})" if mismatch.detail else ""
+    changed = mismatch.detail if say.language == "en" else mismatch.detail.replace(" -> ", " → ")
+    key, detail = mismatch.relaxed_by, f" ({changed})" if changed else ""
     return say("rule.relaxed", key=key, what=f"{say(f'relaxed.{key}')}{detail}")
 
 

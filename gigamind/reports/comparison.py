@@ -129,11 +129,10 @@ def _current(rule: RuleResult) -> str:
 
 
 def _mark(say: Words, rule: RuleResult) -> str:
-    of_card, skipped = f"compare.card_{rule.status}", f"compare.skipped_{rule.why}"
+    of_card, why = f"compare.card_{rule.status}", f"compare.{rule.status}_{rule.why}"
     if rule.metric == METRIC and say.knows(of_card):
         return say(of_card)
-    is_known = rule.status == "skipped" and say.knows(skipped)
-    return say(skipped if is_known else f"compare.mark_{rule.status}")
+    return say(why if say.knows(why) else f"compare.mark_{rule.status}")
 
 
 def _limit(say: Words, rule: RuleResult) -> str:

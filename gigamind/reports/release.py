@@ -235,7 +235,8 @@ def mismatch_told(mismatch: Mismatch, task: str, say: Words) -> str:
     known = next((key for key in keys if say.knows(key)), None)
     if known is None:
         return mismatch.meaning
-    detail = f" ({message_in(say.language, mismatch.detail)})" if mismatch.detail else ""
+    detail = message_in(say.language, mismatch.detail).replace(" -> ", " → ")
+    detail = f" ({detail})" if detail else ""
     mend = f" {say('release.mend', key=mismatch.relaxed_by)}" if mismatch.relaxed_by else ""
     return f"{say(known)}{detail}{mend}"
 

@@ -1,5 +1,7 @@
 """The comparison in summary.md, and in brief where CI shows it."""
 
+import re
+
 import pytest
 from gate_policy import shipped
 
@@ -7,7 +9,7 @@ from gigamind.errors import NotesError
 from gigamind.release.compare import compare
 from gigamind.release.comparison import Mismatch, SpeedChange
 from gigamind.release.gates import judge_release, speed_rule
-from gigamind.release.policy import GateResult, explain, read_policy
+from gigamind.release.policy import GateResult, RuleResult, explain, read_policy
 from gigamind.reports.comparison import render_comparison
 from gigamind.reports.decision import brief, failed_brief
 from gigamind.reports.release import (
@@ -66,6 +68,29 @@ def test_the_section_speaks_korean(release):
     )
     assert "- MRR(search.mrr): 1.0000 → 0.5000" in text
     assert "(`q0`): 1위 → 찾지 못함" in text
+
+
+@pytest.mark.parametrize(
+    ("lang", "told"),
+    [
+        ("en", ["❌ worse", "❌ not measured any more", "⚠️ at its worst in both"]),
+        ("ko", ["❌ 나빠짐", "❌ 이번 실행에 없음", "⚠️ 둘 다 가장 나쁜 값"]),
+    ],
+)
+def test_a_row_is_called_worse_only_where_it_got_worse(release, lang, told):
+    ends = [("drop", "failed"), ("gone", "failed"), ("worst", "warned")]
+    values = {"metric": "search.mrr", "before": "0.5", "after": "0.4", "drop": "0.1", "limit": "0"}
+    rules = [
+        RuleResult(
+            metric="search.mrr", status=status, baseline=0.5, current=0.4, limit=None,
+            explanation="", why=why, values=values,
+        )
+        for why, status in ends
+    ]  # fmt: skip
+    gate = release.gate.model_copy(update={"rules": tuple(rules), "reasons": ()})
+    text = render_comparison(release.comparison, gate, lang)
+    rows = [line for line in text.splitlines() if re.match("\\| (❌|⚠️) ", line)]
+    assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == told
 
 
 def test_the_tables_of_a_korean_comparison_call_metrics_by_their_labels(release):
@@ -181,7 +206,7 @@ def test_what_differs_is_told_in_korean_with_how_to_compare_all_the_same(release
     )
     told = mismatch_told(mismatch, "search", KO)
     assert told.startswith(
-        "두 실행의 검색 설정이 달라 같은 시스템으로 볼 수 없습니다. 새 기준 실행이 필요합니다. (topk 10 -> 5)"
+        "두 실행의 검색 설정이 달라 같은 시스템으로 볼 수 없습니다. 새 기준 실행이 필요합니다. (topk 10 → 5)"
     )
     assert "`--changed settings`를 붙이십시오" in told
     comparison = release.comparison.model_copy(update={"mismatches": (mismatch,)})

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from gigamind.messages import warning_in
 from gigamind.metrics.table import about, is_lower_better, label
 from gigamind.records.schema import Record, RunReport
 from gigamind.release.comparison import Comparison, MetricChange
 from gigamind.reports.figures import Figure
 from gigamind.reports.release import mismatch_told, too_few
-from gigamind.wording import Words, moment, share, signed, warning_in
+from gigamind.wording import Words, moment, share, signed
 
 _CHANGES_TOLD = 3
 _WARNINGS_TOLD = 3

@@ -17,6 +17,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from gigamind.messages import warning_in
 from gigamind.metrics.table import label
 from gigamind.records.judged import LlmReport, SeatReport
 from gigamind.records.schema import Record, RunReport
@@ -46,7 +47,6 @@ from gigamind.wording import (
     moment,
     share,
     signed,
-    warning_in,
     words,
 )
 
