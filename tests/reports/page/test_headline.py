@@ -6,7 +6,7 @@ from gigamind.metrics.answerability import confusion, measure_verdicts
 from gigamind.records.schema import IntervalReport
 from gigamind.release.compare import compare
 from gigamind.reports.figures import Figure
-from gigamind.reports.page.headline import card, notices
+from gigamind.reports.page.headline import card, notices, told_changes
 from gigamind.tasks import KINDS
 from gigamind.tasks.search.page import cards, headline
 from gigamind.wording import moment, words
@@ -101,6 +101,8 @@ def test_a_rising_far_is_worse(make_record, make_item):
     assert change is not None
     assert change.difference == 1.0
     assert change.is_better is False
+    # As tables do: "recall" alone might be that of the ranking.
+    assert told_changes([change], (), EN)[1].startswith("unanswerable: FAR\u00a0+1.000 (")
 
 
 @pytest.mark.parametrize(

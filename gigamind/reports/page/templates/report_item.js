@@ -198,8 +198,10 @@ function quoted(item, hit, text, from, to) {
 // The words that begin with what the query has.  Keyword search compares pairs of syllables: of 25 matches within a Korean
 // word, drawn at random, 22 were endings (에서, 까지, 어요).
 function wholeWords(text, places) {
-  return wordsOf(text).filter(([start]) => places.some(([from, to]) => from <= start && start < to));
+  return wordsOf(text).filter(([start]) => places.some(([from, to]) => from <= start && start < to)
+    && !INSIDE.test(text.slice(Math.max(0, start - 3), start)));
 }
+const INSIDE = /[\p{L}\p{N}](?:\]\]|\*{1,2}|`)$/u; // an ending behind a link or strong words belongs to their last word
 
 // An offset that does not cut a character of two code units in half.
 function whole(text, at) {

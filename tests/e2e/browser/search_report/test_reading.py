@@ -99,6 +99,7 @@ def test_a_note_goes_by_its_title_and_the_query_s_words_in_its_evidence_are_stro
         ("집에서 일할 수", [(1, 3)], []),  # an ending that many words have
         ("오전 11시에 연다", [(3, 5)], ["11시에"]),
         ("the roses stand", [(4, 9), (10, 13)], ["roses", "stand"]),
+        ("[[안내]]부터 **표**는 `a`", [(6, 8), (14, 15), (17, 18)], ["a"]),
         ("東京都の公園", [(1, 3)], ["京", "都"]),
     ],
 )
