@@ -2,7 +2,8 @@
 
     python examples/demo_answers.py [--lang ko] [--out DIR] [any other option of `gigamind eval answers`]
 
-The model is scripted (`CREDULOUS` of `gigamind.assurance.liars`) and answers over HTTP on loopback: no key, no network.
+No model is asked: a script (`CREDULOUS` of `gigamind.assurance.liars`) plays back replies over HTTP on loopback,
+without a key or a network, and the run and its page warn of it.
 """
 
 import sys
@@ -12,6 +13,7 @@ from gigamind.assets import asset
 from gigamind.assurance.liars import CREDULOUS, read_labelled_answers
 from gigamind.cli.main import main
 from gigamind.llm.fake import running
+from gigamind.llm.ledger import SCRIPTED
 
 
 def demo(arguments: list[str]) -> NoReturn:
@@ -26,9 +28,9 @@ def demo(arguments: list[str]) -> NoReturn:
 
     examples = asset("examples")
     with running() as server:
-        server.respond = respond
+        server.respond, server.fingerprint = respond, SCRIPTED
         paths = ["--dataset", f"{examples / 'answers.jsonl'}", "--notes", f"{examples / 'vault'}"]
-        model = ["--model", "openai/credulous", "--api-base", server.url, "--store-mode", "off"]
+        model = ["--model", "openai/scripted", "--api-base", server.url, "--store-mode", "off"]
         limits = ["--max-in-flight", "16", "--model-timeout-s", "60"]  # so no speed is measured
         main(["eval", "answers", *paths, *model, *limits, *arguments])
 

@@ -15,6 +15,7 @@ from typing import cast
 
 from gigamind.text import Pair, with_particle
 from gigamind.wording import Language
+from gigamind.wording import warning_in as worded_in
 
 PLACE = re.compile(r"(\{[#w]?\})")
 _KINDS = {"{}": "(.*?)", "{#}": r"(\d[\d,]*(?:\.\d+)?)", "{w}": "([A-Za-z-]+)"}
@@ -93,6 +94,12 @@ def message_in(language: Language, message: str) -> str:
     if language == "en":
         return message
     return "\n".join(map(_translated, message.split("\n")))
+
+
+def warning_in(language: Language, text: str) -> str:
+    """A warning of a run in a language: one that is worded for it, else as any message."""
+    told = worded_in(language, text)
+    return message_in(language, text) if told == text else told
 
 
 def heading_in(language: Language, text: str) -> str:

@@ -107,7 +107,7 @@ def test_a_judge_of_ones_own_does_all_that_ours_do(gigamind, fake, team):
     )
     said = gigamind("eval", "answers", *asking, "--out", "after", "--compare", "before", "--gates", "gates.toml",
                     "--phase", "ga", "--lang", "ko", "--fail-on-regression", code=4)  # fmt: skip
-    assert "answers.direct: 1.0000 → 0.2500" in said
+    assert "바로 답함(answers.direct): 1.0000 → 0.2500" in said
     assert "답변 12건 중 9건이 나빠졌고" in said
 
     run = json.loads((team / "after/run.json").read_text("utf-8"))

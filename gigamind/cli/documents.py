@@ -43,6 +43,7 @@ class DryRunDocument(Report):
         ready: how much there is to evaluate, in a few words.
         notes_hash: "" without a vault.
         estimate: what the run would need, were it the first.
+        least_calls: a `--max-calls` that is enough to judge one item whole; 0 where no model is asked.
         config: where some of the options came from a file.
     """
 
@@ -52,6 +53,7 @@ class DryRunDocument(Report):
     problems: tuple[ErrorReport, ...]
     warnings: tuple[str, ...]
     estimate: tuple[Estimate, ...]
+    least_calls: int
     config: ConfigReport | None
 
 
@@ -162,5 +164,6 @@ def dry_run_document(checked: Checked, config: ConfigReport | None) -> DryRunDoc
         problems=tuple(checked.errors),
         warnings=tuple(checked.warnings),
         estimate=tuple(checked.estimate()),
+        least_calls=checked.least_calls(),
         config=config,
     )

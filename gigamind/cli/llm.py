@@ -94,10 +94,12 @@ def fake_server(port: int) -> None:
     """Play a model on loopback that answers any schema at no cost, and misbehaves on request."""
     from gigamind.llm.fake import run
     from gigamind.llm.fake_batch import BatchServer
+    from gigamind.llm.ledger import SCRIPTED
     from gigamind.llm.serve import taken_port
 
     try:
         with run(BatchServer(), port) as server:
+            server.fingerprint = SCRIPTED
             _wait(
                 f"{server.url} answers until you press Ctrl-C. Try, in another shell:",
                 f"  gigamind llm check --model openai/judge --api-base {server.url}",

@@ -16,7 +16,8 @@ from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
 from gigamind.evaluation.unfinished import is_resumable
 from gigamind.loading import ConfigReport
-from gigamind.metrics.spec import blocks_of
+from gigamind.messages import warning_in
+from gigamind.metrics.spec import OWN, blocks_of
 from gigamind.metrics.table import metric_of
 from gigamind.records.schema import RunReport
 from gigamind.release.policy import GateResult
@@ -32,7 +33,7 @@ from gigamind.reports.release import (
 )
 from gigamind.tasks import TASKS
 from gigamind.text import printable, printable_lines
-from gigamind.wording import Words, between, change_in, counted, share, warning_in, words
+from gigamind.wording import Words, between, change_in, counted, share, words
 
 _LINES_SHOWN = 10
 _ITEMS_SHOWN = 5
@@ -50,6 +51,12 @@ def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
         console.print(f"notes_hash   {checked.notes_hash}")
     for work in checked.estimate():
         console.print(translated(f"estimate: {work.describe()}"))
+    if least := checked.least_calls():
+        console.print(
+            translated(
+                f"--max-calls {least} is enough to judge one item whole; fewer may judge none"
+            )
+        )
     if config:
         console.print(translated(f"from {config.file}: {', '.join(config.options)}"))
 
@@ -177,7 +184,12 @@ def _figures(task: Task[Any, Any, Any], summary: Any, say: Words) -> Table:  # n
     )
     main = blocks_of(task.name)[0]
     figures = main_figures(summary.overall)
-    few = [figure for figure in figures if (of := metric_of(figure.key)) and of.use.summary]
+    metrics = [metric_of(figure.key) for figure in figures]
+    few = [
+        figure
+        for figure, of in zip(figures, metrics, strict=True)
+        if of and (of.use.summary or of.key in OWN)  # an own one that says it is main
+    ]
     for figure in few or figures:
         name = plain_label(figure.key, say)
         if figure.block != main:

@@ -8,6 +8,7 @@ import math
 import shutil
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -95,6 +96,7 @@ def ask_all(
     allow_none: bool = False,
     progress: Progress | None = None,
     stage: Callable[[ItemKey], str] = lambda _: "Judging",
+    needs: Callable[[ItemKey, Item], int] = lambda _key, _item: 1,
     shard: Shard | None = None,
 ) -> ModelRun:
     """Ask about every item that has no final result yet.
@@ -106,6 +108,7 @@ def ask_all(
         identity: what the run is of, by name, for `--resume` to check.
         allow_none: a run is one even where no item has a verdict, unless the model cannot be asked at all.
         stage: what asking about an item is called while it goes on.
+        needs: calls that an item takes, were every reply good at once.
         shard: what the items are, of those of the run; None for all of it, `GATHERED` for what is known of all of it.
 
     Raises:
@@ -131,7 +134,7 @@ def ask_all(
                 shutil.rmtree(folder)  # nothing is lost, and the next attempt need not resume
             raise
         stages = _Stages(items, stage, progress or Quiet(), models, store)
-        guarded = _Guarded(ask, models, stages, shard)
+        guarded = _Guarded(ask, models, stages, shard, needs)
         known: dict[ItemKey, ItemResult] = {}
         try:
             asking = _all({} if gathers else items, guarded, store)
@@ -313,10 +316,12 @@ class _Guarded:
         models: Models,
         stages: _Stages,
         shard: Shard | None,
+        needs: Callable[[ItemKey, Any], int],
     ) -> None:
         self.models = models
         self.shard = shard
         self._ask = ask
+        self._needs = needs
         self.stages = stages
         hopeless = shard.hopeless if shard else None
         self._hopeless = LlmError(hopeless[0], cast("LlmCode", hopeless[1])) if hopeless else None
@@ -332,7 +337,8 @@ class _Guarded:
             raise self._hopeless
         scored = False
         try:
-            value = await self._ask(self.models, key, item)
+            async with self._room(key, item):
+                value = await self._ask(self.models, key, item)
         except LlmError as error:
             self._failed(error)
             raise
@@ -344,6 +350,12 @@ class _Guarded:
             return value
         finally:
             self.stages.ended(key, scored=scored)
+
+    def _room(self, key: ItemKey, item: Any) -> AbstractAsyncContextManager[None]:  # noqa: ANN401  as above
+        for model in every_model(self.models)[:1]:  # they share a budget
+            if model.budget.limits.calls is not None:
+                return model.budget.whole(self._needs(key, item))
+        return nullcontext()
 
     def _failed(self, error: LlmError) -> None:
         if error.code in HOPELESS:

@@ -32,9 +32,11 @@ from gigamind.evaluation.unfinished import (
     is_resumable,
     unfinished_folder,
 )
+from gigamind.llm.ledger import SCRIPTED
 from gigamind.records.schema import RUN_ID_FORMAT, Record
 from gigamind.release.snapshot import Kinds
 from gigamind.runs.store import ItemKey, ItemResult
+from gigamind.wording import warning
 
 # Prefect costs some 6 ms a task and shows at most a hundred well: batches are long enough to drown that in work.
 _MIN_BATCH_MS = 650
@@ -163,11 +165,14 @@ class _Opened:
         self.evaluation.close()
 
     def record(self, run: Run[Any], started: datetime) -> Record[Any, Any]:
-        """All that the out folder is to hold, with a warning where notes changed meanwhile."""
+        """All that the out folder is to hold; warned of where notes changed meanwhile, or no model was a model."""
         record: Record[Any, Any] = self.evaluation.record(run, started)
-        more = self.inputs.warnings_since(self.notes)
-        warned = record.run.model_copy(update={"warnings": (*record.run.warnings, *more)})
-        return replace(record, run=warned) if more else record
+        attempts = run.asked.attempts if run.asked else ()
+        scripted = any(attempt.fingerprint == SCRIPTED for attempt in attempts)
+        first = (warning("scripted"),) if scripted else ()
+        last = self.inputs.warnings_since(self.notes)
+        warnings = (*first, *record.run.warnings, *last)
+        return replace(record, run=record.run.model_copy(update={"warnings": warnings}))
 
 
 def _opened(task: AnyTask, options: EvalOptions, progress: Progress) -> _Opened:

@@ -201,6 +201,7 @@ class Checked:
     Attributes:
         ready: how much there is to evaluate, in a few words; `terminal` has some more.
         estimate: what the run would need.
+        least_calls: requests that are enough to judge the first item whole; 0 where no model is asked.
     """
 
     ready: str
@@ -210,6 +211,7 @@ class Checked:
     dataset_hash: str
     notes_hash: str
     estimate: Callable[[], Sequence[Estimate]] = tuple
+    least_calls: Callable[[], int] = int
 
     def describe(self) -> str:
         """In a line."""

@@ -184,6 +184,15 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
         """What a run would send besides, however many cases it has."""
         return iter(())
 
+    def calls(self, case: Case_contra, options: ModelOptions) -> int:
+        """Requests that all of its seats send to judge a case, were every reply good at once.
+
+        Raises:
+            InputError: see `models`.
+        """
+        votes = self.repeats * len(self.voters(options))
+        return sum(votes if call.seats else 1 for call in self.planned(case))
+
     @abstractmethod
     async def judge(self, case: Case_contra, asking: Asking) -> Verdict[Detail_co]:
         """The verdict on a case.

@@ -2,12 +2,16 @@
 
 What is spent can pass the limit only by what an estimate was wrong about one call.  A call for which there is room once
 others have ended waits for them; one for which there is none ends in `budget_exceeded`.  One event loop, one budget.
+
+An item that is asked about several times is worth nothing until all of it is: where calls are limited, an item begins
+when those that have begun can end with what is left.
 """
 
 import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from gigamind.errors import LlmError
@@ -31,6 +35,16 @@ class Limits:
     micro_usd: int | None = None
     calls: int | None = None
     minutes: float | None = None
+
+
+@dataclass(slots=True)
+class _Claim:
+    """The calls that an item which has begun may still need."""
+
+    calls: int
+
+
+_claim: ContextVar[_Claim | None] = ContextVar("_claim", default=None)
 
 
 class Budget:
@@ -57,6 +71,8 @@ class Budget:
         # The clock of the machine, for others have another; from here on it may be set as it likes.
         self._started = None if began is None else time.monotonic() - max(0.0, time.time() - began)
         self._changed = asyncio.Condition()
+        self._next = asyncio.Lock()
+        self._claims: list[_Claim] = []
 
     @property
     def calls_left(self) -> int | None:
@@ -72,6 +88,35 @@ class Budget:
         started = now if self._started is None else self._started
         return max(0.0, started + self.limits.minutes * _SECONDS - now)
 
+    @asynccontextmanager
+    async def whole(self, calls: int) -> AsyncGenerator[None]:
+        """Hold room for all calls of one item; wait until there is, or no other item could leave any.
+
+        Raises:
+            LlmError: with code `budget_exceeded`: the time is up.
+        """
+        claim = _Claim(calls)
+        async with (
+            self._next,
+            self._changed,
+        ):  # in the order of the items, none overtakes a larger one
+            while self._claims and self._lacks(calls):
+                async with self.waiting():
+                    await self._changed.wait()
+            self._claims.append(claim)
+        begun = _claim.set(claim)
+        try:
+            yield
+        finally:
+            _claim.reset(begun)
+            async with self._changed:
+                self._claims.remove(claim)
+                self._changed.notify_all()
+
+    def _lacks(self, calls: int) -> bool:
+        left = self.calls_left
+        return left is not None and left < calls + sum(claim.calls for claim in self._claims)
+
     async def reserve(self, pico_usd: int) -> None:
         """Set aside the most that a call may cost.
 
@@ -85,6 +130,7 @@ class Budget:
                     await self._changed.wait()
             self._reserved += pico_usd
             self.calls += 1
+            self._count(-1)
 
     def start(self) -> None:
         """Begin to count the minutes, unless they are counted."""
@@ -102,6 +148,7 @@ class Budget:
         """Undo `reserve`, for a call that was never sent."""
         async with self._changed:
             self.calls -= 1
+            self._count(1)
             self._reserved -= reserved_pico_usd
             self._changed.notify_all()
 
@@ -129,6 +176,10 @@ class Budget:
             if limit.expired():
                 raise self._too_late() from None
             raise
+
+    def _count(self, calls: int) -> None:
+        if claim := _claim.get():
+            claim.calls = max(0, claim.calls + calls)
 
     def _fits(self, pico_usd: int) -> bool:
         """Whether a call may start now; False while others may still leave room for it."""

@@ -76,10 +76,10 @@ class Asked(Protocol):
         reply: type[Reply],
         *,
         item_id: str,
-        fingerprint: str,
-        repeat: int,
-        fresh: bool,
-        max_tokens: int | None,
+        fingerprint: str = "",
+        repeat: int = 0,
+        fresh: bool = False,
+        max_tokens: int | None = None,
     ) -> Reply:
         """A validated reply; see `ask.LanguageModel.ask`.
 

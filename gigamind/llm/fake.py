@@ -214,6 +214,8 @@ class FakeServer:
         self.script: deque[Json] = deque()
         self.total_slots: int | None = None
         """What `/props` tells, as llama.cpp's server does; None: there is no such page."""
+        self.fingerprint = "fp_fake_1"
+        """What it tells of itself; `SCRIPTED`: that it is no model, which a run by it warns of."""
         self._slots: dict[str, asyncio.Semaphore] = {}
         self.respond: Callable[[Json], Json | None] = _nothing
         """What it says to a request by its body, the script aside; None for one that it leaves to that."""
@@ -321,7 +323,7 @@ class FakeServer:
             "object": "chat.completion",
             "created": 1_700_000_000,
             "model": behaviour.name,
-            "system_fingerprint": "fp_fake_1",
+            "system_fingerprint": self.fingerprint,
             "choices": [] if fault == "no_choices" else [choice],
         }
         usage = _USAGES.get(fault or "", _usage(body, text))

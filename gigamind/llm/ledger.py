@@ -20,6 +20,8 @@ CostSource = Literal["table", "estimated", "unpriced"]
 STORE = "store"
 HTTP = "http"
 UNFINISHED = "unfinished"
+SCRIPTED = "gigamind-scripted"
+"""The fingerprint of a stand-in of ours that plays back what was written before, and is no model."""
 _STARTED = "started"  # the status of a line before a request; no row has it
 _WITHDRAWN = "withdrawn"  # that of a line after a request that was never sent; no row has it
 

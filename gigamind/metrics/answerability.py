@@ -88,7 +88,8 @@ METRICS = (
     _metric.named(precision, "정밀도", MAIN),
     _metric.named(recall, "재현율", MAIN),
     _metric(f1, "f1", "F1", "F1", SHOWN).told(
-        "telling unanswerable queries apart", "답이 없는 질의를 가려내는 정도"
+        "telling unanswerable queries apart; N: those that are, or were judged so",
+        "답이 없는 질의를 가려내는 정도, N은 답이 없거나 없다고 판정한 질의 수",
     ),
     _metric(far, "far", "FAR", "FAR", Use(gate=True, lower=True, main=1, page=1, summary=1)).told(
         "unanswerable taken for answerable; lower is better",

@@ -30,9 +30,11 @@ class PastRun:
     """One finished run.
 
     Attributes:
+        folder: name of its out folder.
         figures: of all its items, by name with block: "search.mrr"; without those that were not measured.
     """
 
+    folder: str
     run: RunReport
     figures: Mapping[str, float]
 
@@ -137,4 +139,4 @@ def _read(out: Path) -> PastRun | None:
     except (OSError, ValueError, KeyError, ValidationError, RecursionError):
         return None
     figures = {key: value for key, value in values.items() if value is not None}
-    return PastRun(run, figures)
+    return PastRun(out.resolve().name, run, figures)

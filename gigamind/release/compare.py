@@ -83,6 +83,7 @@ def compare(
             [after for change, _, after in changed if change.gain < 0],
         ),
         figures=task.figures(current.items),
+        by_words=current.judge is not None and current.judge.kind == "words",
     )
 
 

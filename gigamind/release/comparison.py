@@ -40,7 +40,8 @@ class Mismatch(BaseModel):
 
 def relaxation(mismatch: Mismatch, say: Words) -> str:
     """That the runs differ, in what, and are compared all the same."""
-    key, detail = mismatch.relaxed_by, f" ({mismatch.detail})" if mismatch.detail else ""
+    changed = mismatch.detail if say.language == "en" else mismatch.detail.replace(" -> ", " → ")
+    key, detail = mismatch.relaxed_by, f" ({changed})" if changed else ""
     return say("rule.relaxed", key=key, what=f"{say(f'relaxed.{key}')}{detail}")
 
 
@@ -189,6 +190,7 @@ class Comparison(Report):
         changes: the worse first, the worst of them first.
         worse_in: the slice that every item that got worse stands in, where chance would not put them there.
         figures: of the current run alone, over all its items.
+        by_words: the current run's judge asks no model, and sees words and not meaning.
     """
 
     version: Literal["1.2"] = COMPARE_VERSION
@@ -210,6 +212,7 @@ class Comparison(Report):
     changes: tuple[ItemChange, ...]
     worse_in: SliceName | None = None
     figures: dict[str, float] = Field(default={})
+    by_words: bool = Field(default=False, exclude_if=lambda by_words: not by_words)
 
     @property
     def items(self) -> int:

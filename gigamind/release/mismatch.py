@@ -172,8 +172,12 @@ def _embedders(baseline: Snapshot, current: Snapshot) -> str:
     """Both embedding models where one system has two; "" otherwise."""
     if _system(baseline) != _system(current):
         return ""
-    names = [run.environment.embedding_model or "none" for run in (baseline, current)]
-    return " -> ".join(names) if names[0] != names[1] else ""
+    before, after = (run.environment.embedding_model for run in (baseline, current))
+    if before == after:
+        return ""
+    if before is None:
+        return f"none -> {after}"
+    return f"{before} -> {after}" if after else f"{before} -> none"
 
 
 def check_models(baseline: Snapshot, current: Snapshot) -> None:

@@ -11,7 +11,7 @@ from gigamind.choices import Phase, Relaxable
 from gigamind.errors import InputError
 from gigamind.loading import toml_values
 from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import is_lower_better, may_gate
+from gigamind.metrics.table import is_lower_better, label, may_gate, metric_of
 from gigamind.records.card import CardRequirements
 from gigamind.wording import Words
 
@@ -280,7 +280,18 @@ def explain(say: Words, why: str, remarks: Sequence[str], values: Mapping[str, s
     """One sentence with its remarks; "units" among the values is a task, whose items are named in that language."""
     given = {**values, "units": say(f"units.{values.get('units', 'search')}")}
     sentences = "".join(say(f"rule.{remark}", **given) for remark in remarks)
-    return say(f"rule.{why}", **given, remarks=sentences)
+    return say(f"rule.{why}", **given | _called(values, say), remarks=sentences)
+
+
+def _called(values: Mapping[str, str], say: Words) -> dict[str, str]:
+    """What a rule holds, as people call it; of a metric with its name, for that is what gates.toml knows it by."""
+    name = values.get("metric", "")
+    of_rule = f"decision.rule_{name}"
+    if say.language == "en":
+        return {}
+    if say.knows(of_rule):
+        return {"metric": say(of_rule)}
+    return {"metric": f"{label(name, say.language)}({name})"} if metric_of(name) else {}
 
 
 Verdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]

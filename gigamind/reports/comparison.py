@@ -7,6 +7,7 @@ from gigamind.release.comparison import Comparison, MetricChange, RunName
 from gigamind.release.model import SnapshotHit
 from gigamind.release.policy import LOST, GateResult, RuleResult
 from gigamind.release.shortfall import METRIC, number
+from gigamind.reports.figures import rule_name
 from gigamind.reports.release import (
     Release,
     decision_told,
@@ -53,6 +54,7 @@ def render_comparison(comparison: Comparison, gate: GateResult, language: Langua
         p=_p,
         notes=_notes,
         named=functools.partial(_named, say),
+        called=functools.partial(_called, say),
         mark=functools.partial(_mark, say),
         limit=functools.partial(_limit, say),
         interval=functools.partial(_interval, say),
@@ -98,7 +100,12 @@ def _version(run: RunName) -> str:
 
 def _named(say: Words, rule: RuleResult) -> str:
     """The metric; of a time that passes hold, what they hold, for the p95 beside it holds nothing."""
-    return say("compare.cost") if rule.why == "normalised" else rule.metric
+    return say("compare.cost") if rule.why == "normalised" else _called(say, rule.metric)
+
+
+def _called(say: Words, metric: str) -> str:
+    """By its name, as compare.json and gates.toml have it; in Korean by its label."""
+    return metric if say.language == "en" else rule_name(metric, say)
 
 
 def _baseline(rule: RuleResult) -> str:
@@ -122,11 +129,10 @@ def _current(rule: RuleResult) -> str:
 
 
 def _mark(say: Words, rule: RuleResult) -> str:
-    of_card, skipped = f"compare.card_{rule.status}", f"compare.skipped_{rule.why}"
+    of_card, why = f"compare.card_{rule.status}", f"compare.{rule.status}_{rule.why}"
     if rule.metric == METRIC and say.knows(of_card):
         return say(of_card)
-    is_known = rule.status == "skipped" and say.knows(skipped)
-    return say(skipped if is_known else f"compare.mark_{rule.status}")
+    return say(why if say.knows(why) else f"compare.mark_{rule.status}")
 
 
 def _limit(say: Words, rule: RuleResult) -> str:

@@ -23,10 +23,10 @@ from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, Ru
 from gigamind.release.model import SnapshotHit
 from gigamind.release.policy import LOST, GateResult, RuleResult, Status, Verdict, explain
 from gigamind.release.shortfall import METRIC as CARD
-from gigamind.reports.figures import Figure, Part, metric_name
+from gigamind.reports.figures import Figure, Part, rule_name
 from gigamind.reports.page.charts import Course, Trend
 from gigamind.reports.page.headline import change_interval, notices
-from gigamind.reports.page.model_costs import cost
+from gigamind.reports.page.model_costs import cost, role_told
 from gigamind.reports.page.svg import svg_file
 from gigamind.reports.release import (
     Release,
@@ -300,7 +300,7 @@ def _reasons(release: Release | None, refused: str | None, say: Words) -> list[s
     reasons = reasons_told(gate, comparison, say)
     called = {
         rule.told(say): explain(
-            say, rule.why, rule.remarks, {**rule.values, "metric": _name(rule.metric, say)}
+            say, rule.why, rule.remarks, {**rule.values, "metric": rule_name(rule.metric, say)}
         )
         for rule in gate.rules
         if rule.why
@@ -308,12 +308,6 @@ def _reasons(release: Release | None, refused: str | None, say: Words) -> list[s
     decided = [called.get(reason, reason) for reason in reasons]
     decided += filter(None, [ungated_told(release, say)])
     return [*decided, *own] if gate.verdict == "failed" else [*own, *decided]
-
-
-def _name(metric: str, say: Words) -> str:
-    """What people call a metric, or what a rule holds besides."""
-    key = f"decision.rule_{metric}"
-    return say(key) if say.knows(key) else metric_name(metric, say)
 
 
 def _subject(record: Record[Any, Any], say: Words) -> str:
@@ -350,7 +344,7 @@ def _figures(
     """Rows of the table: against the baseline what decided first and the main figures; else these alone."""
     if release is None:
         return [
-            (_name(figure.key, say), share(figure.value), between(figure.interval), str(figure.interval.n))
+            (rule_name(figure.key, say), share(figure.value), between(figure.interval), str(figure.interval.n))
             for figure in main
         ]  # fmt: skip
     return _compared([figure.key for figure in main], rules, release.comparison, say)
@@ -376,7 +370,7 @@ def _row(
         difference = f"{signed(after - before)[:-4]} ms" if after and before else "–"
     return (
         _MARKS[rule.status] if rule else "",
-        _name(metric, say),
+        rule_name(metric, say),
         _value(metric, before),
         _value(metric, after),
         difference,
@@ -446,7 +440,7 @@ def _costs(llm: LlmReport, say: Words) -> Iterator[tuple[str, ...]]:
     if len(parts) > 1:
         parts.append((say("model.all"), llm))
     for name, part in parts:
-        yield name, f"{part.calls:,}", f"{part.cache_hits:,}", cost(part)
+        yield role_told(name, say), f"{part.calls:,}", f"{part.cache_hits:,}", cost(part)
 
 
 def _lost(errors: Sequence[ErrorReport], say: Words) -> Iterator[tuple[int, str, str, str]]:

@@ -63,6 +63,12 @@ def metric_name(key: str, say: Words) -> str:
     return say("figure.unanswerable_metric", metric=name) if apart else name
 
 
+def rule_name(metric: str, say: Words) -> str:
+    """What people call a metric, or what a rule holds besides."""
+    key = f"decision.rule_{metric}"
+    return say(key) if say.knows(key) else metric_name(metric, say)
+
+
 def figure_of(part: Part, key: str) -> Figure | None:
     """The metric "search.mrr" of a slice; None when the slice does not have it."""
     block, _, name = key.partition(".")

@@ -37,9 +37,11 @@ class HistoryRun(Report):
     """One run.
 
     Attributes:
+        folder: its out folder's name, by which people find it again; a run's id is but the time at which it began.
         alike: whether it was measured by the dataset, judge and sample of the last run; no change is sought in others.
     """
 
+    folder: str
     run_id: str
     created_at: str
     app_version: str
@@ -110,6 +112,7 @@ def _history(runs: Sequence[PastRun], seed: int) -> RunHistory:
         notes=notes,
         runs=tuple(
             HistoryRun(
+                folder=past.folder,
                 run_id=past.run.run_id,
                 created_at=past.run.created_at,
                 app_version=past.run.environment.app_version,

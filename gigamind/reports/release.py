@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gigamind.messages import message_in
 from gigamind.metrics.table import in_order, label, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, MetricChange, Mismatch, relaxation
 from gigamind.release.policy import GateResult, Verdict
@@ -159,9 +160,13 @@ def items_by_kind(comparison: Comparison) -> list[tuple[str, Sequence[ComparedIt
 
 
 def reasons_told(gate: GateResult, comparison: Comparison | None, say: Words) -> list[str]:
-    """The reasons of a verdict in the language of the phrases; what has none there stays as it is."""
+    """The reasons of a verdict in the language of the phrases; what has none there stays as it is.
+
+    Behind them what its judge cannot see, where that sees words alone.
+    """
+    blind = blind_told(comparison, say) if comparison and not gate.is_refused else []
     if say.language == "en":
-        return list(gate.reasons)
+        return [*gate.reasons, *blind]
     translations = {rule.explanation: rule.told(say) for rule in gate.rules}
     if comparison:
         translations |= {
@@ -173,7 +178,12 @@ def reasons_told(gate: GateResult, comparison: Comparison | None, say: Words) ->
             for mismatch in relaxed(gate, comparison)
         }
     translations[words("en")("rule.no_shared")] = say("rule.no_shared")
-    return [translations.get(reason, reason) for reason in gate.reasons]
+    return [*(translations.get(reason, reason) for reason in gate.reasons), *blind]
+
+
+def blind_told(comparison: Comparison, say: Words) -> list[str]:
+    """What the judge of a comparison cannot see, where that sees words alone."""
+    return [say("answer.words_blind")] if comparison.by_words else []
 
 
 def bounds_told(bounds: GateResult | None, say: Words) -> list[str]:
@@ -225,7 +235,8 @@ def mismatch_told(mismatch: Mismatch, task: str, say: Words) -> str:
     known = next((key for key in keys if say.knows(key)), None)
     if known is None:
         return mismatch.meaning
-    detail = f" ({mismatch.detail})" if mismatch.detail else ""
+    detail = message_in(say.language, mismatch.detail).replace(" -> ", " → ")
+    detail = f" ({detail})" if detail else ""
     mend = f" {say('release.mend', key=mismatch.relaxed_by)}" if mismatch.relaxed_by else ""
     return f"{say(known)}{detail}{mend}"
 

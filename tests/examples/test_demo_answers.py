@@ -55,3 +55,10 @@ def test_the_page_and_the_summary_say_what_was_not_believed_and_that_the_second_
     ):
         assert told in page
         assert told in summary
+
+
+def test_the_run_says_first_on_its_page_and_in_its_summary_that_no_model_judged(shown):
+    run = json.loads((shown / "run.json").read_text("utf-8"))
+    assert run["warnings"][0].startswith("No model judged this run: a script stood in for it")
+    for name in ("report.html", "summary.md"):
+        assert "모델이 판정하지 않은 실행입니다." in (shown / name).read_text("utf-8")

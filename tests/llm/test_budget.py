@@ -110,3 +110,56 @@ def test_the_cost_stays_under_the_limit_and_the_rest_is_skipped(connected, fake_
     # One call may cost 600 and more in the worst case, and did cost far less.
     assert 4000 - 1000 < totals.micro_usd <= 4000
     assert budget.spent_pico_usd == totals.pico_usd
+
+
+def ends_whole(limit, needs):
+    """How many of these items are asked all that they need, were all of them begun at once."""
+
+    async def run():
+        budget, whole = Budget(Limits(calls=limit)), 0
+
+        async def one(calls):
+            nonlocal whole
+            async with budget.whole(calls):
+                for _ in range(calls):
+                    await budget.reserve(0)
+                    await asyncio.sleep(0)
+                whole += 1
+
+        await asyncio.gather(*map(one, needs), return_exceptions=True)
+        return whole, budget.calls
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("limit", "needs", "whole"),
+    [
+        (6, [3, 3, 3, 3], 2),
+        (7, [3, 3, 3, 3], 2),
+        (5, [3, 3], 1),
+        (2, [3, 3], 0),  # what the first has is kept for a run that goes on
+        (4, [3, 2, 1], 1),  # in their order: what is small does not overtake
+        (None, [3, 3], 2),
+    ],
+)
+def test_as_many_items_as_calls_allow_are_asked_all_that_they_need(limit, needs, whole):
+    assert ends_whole(limit, needs) == (whole, sum(needs) if limit is None else limit)
+
+
+def test_an_item_that_needed_less_leaves_the_rest_to_the_next():
+    async def run():
+        budget = Budget(Limits(calls=3))
+        async with budget.whole(3):
+            await budget.reserve(0)
+            second = asyncio.create_task(spend(budget, 2))
+            await asyncio.sleep(0.01)
+            assert budget.calls == 1
+        await asyncio.wait_for(second, 1)
+
+    async def spend(budget, calls):
+        async with budget.whole(calls):
+            for _ in range(calls):
+                await budget.reserve(0)
+
+    asyncio.run(run())

@@ -7,7 +7,8 @@ import pytest
 
 from gigamind.errors import InputError
 from gigamind.reports.history import read_history
-from gigamind.reports.page.history import render_history
+from gigamind.reports.page.history import change_told, render_history
+from gigamind.wording import words
 
 STEADY = [0.80, 0.81, 0.79, 0.80, 0.82, 0.78, 0.80, 0.81]
 
@@ -53,6 +54,17 @@ def test_runs_of_another_dataset_are_hollow_and_no_change_is_sought_among_them(f
     page = render_history(read_history(runs))
     assert "no change is sought among them: 8." in page
     assert page.count("of another dataset or judge") >= 8
+
+
+def test_a_run_is_named_by_its_folder_and_not_by_when_it_began(folder):
+    values = [*STEADY, *(value + 0.1 for value in STEADY)]
+    found = read_history(folder(values, lambda day: {"run_id": f"20260101-{day:06}"}))
+    (one,) = found.histories
+    (change,) = one.changes
+    page = render_history(found)
+    assert "day08" in change_told(change, one, words("en"))
+    assert [f">day{day:02}" in page for day in range(16)] == [True] * 16
+    assert "20260101-" not in page
 
 
 def test_runs_of_another_vault_are_a_history_of_their_own(folder):

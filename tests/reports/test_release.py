@@ -1,5 +1,7 @@
 """The comparison in summary.md, and in brief where CI shows it."""
 
+import re
+
 import pytest
 from gate_policy import shipped
 
@@ -7,7 +9,7 @@ from gigamind.errors import NotesError
 from gigamind.release.compare import compare
 from gigamind.release.comparison import Mismatch, SpeedChange
 from gigamind.release.gates import judge_release, speed_rule
-from gigamind.release.policy import GateResult, read_policy
+from gigamind.release.policy import GateResult, RuleResult, explain, read_policy
 from gigamind.reports.comparison import render_comparison
 from gigamind.reports.decision import brief, failed_brief
 from gigamind.reports.release import (
@@ -64,7 +66,50 @@ def test_the_section_speaks_korean(release):
         "나빠진 폭은 0.5000, 허용치는 0.03입니다 (N = 40, 작은 표본. 질의 한 건의 비중이 0.0250입니다)."
         in text
     )
+    assert "- MRR(search.mrr): 1.0000 → 0.5000" in text
     assert "(`q0`): 1위 → 찾지 못함" in text
+
+
+@pytest.mark.parametrize(
+    ("lang", "told"),
+    [
+        ("en", ["❌ worse", "❌ not measured any more", "⚠️ at its worst in both"]),
+        ("ko", ["❌ 나빠짐", "❌ 이번 실행에 없음", "⚠️ 둘 다 가장 나쁜 값"]),
+    ],
+)
+def test_a_row_is_called_worse_only_where_it_got_worse(release, lang, told):
+    ends = [("drop", "failed"), ("gone", "failed"), ("worst", "warned")]
+    values = {"metric": "search.mrr", "before": "0.5", "after": "0.4", "drop": "0.1", "limit": "0"}
+    rules = [
+        RuleResult(
+            metric="search.mrr", status=status, baseline=0.5, current=0.4, limit=None,
+            explanation="", why=why, values=values,
+        )
+        for why, status in ends
+    ]  # fmt: skip
+    gate = release.gate.model_copy(update={"rules": tuple(rules), "reasons": ()})
+    text = render_comparison(release.comparison, gate, lang)
+    rows = [line for line in text.splitlines() if re.match("\\| (❌|⚠️) ", line)]
+    assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == told
+
+
+def test_the_tables_of_a_korean_comparison_call_metrics_by_their_labels(release):
+    rows = [
+        line for line in render_comparison(*release, "ko").splitlines() if line.startswith("| ")
+    ]
+    assert any(row.startswith("| MRR | 1.000 |") for row in rows)
+    assert any("| 평가한 항목 |" in row for row in rows)
+    assert not [row for row in rows if "search." in row or "coverage" in row]
+
+
+def test_a_reason_in_korean_calls_what_a_rule_holds_by_its_name_and_options_as_they_are_typed():
+    values = {"metric": "search_p95", "before": "1", "after": "9", "limit": "2"}
+    slower = explain(KO, "slower", ["more_allowed"], values)
+    assert slower.startswith("질의 시간(p95): 1 ms → 9 ms.")
+    assert "[speed.search_p95]" in slower
+    own = explain(KO, "unmeasured", [], {"metric": "old.figure"})
+    assert own.startswith("old.figure: ")
+    assert explain(EN, "unmeasured", [], {"metric": "search.mrr"}).startswith("search.mrr was")
 
 
 def test_the_decision_is_the_first_line_and_the_section_stands_before_the_first(release):
@@ -161,7 +206,7 @@ def test_what_differs_is_told_in_korean_with_how_to_compare_all_the_same(release
     )
     told = mismatch_told(mismatch, "search", KO)
     assert told.startswith(
-        "두 실행의 검색 설정이 달라 같은 시스템으로 볼 수 없습니다. 새 기준 실행이 필요합니다. (topk 10 -> 5)"
+        "두 실행의 검색 설정이 달라 같은 시스템으로 볼 수 없습니다. 새 기준 실행이 필요합니다. (topk 10 → 5)"
     )
     assert "`--changed settings`를 붙이십시오" in told
     comparison = release.comparison.model_copy(update={"mismatches": (mismatch,)})
@@ -212,7 +257,7 @@ def test_runs_that_cannot_be_compared_have_no_decision_but_that(release):
 def test_what_no_gate_could_hold_is_named_and_a_skipped_row_says_why(release):
     text = render_comparison(*release, "ko")
     assert "측정하지 않아 게이트가 지키지 못한 지표: nDCG@10, 재현율@10, 답 없음: F1" in text
-    assert "| – 두 실행 모두 측정하지 않음 | search.ndcg_at_10 | – | – | – |" in text
+    assert "| – 두 실행 모두 측정하지 않음 | nDCG@10 | – | – | – |" in text
 
 
 def test_the_row_of_speed_shows_what_is_held_which_is_not_the_p95(release):

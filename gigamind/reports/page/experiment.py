@@ -13,6 +13,7 @@ from gigamind.reports.page.layout import drawn, items_script, listing_script, re
 from gigamind.reports.page.svg import shortened
 from gigamind.reports.release import (
     Release,
+    blind_told,
     decision_told,
     main_keys,
     plain_verdict,
@@ -60,7 +61,10 @@ def render_experiment(
         reasons=reasons_told(decided.gate, decided.comparison, say) if decided else [],
         no_verdict="" if decided else why_no_verdict(release, say),
         findings=[finding(experiment, place, say) for place in _others(experiment)],
-        notices=list(notices(experiment, say)),
+        notices=[
+            *notices(experiment, say),
+            *([] if decided else blind_told(experiment.comparisons[-1], say)),
+        ],
         setup_names=[setting_name(name, say) for name in experiment.reference.setup],
         run_rows=[
             (

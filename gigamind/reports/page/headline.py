@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gigamind.metrics.table import about, is_lower_better, label
+from gigamind.messages import warning_in
+from gigamind.metrics.table import about, is_lower_better
 from gigamind.records.schema import Record, RunReport
 from gigamind.release.comparison import Comparison, MetricChange
-from gigamind.reports.figures import Figure
+from gigamind.reports.figures import Figure, metric_name
 from gigamind.reports.release import mismatch_told, too_few
-from gigamind.wording import Words, moment, share, signed, warning_in
+from gigamind.wording import Words, moment, share, signed
 
 _CHANGES_TOLD = 3
 _WARNINGS_TOLD = 3
@@ -77,7 +78,7 @@ def told_changes(
     return kind, ", ".join(
         say(
             "headline.change",
-            metric=label(change.metric, say.language),
+            metric=metric_name(change.metric, say),
             difference=signed(change.difference),
             low=signed(change.low),
             high=signed(change.high),

@@ -60,7 +60,7 @@ def result(history: RunHistory, say: Words) -> str:
 def change_told(change: LevelShift, history: RunHistory, say: Words) -> str:
     """From which run on."""
     run = history.runs[change.run]
-    return say("history.at", run=run.run_id, created=moment(run.created_at))
+    return say("history.at", run=run.folder, created=moment(run.created_at))
 
 
 def cause_told(change: LevelShift, say: Words) -> str:
@@ -85,7 +85,7 @@ def _shown(history: RunHistory, say: Words) -> dict[str, object]:
         "metrics": [metric_name(name, say) for name in main],
         "rows": [
             (
-                run.run_id,
+                run.folder,
                 moment(run.created_at),
                 run.alike,
                 [share(run.figures.get(name)) for name in main],

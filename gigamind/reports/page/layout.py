@@ -15,8 +15,9 @@ from importlib import resources
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from gigamind.messages import warning_in
 from gigamind.metrics.table import label
 from gigamind.records.judged import LlmReport, SeatReport
 from gigamind.records.schema import Record, RunReport
@@ -46,7 +47,6 @@ from gigamind.wording import (
     moment,
     share,
     signed,
-    warning_in,
     words,
 )
 
@@ -317,9 +317,18 @@ def page_templates(package: str = "gigamind.reports.page") -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: dict[str, Any] = {"moment": moment, "share": share, "told": told}
+    filters: dict[str, Any] = {"moment": moment, "share": share, "told": told, "coded": coded}
     templates.filters.update(filters)
     return templates
+
+
+_CODE = re.compile("`([^`]+)`")
+
+
+def coded(text: str) -> Markup:
+    """A sentence of ours, which the terminal tells, too: what is to be typed as code, and a change with an arrow."""
+    escaped = str(escape(upright(text))).replace(" -&gt; ", " → ")
+    return Markup(_CODE.sub(r"<code>\1</code>", escaped))  # noqa: S704  escaped before
 
 
 Seat = tuple[str, int]

@@ -18,7 +18,10 @@ def model_block(llm: LlmReport | None, say: Words) -> dict[str, object] | None:
     names = list(next(iter(llm.rates.values()))) if llm.rates else []
     return {
         "parts": list(_parts(llm, say)),
-        "usage": [(name, *_cells(part)) for name, part in (*llm.by_role.items(), *_sum(llm, say))],
+        "usage": [
+            (role_told(name, say), *_cells(part))
+            for name, part in (*llm.by_role.items(), *_sum(llm, say))
+        ],
         "rates": [
             (say(f"model.rule_{rule}"), [share(rates[name]) for name in rates])
             for rule, rates in llm.rates.items()
@@ -44,7 +47,13 @@ def model_section(llm: LlmReport, say: Words) -> str:
 def cost_lines(llm: LlmReport, say: Words) -> list[str]:
     """A line a model for the shell, those on what flipped, and, unless they came first, for what has no verdict."""
     lines = [
-        say("model.asked", role=role, calls=part.calls, hits=part.cache_hits, cost=_told(part, say))
+        say(
+            "model.asked",
+            role=role_told(role, say),
+            calls=part.calls,
+            hits=part.cache_hits,
+            cost=_told(part, say),
+        )
         for role, part in llm.by_role.items()
     ]
     lines += filter(None, [*_flips(llm, say), _unread(llm, say)])
@@ -52,6 +61,13 @@ def cost_lines(llm: LlmReport, say: Words) -> list[str]:
     if any(part["incomplete"] for part in parts):
         lines += [str(part["coverage"]) for part in parts if not part["few"]]
     return lines
+
+
+def role_told(name: str, say: Words) -> str:
+    """What a model was asked for, and its name, of "judge: MODEL"."""
+    role, mark, model = name.partition(": ")
+    key = f"model.role_{role}"
+    return f"{say(key)}{mark}{model}" if mark and say.knows(key) else name
 
 
 def few_judged(llm: LlmReport | None, say: Words) -> list[str]:

@@ -47,6 +47,7 @@ _QUARTERS = {0.0: "0", 0.25: "0.25", 0.5: "0.5", 0.75: "0.75", 1.0: "1"}
 _VARIABLES = {name: f"var(--{name})" for name in INK}
 _COLUMN = 6.3  # width of a half-width letter of size 11, on average
 _LABEL_COLUMNS = 24
+_APART = 12  # of a label and the place of the lowest value, whose dot would lie on it
 _ROW = 21
 _LEGEND_Y = 38
 _MARK_ROW = 14
@@ -170,13 +171,13 @@ def _forest(sheet: _Sheet, chart: Forest) -> None:
     labels = [shortened(_legible(row.label), _LABEL_COLUMNS) for row in chart.rows]
     top = 56 if chart.compared else 32
     bottom = top + _ROW * len(labels)
-    x = _Scale(0, 1, 14 + _COLUMN * max(map(columns, labels)), WIDTH - 50)
+    x = _Scale(0, 1, MARGIN + _APART + _COLUMN * max(map(columns, labels)), WIDTH - 50)
     for at, hollow in zip(sheet.legend(chart.compared), (False, True), strict=False):
         sheet.dot(at + 11, _LEGEND_Y, hollow=hollow)
     sheet.x_axis(x, _QUARTERS, top, bottom)
     for place, (row, label) in enumerate(zip(chart.rows, labels, strict=True)):
         y = top + _ROW * (place + 0.5)
-        sheet.text(x.start - 8, y + 4, label, text_anchor="end")
+        sheet.text(x.start - _APART, y + 4, label, text_anchor="end")
         sheet.text(x.end + 10, y + 4, share(row.now.value))
         if row.before:
             _whisker(sheet, x, y + 5, row.before, hollow=True)
@@ -229,7 +230,7 @@ _LEAST_SPAN = 0.1  # of a band, so that noise does not look like a change
 
 
 def _trend(sheet: _Sheet, chart: Trend) -> None:
-    x = _Scale(0, max(1, len(chart.alike) - 1), 62, WIDTH - 52)
+    x = _Scale(0, max(1, len(chart.alike) - 1), 67, WIDTH - 52)
     top = 58.0
     compared = any(course.before is not None for course in chart.courses)
     changed = bool(chart.change) and any(course.changes for course in chart.courses)
@@ -261,7 +262,9 @@ def _course(sheet: _Sheet, chart: Trend, course: Course, x: _Scale, top: float) 
     sheet.text(MARGIN, top + 6, course.label, font_weight="bold")
     for tick in (y.low, y.high):
         sheet.line((x.start, x.end), (y(tick), y(tick)))
-        sheet.text(x.start - 7, y(tick) + 3.5, f"{tick:.2f}", 10, fill="muted", text_anchor="end")
+        sheet.text(
+            x.start - _APART, y(tick) + 3.5, f"{tick:.2f}", 10, fill="muted", text_anchor="end"
+        )
     if course.before is not None:
         sheet.line((x.start, x.end), (y(course.before), y(course.before)), _BASELINE)
     for at in course.changes:
@@ -286,12 +289,12 @@ def _differences(sheet: _Sheet, chart: Differences) -> None:
     ends = [end for row in chart.rows for end in (row.value, *(row.interval or ()))]
     reach = max(_LEAST_REACH, *(abs(end) for end in ends))
     top, bottom = 32.0, 32.0 + _ROW * len(labels)
-    x = _Scale(-reach, reach, 14 + _COLUMN * max(map(columns, labels)), WIDTH - 50)
+    x = _Scale(-reach, reach, MARGIN + _APART + _COLUMN * max(map(columns, labels)), WIDTH - 50)
     sheet.x_axis(x, linear_ticks(-reach, reach, _DIFFERENCE_TICKS), top, bottom)
     sheet.line((x(0), x(0)), (top, bottom), Pen("muted", width=1.1))
     for place, (row, label) in enumerate(zip(chart.rows, labels, strict=True)):
         y, ink = top + _ROW * (place + 0.5), _INKS[row.better]
-        sheet.text(x.start - 8, y + 4, label, text_anchor="end")
+        sheet.text(x.start - _APART, y + 4, label, text_anchor="end")
         sheet.text(x.end + 10, y + 4, signed(row.value))
         if row.interval:
             sheet.line((x(row.interval[0]), x(row.interval[1])), (y, y), Pen(ink, width=1.3))

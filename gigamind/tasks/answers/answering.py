@@ -6,8 +6,7 @@ from pydantic import Field
 
 from gigamind.assets import asset
 from gigamind.judges.spec import Language
-from gigamind.llm.ask import LanguageModel
-from gigamind.llm.client import Message
+from gigamind.llm.client import Asked, Message
 from gigamind.llm.fences import Source, fence
 from gigamind.llm.prompts import Prompt, as_json, load_prompt
 from gigamind.llm.replies import ModelReply, Most
@@ -38,7 +37,7 @@ def load_answer_prompt(language: Language) -> Prompt:
 
 
 async def answer_from(
-    model: LanguageModel,
+    model: Asked,
     prompt: Prompt,
     language: Language,
     question: str,

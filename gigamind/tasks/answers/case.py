@@ -1,7 +1,7 @@
 """One answer to be judged, wherever it comes from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gigamind.datasets.check import GivenNote
 from gigamind.datasets.schema import AnswerLabels
@@ -11,6 +11,9 @@ from gigamind.judges.spec import Language
 from gigamind.llm.fences import Source
 from gigamind.vault.language import text_language
 
+CONTEXT_CHARS = 6_000
+_UNKNOWN = Source("context", "words of it " * (CONTEXT_CHARS // 12))
+_UNWRITTEN = "\n".join(f"- claim {number} of an answer" for number in range(1, 7))
 SYSTEM_ROLE = "system"
 """The part of an item's results that is what a system answered."""
 
@@ -70,6 +73,13 @@ class EvalCase:
     def answered(self, answer: str) -> AnswerCase:
         """The case of a judge."""
         return AnswerCase(self.question, answer, self.sources, self.prompt_language)
+
+    def foreseen(self, *, by_system: bool) -> AnswerCase:
+        """The same before it is answered: by an answer of six claims, over contexts of `CONTEXT_CHARS` of a system."""
+        if self.answer is not None:
+            return self.answered(self.answer)
+        case = self.answered(_UNWRITTEN)
+        return replace(case, notes=(_UNKNOWN,)) if by_system else case
 
 
 def language_of(said: str | None, question: str) -> str:

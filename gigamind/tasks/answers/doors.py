@@ -46,7 +46,8 @@ def not_believed(summary: AnswerSummaryReport, say: Words) -> str:
     told_supported, stopped = summary.told.get("supported", 0), summary.not_believed
     if not summary.told and summary.counts.claims:
         supported = summary.verdicts.get("supported", 0)
-        return say("answer.by_words", supported=supported, loose=summary.loose)
+        loose = say("answer.by_words", supported=supported, loose=summary.loose)
+        return f"{say('answer.words_blind')} {loose}"
     if not told_supported:
         return ""
     if not stopped:

@@ -1,12 +1,9 @@
 """What judging a dataset would cost and last, before anything is sent; see `estimate`.
 
-What a system will answer is not known, unless it stands in a run file: it is taken for an answer of six claims over
-contexts of `CONTEXT_CHARS` characters.  Replies that stand in the store already, and requests that fail, are not known
-here.
+Replies that stand in the store already, and requests that fail, are not known here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from gigamind.evaluation.estimate import asking, with_fresh
@@ -14,16 +11,12 @@ from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.task import Estimate
 from gigamind.judges.asking import PlannedCall, counted
 from gigamind.judges.protocol import KEY, AnswerCase, Judge
-from gigamind.llm.fences import Source
 from gigamind.llm.limiter import Gates
 from gigamind.tasks.answers.answering import AnswerReply, answer_messages, load_answer_prompt
 from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.prepared import PreparedAnswers
 
 _LEAST_ANSWER = 40  # tokens
-CONTEXT_CHARS = 6_000
-_UNKNOWN = Source("context", "words of it " * (CONTEXT_CHARS // 12))
-_UNWRITTEN = "\n".join(f"- claim {number} of an answer" for number in range(1, 7))
 
 
 def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
@@ -73,15 +66,9 @@ def _by_what(calls: Iterable[PlannedCall]) -> dict[str, list[PlannedCall]]:
 
 
 def _planned(prepared: PreparedAnswers, judge: Judge[AnswerCase, Any]) -> list[PlannedCall]:
-    answers = (_foreseen(prepared, case) for case in prepared.cases.values())
+    by_system = prepared.system is not None
+    answers = (case.foreseen(by_system=by_system) for case in prepared.cases.values())
     return [call for answer in answers for call in judge.planned(answer)]
-
-
-def _foreseen(prepared: PreparedAnswers, case: EvalCase) -> AnswerCase:
-    if case.answer is not None:
-        return case.answered(case.answer)
-    answer = case.answered(_UNWRITTEN)
-    return replace(answer, notes=(_UNKNOWN,)) if prepared.system else answer
 
 
 def _answering(prepared: PreparedAnswers, case: EvalCase) -> Iterator[PlannedCall]:

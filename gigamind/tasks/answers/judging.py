@@ -1,8 +1,9 @@
 """Asks models about each item: for an answer where it has none, for its evaluation, and for its checks."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,12 +133,13 @@ def ask_about(
     """
     options, everyone = prepared.options, prepared.cases
     cases = everyone if shard is None else dict(shard.of(list(everyone.items())))
+    fresh = again_in(prepared)
     asker = _Asker(
         prepared.judge.judge,
         prepared.gate.judge if prepared.gate else None,
         {name: load_answer_prompt(name) for name in ("ko", "en")} if options.answer_model else {},
         fence_key(options.replies, options.store_mode),
-        judged_again(list(everyone), options.fresh_fraction, options.seed),
+        fresh,
         _given(out, shard) if options.answer_model else {},
         _shorter(prepared),
     )
@@ -156,9 +158,37 @@ def ask_about(
         allow_none=options.allow_partial,
         progress=progress,
         stage=lambda key: "Checking" if key.part == GATE_ROLE else "Judging",
+        needs=partial(_needs, prepared, fresh),
         shard=shard,
     )
     return replace(run, results={key: _failed(result) for key, result in run.results.items()})
+
+
+def again_in(prepared: PreparedAnswers) -> frozenset[str]:
+    """The answers that are judged and checked a second time."""
+    options = prepared.options
+    return judged_again(list(prepared.cases), options.fresh_fraction, options.seed)
+
+
+def least_calls(prepared: PreparedAnswers) -> int:
+    """Requests that are enough to judge the first answer whole; 0 where no model is asked."""
+    first = next(iter(prepared.cases.values()))
+    return _needs(prepared, again_in(prepared), ItemKey(first.id), first)
+
+
+def _needs(prepared: PreparedAnswers, again: Container[str], key: ItemKey, case: EvalCase) -> int:
+    """Calls until an answer is given and judged, or checked, were every reply good at once.
+
+    What is asked once a run counts with each answer, for any of them may be the first to need it.
+    """
+    options, judge, answering = prepared.options, prepared.judge.judge, 0
+    if prepared.gate and key.part == GATE_ROLE:
+        judge = prepared.gate.judge
+    elif options.answer_model and case.notes:
+        answering = 1
+    calls = judge.calls(case.foreseen(by_system=prepared.system is not None), options)
+    once = len(list(judge.planned_once()))
+    return answering + once + (2 if case.id in again else 1) * calls
 
 
 def _shorter(prepared: PreparedAnswers) -> str:

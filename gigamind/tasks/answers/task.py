@@ -145,6 +145,7 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
     def check(self, options: AnswerEvalOptions) -> Checked:
         """By keywords, for another embedder may be one that is paid for."""
         from gigamind.tasks.answers.estimate import estimate_answers
+        from gigamind.tasks.answers.judging import least_calls
         from gigamind.tasks.answers.prepare import prepare_answers
         from gigamind.tasks.answers.system import with_run
 
@@ -160,6 +161,7 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
             prepared.dataset_hash,
             prepared.notes_hash,
             lambda: estimate_answers(prepared),
+            lambda: least_calls(prepared),
         )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from gigamind.messages import warning_in
 from gigamind.records.judged import LlmReport, MetricReport
 from gigamind.records.schema import Record
 from gigamind.release.model import PASS_RATE
@@ -14,7 +15,7 @@ from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.doors import not_believed, second_look
 from gigamind.tasks.answers.schema import AnswerItemReport, AnswerRunRecord, AnswerSummaryReport
 from gigamind.tasks.answers.sentences import checklist_lead, cuts, separation
-from gigamind.wording import Language, Words, between, share, warning_in, words
+from gigamind.wording import Language, Words, between, share, words
 
 _WORST_SHOWN = 10
 

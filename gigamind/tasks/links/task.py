@@ -5,6 +5,7 @@ from typing import Any
 
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
+from gigamind.messages import warning_in
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in
 from gigamind.records.schema import Record
@@ -15,7 +16,7 @@ from gigamind.tasks.links.compare import LinkComparison, LinkSnapshot
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
 from gigamind.tasks.links.told import causes_told, shown_told, subject_values
-from gigamind.wording import Language, Words, warning_in, words
+from gigamind.wording import Language, Words, words
 
 _MISSES_SHOWN = 10
 

@@ -20,6 +20,7 @@ from gigamind.llm.prices import price_of
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
+from gigamind.tasks.search.judging import again_in
 from gigamind.tasks.search.prepare import Prepared
 from gigamind.vault.language import text_language
 
@@ -44,6 +45,16 @@ def estimate(prepared: Prepared) -> list[Estimate]:
     what = f"searching and judging {count:,} queries ({judge.kind if judge else 'no judge'})"
     seconds = count / _QUERIES_PER_S
     return [*estimates, Estimate(what, 0, (0, 0), (0.0, 0.0), (seconds, seconds))]
+
+
+def least_calls(prepared: Prepared) -> int:
+    """Requests that are enough to judge the first query whole; 0 where no model is asked."""
+    judge = prepared.judge.judge if prepared.judge else None
+    if not isinstance(judge, ModelJudge):
+        return 0
+    case, options = next(_cases(prepared)), prepared.options
+    first = prepared.queries[0].item.id
+    return (2 if first in again_in(prepared) else 1) * judge.calls(case, options)
 
 
 def _embedding(prepared: Prepared) -> Iterator[Estimate]:

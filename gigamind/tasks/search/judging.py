@@ -122,10 +122,18 @@ class _Asker:
     fence_key: bytes
     fresh: frozenset[str]
 
-    async def ask(self, models: Models, key: ItemKey, item: ItemReport) -> Any:  # noqa: ANN401  JSON values
+    def needs(self, key: ItemKey, item: ItemReport) -> int:
+        case, _ = self._case(item)
+        calls = self.judge.calls(case, self.prepared.options)
+        return (2 if key.item_id in self.fresh else 1) * calls
+
+    def _case(self, item: ItemReport) -> tuple[QuestionCase, Sequence[ContextNote]]:
         context = context_of_item(self.prepared, item)
         language = (item.language or text_language(item.query)).lower()[:2]
-        case = QuestionCase(item.query, [note.source for note in context], language)
+        return QuestionCase(item.query, [note.source for note in context], language), context
+
+    async def ask(self, models: Models, key: ItemKey, item: ItemReport) -> Any:  # noqa: ANN401  JSON values
+        case, context = self._case(item)
         asking = Asking(models[ROLE], item.id, self.fence_key, shorter=SHORTER_CONTEXT)
         verdict = await self.judge.judge(case, asking)
         report = judgement(self.prepared, verdict.detail, context, asking.unread)
@@ -161,9 +169,7 @@ def ask_model(
     if report is None or not isinstance(judge, ModelJudge):
         raise TypeError("the judge of this run asks no model")
     key = fence_key(options.replies, options.store_mode)
-    everyone = [query.item.id for query in prepared.queries]  # a shard has but some of the items
-    fresh = judged_again(everyone, options.fresh_fraction, options.seed)
-    asker = _Asker(prepared, judge, key, fresh)
+    asker = _Asker(prepared, judge, key, again_in(prepared))
 
     def connect(ledger: Ledger) -> Models:
         account = Account.of(options, ledger, out, progress, shard)
@@ -178,8 +184,15 @@ def ask_model(
         resume=options.resume is not None,
         allow_none=options.allow_partial,
         progress=progress,
+        needs=asker.needs,
         shard=shard,
     )
+
+
+def again_in(prepared: Prepared) -> frozenset[str]:
+    """The queries that are judged a second time."""
+    names, options = [query.item.id for query in prepared.queries], prepared.options
+    return judged_again(names, options.fresh_fraction, options.seed)
 
 
 def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, ...]:

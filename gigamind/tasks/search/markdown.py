@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gigamind.messages import warning_in
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import in_order, keys_in
 from gigamind.records.schema import RunReport
@@ -27,7 +28,6 @@ from gigamind.wording import (
     latency_method_in,
     share,
     signed,
-    warning_in,
     words,
 )
 

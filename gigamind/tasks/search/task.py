@@ -61,7 +61,7 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
         return health.shortfall("ranking for {} queries", first) or _unmeasurable(record)
 
     def check(self, options: SearchEvalOptions) -> Checked:
-        from gigamind.tasks.search.estimate import estimate
+        from gigamind.tasks.search.estimate import estimate, least_calls
         from gigamind.tasks.search.prepare import prepare
 
         prepared = prepare(options)
@@ -77,6 +77,7 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
             prepared.dataset_hash,
             prepared.notes_hash,
             lambda: estimate(prepared),
+            lambda: least_calls(prepared),
         )
 
 

@@ -113,6 +113,14 @@ def test_the_quote_is_marked_in_the_text_of_its_note(show, reader, record):
         assert passage.text.startswith(note.title)
 
 
+def test_a_quote_that_ends_within_a_word_is_marked_to_its_end(show, record):
+    browser = show(record)
+    script = "return arguments[0].slice(...toWords(...arguments))"
+    cut = [(0, 2), (4, 8), (10, 12), (10, 13), (9, 10)]
+    words = [browser.execute_script(script, "연차는 2024년 15일 ", *at) for at in cut]
+    assert words == ["연차는", "2024년", "15일", "15일", " "]
+
+
 def test_a_forged_quote_is_struck_out_and_says_why(show, reader, forged):
     item = _with_all(forged, "unverified")
     show(forged)

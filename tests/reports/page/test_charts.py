@@ -7,7 +7,10 @@ import pytest
 
 from gigamind.records.schema import IntervalReport
 from gigamind.reports.page.charts import (
+    Course,
     Curve,
+    Difference,
+    Differences,
     Forest,
     Line,
     Mark,
@@ -17,6 +20,7 @@ from gigamind.reports.page.charts import (
     Spot,
     Steps,
     Surface,
+    Trend,
 )
 from gigamind.reports.page.svg import (
     INK,
@@ -80,14 +84,14 @@ def dots(chart):
 
 
 def test_a_value_stands_at_its_place_between_the_ends_of_its_interval():
-    # "ab" takes 2 * 6.3 after the 14 of the margins: the axis goes from 26.6 to 350, 323.4 long.
+    # "ab" takes 2 * 6.3 after the 20 of the margins: the axis goes from 32.6 to 350, 317.4 long.
     # One row of 21 below the title's 32: its middle is at 42.5.
-    assert dots(FOREST) == [{"cx": 188.3, "cy": 42.5, "r": 3.0}]
+    assert dots(FOREST) == [{"cx": 191.3, "cy": 42.5, "r": 3.0}]
     whisker = next(
         line for line in page(FOREST).iter("line") if line.get("stroke") == "var(--accent)"
     )
     assert [whisker.get(name) for name in ("x1", "x2", "y1", "y2")] == [
-        "107.45",
+        "111.95",
         "350",
         "42.5",
         "42.5",
@@ -102,8 +106,8 @@ def test_what_was_before_stands_hollow_below_and_the_legend_names_both():
     assert circles == [
         ("19", "38", accent),
         ("71.9", "38", paper),
-        ("26.6", "71.5", paper),
-        ("188.3", "64.5", accent),
+        ("32.6", "71.5", paper),
+        ("191.3", "64.5", accent),
     ]
     assert {"now", "before"} <= set(texts(COMPARED))
 
@@ -239,11 +243,27 @@ def test_a_label_is_cut_by_its_width_on_screen(text, width, expected):
 
 def test_hangul_takes_two_columns_and_the_axis_begins_behind_the_widest_label():
     assert columns("a회") == 3
-    # 14 + 6.3 * 4, and 8 before it ends the label.
+    # 20 + 6.3 * 4, and 12 before it ends the label.
     assert (
         texts(Forest("T", [Row("회의", measured(0.5)), Row("abc", measured(0.5))]))["회의"]["x"]
-        == "31.2"
+        == "33.2"
     )
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        Forest("T", [Row("hit@1", measured(0.0, 0.0, 0.1))]),
+        Differences("T", [Difference("hit@1", -0.4, None, None)]),
+        Trend("T", [Course("hit@1", [0.2, 0.9])], [True] * 2, ("a", "b"), ("run", "", "")),
+    ],
+)
+def test_the_dot_of_the_lowest_value_lies_on_no_label(chart):
+    ends = [float(at["x"]) for at in texts(chart).values() if at.get("text-anchor") == "end"]
+    left = min(dot["cx"] - dot["r"] for dot in dots(chart) if dot["cy"] > 40)
+    assert (
+        left - max(end for end in ends if end < 300) >= 8
+    )  # at the right stands when the last run was
 
 
 def test_curves_stand_side_by_side_over_one_scale_with_the_level_across():

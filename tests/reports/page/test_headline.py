@@ -2,10 +2,11 @@ from dataclasses import replace
 
 import pytest
 
+from gigamind.metrics.answerability import confusion, measure_verdicts
 from gigamind.records.schema import IntervalReport
 from gigamind.release.compare import compare
 from gigamind.reports.figures import Figure
-from gigamind.reports.page.headline import card, notices
+from gigamind.reports.page.headline import card, notices, told_changes
 from gigamind.tasks import KINDS
 from gigamind.tasks.search.page import cards, headline
 from gigamind.wording import moment, words
@@ -100,6 +101,8 @@ def test_a_rising_far_is_worse(make_record, make_item):
     assert change is not None
     assert change.difference == 1.0
     assert change.is_better is False
+    # As tables do: "recall" alone might be that of the ranking.
+    assert told_changes([change], (), EN)[1].startswith("unanswerable: FAR\u00a0+1.000 (")
 
 
 @pytest.mark.parametrize(
@@ -163,3 +166,18 @@ def test_every_mismatch_has_words_in_both_languages(compared):
 )
 def test_a_time_is_told_to_the_minute_with_its_zone(created_at, told):
     assert moment(created_at) == told
+
+
+@pytest.mark.parametrize(
+    ("lang", "counted"),
+    [
+        ("en", "N: those that are, or were judged so"),
+        ("ko", "N은 답이 없거나 없다고 판정한 질의 수"),
+    ],
+)
+def test_the_card_of_f1_says_what_its_n_counts(make_record, lang, counted):
+    f1 = next(c for c in cards(make_record(), None, words(lang)) if c.label == "F1")
+    assert counted in f1.about
+    pairs = [(is_so, judged_so) for is_so in (True, False) for judged_so in (True, False)]
+    terms = {pair: measure_verdicts(confusion([pair]))["f1"] for pair in pairs}
+    assert {pair for pair, (_, whole) in terms.items() if whole} == {*pairs[:3]}

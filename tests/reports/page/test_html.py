@@ -246,10 +246,12 @@ def test_the_verdict_on_the_release_comes_first(record):
     rule = RuleResult(
         metric="search.mrr", status="failed", baseline=0.9, current=0.7, limit=0.02, explanation="x"
     )
-    gate = GateResult(phase="ga", verdict="failed", rules=(rule,), reasons=("MRR fell <by> 0.2.",))
+    gate = GateResult(
+        phase="ga", verdict="failed", rules=(rule,), reasons=("MRR fell <by> 0.2: `<promote>` it.",)
+    )
     text = render_html(record, baseline=KINDS["search"].take_snapshot(record), gate=gate)
     assert text.index("Release gate failed") < text.index("<h1>")
-    assert "MRR fell &lt;by&gt; 0.2." in text
+    assert "MRR fell &lt;by&gt; 0.2: <code>&lt;promote&gt;</code> it." in text
     assert "출시 게이트 실패" in render_html(
         record, baseline=KINDS["search"].take_snapshot(record), gate=gate, lang="ko"
     )
@@ -260,7 +262,7 @@ def test_a_baseline_of_another_embedding_model_is_told(record, make_record):
     before = make_record(record.items, run={"options": OPTIONS, "environment": other})
     page = render_html(record, baseline=KINDS["search"].take_snapshot(before))
     assert "The embedding models differ: their scores have nothing in common." in page
-    assert "(another -&gt; " in page
+    assert "(another → " in page
 
 
 def test_equal_runs_give_equal_pages(record):

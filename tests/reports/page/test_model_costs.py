@@ -1,10 +1,16 @@
 """The block of a page about the model that judged."""
 
+import re
+
 import pytest
 from llm_reports import llm_report
 
-from gigamind.records.judged import CoverageReport, FlipReport
-from gigamind.reports.page.model_costs import model_block
+from gigamind.llm.speed import PROBE
+from gigamind.records.judged import CoverageReport, FlipReport, UsageReport
+from gigamind.reports.page.model_costs import cost_lines, model_block, role_told
+from gigamind.tasks.answers.checklist import GATE_ROLE
+from gigamind.tasks.answers.judging import ANSWER_ROLE, JUDGE_ROLE
+from gigamind.tasks.search.judging import ROLE as UNANSWERABLE
 from gigamind.wording import words
 
 FLIPS = FlipReport(judged_again=4, flipped=1, rate=0.25, low=0.046, high=0.699)
@@ -13,6 +19,17 @@ FLIPS = FlipReport(judged_again=4, flipped=1, rate=0.25, low=0.046, high=0.699)
 def checks(scored, flips=None):
     outcomes = {"scored": scored, "skipped_budget": 4 - scored}
     return CoverageReport(outcomes=outcomes, items=4, coverage=scored / 4, flips=flips)
+
+
+@pytest.mark.parametrize("role", [JUDGE_ROLE, ANSWER_ROLE, GATE_ROLE, UNANSWERABLE, PROBE])
+def test_what_a_model_was_asked_for_is_korean_wherever_costs_are_told(role):
+    used = llm_report().model_dump(include=set(UsageReport.model_fields))
+    report = llm_report(by_role={f"{role}: openai/a: b": used})
+    say = words("ko")
+    (line,), (row,) = cost_lines(report, say), model_block(report, say)["usage"]
+    assert re.match("[가-힣 ]+: openai/a: b: ", line)
+    assert row[0] == role_told(f"{role}: openai/a: b", say)
+    assert (role_told("openai/m", say), role_told("other: m", say)) == ("openai/m", "other: m")
 
 
 def test_without_checks_one_line_tells_what_has_a_verdict():

@@ -7,10 +7,11 @@ import pytest
 from translations import phrases, placeholders
 
 from gigamind.errors import LlmCode
+from gigamind.messages import warning_in
 from gigamind.metrics.spec import BLOCKS
 from gigamind.metrics.table import metrics_of
 from gigamind.release.shortfall import card_words
-from gigamind.wording import language_of, warning, warning_in, words
+from gigamind.wording import language_of, warning, words
 
 
 def test_both_languages_have_the_same_phrases_with_the_sameplaceholders():
@@ -67,7 +68,12 @@ def test_a_warning_is_told_in_the_language_of_the_page_with_its_own_values(key):
 
 
 def test_a_warning_that_is_not_translated_is_told_as_it_is():
-    assert warning_in("ko", "a.md: is not UTF-8") == "a.md: is not UTF-8"
+    assert warning_in("ko", "a.md: is odd") == "a.md: is odd"
+    told = 'a.jsonl:1: field "labels.claims": no claim of the answer reads "Roses."; the label is not used'
+    assert warning_in("en", told) == told
+    assert warning_in("ko", told) == (
+        'a.jsonl:1: 필드 "labels.claims": 답변에 "Roses."라는 주장이 없어 이 라벨은 쓰지 않습니다'
+    )
 
 
 OF_ONE_MEANING = {

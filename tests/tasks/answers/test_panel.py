@@ -10,6 +10,7 @@ from gigamind.evaluation.options import validated
 from gigamind.evaluation.progress import Quiet
 from gigamind.tasks import evaluate
 from gigamind.tasks.answers.estimate import estimate_answers
+from gigamind.tasks.answers.judging import least_calls
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.answers.prepare import prepare_answers
 
@@ -231,3 +232,20 @@ def test_an_adaptive_panel_tells_what_one_seat_judged_alone_and_no_alpha(options
     panel = done.summary.llm.panel
     assert (panel.alone, panel.items, panel.alpha) == (1, 1, None)
     assert "was sure of 1 items" in (done.out / "summary.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("calls", "whole"), [(5, 1), (6, 2), (8, 2)])
+def test_a_small_budget_judges_as_many_answers_whole_as_it_can(options, server, calls, whole):
+    server.script.extend([reply("supported")] * 12)
+    answers = [f"연차는 15일이다{'.' * number}" for number in range(1, 5)]
+    given = options("repeats = 3\n", *answers, max_calls=calls, max_in_flight=4)
+    done = evaluate(given)
+    assert done.summary.llm.outcomes == {"scored": whole, "skipped_budget": 4 - whole}
+
+
+def test_the_smallest_budget_counts_the_second_judging_of_the_first_answer(options):
+    def least(**changes):
+        prepared = prepare_answers(options("repeats = 3\n", ONE_CLAIM, **changes), Quiet())
+        return least_calls(prepared)
+
+    assert (least(), least(fresh_fraction=1.0)) == (3, 6)

@@ -10,10 +10,17 @@ from pathlib import Path
 import pytest
 
 from gigamind.assurance.certify import certify
+from gigamind.cli.show import show_release
 from gigamind.errors import InputError
 from gigamind.evaluation.unfinished import is_resumable
 from gigamind.metrics.table import label
-from gigamind.tasks import evaluate, judged_kinds
+from gigamind.release.experiment import hold_against
+from gigamind.release.snapshot import read_baseline, read_run
+from gigamind.reports.decision import Place, decide
+from gigamind.reports.page.experiment import render_experiment
+from gigamind.tasks import KINDS, TASKS, evaluate, judged_kinds
+from gigamind.tasks.answers.page import answer_headline
+from gigamind.wording import words
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -136,6 +143,76 @@ def test_a_run_is_compared_and_a_drop_stops_the_release(by_words, item, leave, t
     correctness = mixed.verdict.comparison.metric("answers.correctness")
     assert (correctness.baseline, correctness.current) == (1.0, 0.25)
     assert mixed.verdict.comparison.metric("answers.utility") is None
+
+
+@pytest.mark.parametrize(
+    ("lang", "headline", "loose"),
+    [
+        (
+            "en",
+            "Of 3 claims in 2 answers, 2 (66.7\u00a0%) have their words in a sentence of a note.",
+            "1 of 2 supported claims have a word that their sentence,",
+        ),
+        (
+            "ko",
+            "답변 2개의 주장 3개 중 2개의 낱말이 노트의 한 문장에 있습니다(66.7\u00a0%).",
+            "뒷받침된 주장 2개 중 1개에는",
+        ),
+    ],
+)
+def test_the_headline_counts_words_and_the_caution_what_is_loosely_said(
+    by_words, item, leave, lang, headline, loose
+):
+    # The note does not say that the leave is paid (유급으로): the claim has one word more than its sentence.
+    more = "연차는 입사 첫해에 유급으로 15일을 준다."
+    items = [item("copied", f"{leave} 장미는 없다."), item("loose", more)]
+    run = evaluate(by_words(items=items, lang=lang))
+    assert (run.summary.verdicts, run.summary.loose) == ({"not_found": 1, "supported": 2}, 1)
+    record = read_run(run.out, KINDS)
+    assert answer_headline(record, None, words(lang)) == headline
+    page = (run.out / "report.html").read_text("utf-8")
+    for told in (headline, loose):
+        assert told in page
+    assert loose in (run.out / "summary.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("lang", "caution"),
+    [("en", "Judged by words, not by meaning"), ("ko", "뜻이 아니라 낱말로 판정했습니다")],
+)
+def test_a_comparison_says_wherever_its_verdict_stands_what_words_cannot_see(
+    by_words, capsys, lang, caution
+):
+    before = evaluate(by_words())
+    after = evaluate(by_words(lang=lang, compare=before.out))
+    show_release(after.verdict, None, words(lang))
+    assert caution in capsys.readouterr().out
+    runs = [read_baseline(run.out, KINDS) for run in (before, after)]
+    found = hold_against(["one", "two"], runs)
+    pages = [
+        render_experiment(found, runs, lang=lang, release=release)
+        for release in (after.verdict.release, None)
+    ]
+    record, place = read_run(after.out, KINDS), Place(after.out)
+    decision = decide(
+        record,
+        TASKS["answers"].view,
+        words(lang),
+        release=after.verdict.release,
+        refused=None,
+        past=(),
+        place=place,
+    )
+    files = [(after.out / name).read_text("utf-8") for name in ("compare.md", "report.html")]
+    told = [text.count(caution) for text in (decision.markdown, *pages, *files)]
+    assert told == [1, 1, 1, 1, 2]
+
+
+def test_a_comparison_of_runs_that_a_model_judged_says_nothing_of_words(options, server, replies):
+    server.script.extend(replies.every)
+    before = evaluate(options())
+    after = evaluate(options(compare=before.out))
+    assert "by words" not in (after.out / "compare.md").read_text("utf-8")
 
 
 def test_runs_of_this_judge_and_of_a_model_are_not_held_against_each_other(

@@ -8,7 +8,7 @@ from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.unfinished import unfinished_folder
 from gigamind.llm.ledger import read_ledger
 from gigamind.tasks import evaluate
-from gigamind.tasks.search.estimate import estimate
+from gigamind.tasks.search.estimate import estimate, least_calls
 from gigamind.tasks.search.prepare import prepare
 
 # The delays put the answers of one query in the order of the seats, as a script needs them.
@@ -236,6 +236,7 @@ def test_a_dry_run_counts_every_seat_of_every_model(by_panel):
 
     assert calls(panel_of(*PANEL)) == [(name, ASKED) for name in PANEL]
     assert calls("repeats = 3\n", model="openai/a") == [("openai/a", 3 * ASKED)]
+    assert least_calls(prepare(by_panel("repeats = 3\n", model="openai/a"))) == 3
     adaptive = estimate(prepare(by_panel(panel_of(*PANEL) + "adaptive = true\n")))
     assert [one.tokens[0] > 0 for one in adaptive] == [True, False, False]
 

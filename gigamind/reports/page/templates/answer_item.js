@@ -122,20 +122,30 @@ const whyNot = ({ doubt, doors, contradictions }) => [
 // What a team's own judge says, and its proofs; a quote that proves nothing is struck out.
 function verdictOf({ proofs, text }) {
   return [text ? make("p", { className: "small", text }) : null, proofs.length ? make("ul", { className: "sources" },
-    ...proofs.map(([note, quote, proven]) => make("li", { className: proven ? "cited" : "" }, make(proven ? "span" : "s", { text: quote }),
+    ...proofs.map(([note, quote, proven]) => make("li", { className: proven ? "cited" : "" }, make(proven ? "span" : "s", { text: readable(quote) }),
       make("span", { className: proven ? "tick" : "faint", text: ` ${note || say("answer")}` })))) : null].filter(Boolean);
 }
 
 // The passage of the note, the quoted words marked; a quote that stands nowhere is shown struck out.
 function source(claim) {
   if (claim.passage) {
-    const [before, found, after] = claim.passage;
+    const text = claim.passage.join("");
+    const marks = marksOf(text);
+    const quoted = claim.passage[0].length;
+    const [start, end] = toWords(text, quoted, quoted + claim.passage[1].length);
     return make("blockquote", { className: "short" }, make("span", { className: "faint", text: `${claim.note}: ` }),
-      make("span", { text: before }), make("mark", { text: found }), make("span", { text: after }),
-      claim.inexact ? make("div", { className: "meta", text: say("inexact", { quote: claim.quote }) }) : null);
+      make("span", { text: readable(text, 0, start, marks) }), make("mark", { text: readable(text, start, end, marks) }),
+      make("span", { text: readable(text, end, text.length, marks) }),
+      claim.inexact ? make("div", { className: "meta", text: say("inexact", { quote: readable(claim.quote) }) }) : null);
   }
-  return claim.quote ? make("blockquote", { className: "short" }, make("s", { text: claim.quote }),
+  return claim.quote ? make("blockquote", { className: "short" }, make("s", { text: readable(claim.quote) }),
     make("span", { className: "faint", text: claim.note ? ` (${claim.note})` : "" })) : null;
+}
+
+// A place from the beginning of its first word to the end of its last.
+function toWords(text, start, end) {
+  const touched = wordsOf(text).filter(([from, to]) => from < end && start < to).flat();
+  return [Math.min(start, ...touched), Math.max(end, ...touched)];
 }
 
 // What the system says that it answered from, in its order; one whose text is not known is struck out.
@@ -185,7 +195,7 @@ function checklist([passed, items]) {
     make("ul", { className: "sources checklist" }, ...items.map(([text, yes, told, quote, trusted, note]) =>
       make("li", { className: yes ? "cited" : "" }, make("span", { text: `${text} ` }),
         make("span", { className: yes ? "tick" : "faint", text: say(yes ? "yes" : told ? "yes_unproven" : "no") }),
-        quote ? make("div", { className: "meta" }, make(trusted ? "span" : "s", { text: quote }),
+        quote ? make("div", { className: "meta" }, make(trusted ? "span" : "s", { text: readable(quote) }),
           note ? make("span", { text: ` (${note})` }) : null) : null))));
 }
 

@@ -85,7 +85,7 @@ function judgement(told) {
   const parts = [make("p", { className: told.conflict ? "wrongly" : "", text: `${said}${sure}` })];
   if (told.answer) parts.push(make("p", { text: told.answer }));
   parts.push(...told.quotes.map(([note, text, found, trusted]) => make("blockquote", {},
-    make("span", { className: trusted ? "shown" : "wrongly", text }),
+    make("span", { className: trusted ? "shown" : "wrongly", text: readable(text) }),
     make("span", { className: "faint", text: ` ${note === null ? "?" : data.notes[note]}: ${standing(found, trusted)}` }))));
   if (told.flagged.length) {
     parts.push(make("p", { className: "wrongly", text: say("flagged", { notes: told.flagged.map((note) => data.notes[note]).join(", ") }) }));
@@ -118,7 +118,7 @@ function expectedNotes(item) {
     const where = rank ? say("at_rank", { rank }) : say("not_in_ranking");
     const spans = item.spans.filter(([of]) => of === note);
     return make("li", {}, make("span", { text: data.notes[note] }), make("span", { className: "faint", text: ` (${where})` }),
-      ...spans.map(([, , text]) => make("blockquote", {}, make("mark", { text: data.texts[text] }))));
+      ...spans.map(([, , text]) => make("blockquote", {}, make("mark", { text: readable(data.texts[text]) }))));
   }));
 }
 
@@ -181,18 +181,27 @@ function quoted(item, hit, text, from, to) {
     .map(([, start, of]) => [start - hit.from, start - hit.from + data.texts[of].length]);
   const shown = [hit.start - hit.from, hit.end - hit.from];
   const ends = hit.words.map((at) => at + shown[0]);
-  const words = ends.flatMap((start, at) => (at % 2 ? [] : [[start, ends[at + 1]]]));
+  const words = wholeWords(text, ends.flatMap((start, at) => (at % 2 ? [] : [[start, ends[at + 1]]])));
+  const marks = marksOf(text);
   const clip = (at) => whole(text, Math.min(Math.max(at, from), to));
-  const cuts = [...new Set([from, to, ...shown, ...ends, ...expected.flat()].map(clip))].sort((a, b) => a - b);
+  const cuts = [...new Set([from, to, ...shown, ...words.flat(), ...expected.flat()].map(clip))].sort((a, b) => a - b);
   const pieces = cuts.slice(1).map((end, at) => {
     const start = cuts[at];
     const inside = ([a, b]) => start >= clip(a) && end <= clip(b);
     const className = !inside(shown) ? "" : words.some(inside) ? "shown word" : "shown";
-    return make(expected.some(inside) ? "mark" : "span", { className, text: text.slice(start, end) });
+    return make(expected.some(inside) ? "mark" : "span", { className, text: readable(text, start, end, marks) });
   });
   const dots = (wanted) => (wanted ? make("span", { text: "…" }) : null);
   return make("blockquote", {}, dots(from > 0), ...pieces, dots(to < text.length));
 }
+
+// The words that begin with what the query has.  Keyword search compares pairs of syllables: of 25 matches within a Korean
+// word, drawn at random, 22 were endings (에서, 까지, 어요).
+function wholeWords(text, places) {
+  return wordsOf(text).filter(([start]) => places.some(([from, to]) => from <= start && start < to)
+    && !INSIDE.test(text.slice(Math.max(0, start - 3), start)));
+}
+const INSIDE = /[\p{L}\p{N}](?:\]\]|\*{1,2}|`)$/u; // an ending behind a link or strong words belongs to their last word
 
 // An offset that does not cut a character of two code units in half.
 function whole(text, at) {

@@ -156,3 +156,27 @@ def test_a_baseline_adds_filters_for_what_changed(show, reader, record):
     assert "was: not found" in _rows(browser)[0].text
     reader.choose("worse")
     reader.wait_for_status("No query fits.")
+
+
+@pytest.mark.parametrize(
+    ("found", "told"), [(2, "Ranking in the baseline"), (0, "baseline\nNothing was found.")]
+)
+def test_an_item_that_moved_shows_the_ranking_of_the_baseline(show, reader, record, found, told):
+    item = next(
+        one
+        for one in record.items
+        if one.metrics.get("mrr") == 1 and len(one.ranking) > 2 and one.expected_notes
+    )
+    lost = {"mrr": 0.5 if found else 0.0, "hit_at_1": 0.0}
+    hits = (item.ranking[1], item.ranking[0])[:found]
+    before = item.model_copy(update={"metrics": item.metrics | lost, "ranking": hits})
+    baseline = KINDS["search"].take_snapshot(replace(record, items=[before]))
+    show(replace(record, items=[item]), baseline=baseline)
+    detail = reader.open(item.query)
+    assert told in detail.text
+    rows = [row.text for row in detail.find_elements(By.CSS_SELECTOR, "ol.before li")]
+    assert rows == [
+        f"{hit.note} {hit.base_score:.3f}"
+        + (" expected note" if hit.note in item.expected_notes else "")
+        for hit in hits
+    ]

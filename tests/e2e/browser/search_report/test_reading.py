@@ -1,6 +1,7 @@
 """report.html in a real Chromium: what a reader meets, by eye, keyboard, phone and printer."""
 
 import base64
+import re
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from gigamind.tasks import KINDS
 from gigamind.tasks.search.markdown import failed_items
 
 pytestmark = pytest.mark.browser
+MARKED = re.compile(r"[*#|`\[>~^]|^- ", re.MULTILINE)
 
 
 def test_a_query_opens_and_closes_by_keyboard(show, record):
@@ -37,6 +39,7 @@ def test_the_expected_passage_is_marked_inside_the_evidence(show, record):
         for hit in item.ranking
         for span in item.expected_spans
         if span.text in hit.chunk.text and len(hit.chunk.text) > len(hit.evidence.text) + 400
+        if not MARKED.search(span.text)
     )
     browser = show(replace(record, items=[item.model_copy(update={"ranking": (hit,)})]))
     browser.find_element(By.CSS_SELECTOR, ".toggle").click()
@@ -66,7 +69,10 @@ def test_evidence_is_what_the_run_showed_also_behind_emoji(show, record):
         )
         for quote in quotes
     ]
-    assert shown == [hit.evidence.text for hit in item.ranking]
+    told = [hit.evidence.text for hit in item.ranking]
+    plain = [at for at, text in enumerate(told) if not MARKED.search(text)]
+    assert len(plain) > 3
+    assert [shown[at] for at in plain] == [told[at] for at in plain]
 
 
 def test_a_note_goes_by_its_title_and_the_query_s_words_in_its_evidence_are_strong(show, record):
@@ -77,11 +83,55 @@ def test_a_note_goes_by_its_title_and_the_query_s_words_in_its_evidence_are_stro
         f"{hit.title}\n{hit.note}"
     )
     strong = browser.find_elements(By.CSS_SELECTOR, "blockquote.short .word")
-    units = hit.evidence.text.encode("utf-16-le")
-    ends = [[2 * (at - hit.evidence.utf16_start) for at in ends] for ends in hit.highlights]
-    assert "".join(word.get_attribute("textContent") for word in strong) == "".join(
-        units[start:end].decode("utf-16-le") for start, end in ends
+    units, first = hit.evidence.text.encode("utf-16-le"), hit.evidence.utf16_start
+    starts = [len(units[: 2 * (start - first)].decode("utf-16-le")) for start, _ in hit.highlights]
+    words = [
+        word[0] for word in re.finditer(r"\w+", hit.evidence.text) if word.start() in {*starts}
+    ]
+    assert words
+    assert [word.get_attribute("textContent") for word in strong] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "places", "whole"),
+    [
+        ("연차는 첫해에 15일", [(0, 2), (5, 6)], ["연차는"]),  # from within: 해
+        ("집에서 일할 수", [(1, 3)], []),  # an ending that many words have
+        ("오전 11시에 연다", [(3, 5)], ["11시에"]),
+        ("the roses stand", [(4, 9), (10, 13)], ["roses", "stand"]),
+        ("[[안내]]부터 **표**는 `a`", [(6, 8), (14, 15), (17, 18)], ["a"]),
+        ("東京都の公園", [(1, 3)], ["京", "都"]),
+    ],
+)
+def test_words_are_strong_as_a_whole_and_only_from_their_beginning(
+    show, record, text, places, whole
+):
+    script = "return wholeWords(...arguments).map(([start, end]) => arguments[0].slice(start, end))"
+    browser = show(replace(record, items=record.items[:1]))
+    assert browser.execute_script(script, text, places) == whole
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("## 카드를 잃어버렸다면\n\n- **바로** 전화", "카드를 잃어버렸다면\n\n바로 전화"),
+        ("[[helmet-box|헬멧 보관함]]에 로고", "헬멧 보관함에 로고"),
+        ("[[policies/on-call#^ack-times]]와 ![[map.png]]", "policies/on-call와 map.png"),
+        ("[[#요금]], [표](https://a.example/x)", "요금, 표"),
+        ("| 이름 | 값 |\n|---|---:|\n| 패스 | *월* 14,900원 |", "이름 | 값\n패스 | 월 14,900원"),
+        ("> 2 * 3 * 4 = 24, `a_b` ~~아님~~ ^rule-1", "2 * 3 * 4 = 24, a_b 아님"),
+        ("2. 순서, snake_case, [노트 1], a|b, C#", "2. 순서, snake_case, [노트 1], a|b, C#"),
+    ],
+)
+def test_quotes_are_read_without_the_marks_of_markdown(show, record, text, read):
+    browser = show(replace(record, items=record.items[:1]))
+    assert browser.execute_script("return readable(arguments[0])", text) == read
+    parts = "const [text, at] = arguments; const marks = marksOf(text);"
+    together = (
+        f"{parts} return readable(text, 0, at, marks) + readable(text, at, text.length, marks)"
     )
+    for at in range(len(text)):  # wherever a highlight cuts it
+        assert browser.execute_script(together, text, at) == read
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
@@ -93,6 +143,8 @@ def test_a_phone_has_no_sideways_scroll(show, record, lang):
     assert wide == 360
     query = browser.find_element(By.CSS_SELECTOR, ".items td.query")
     assert query.size["width"] > 120  # a detail row must not squeeze the columns
+    tall = "return Math.max(...[...document.querySelectorAll('.scroll tr')].map((row) => row.offsetHeight))"
+    assert browser.execute_script(tall) < 200  # nor figures the prose beside them
 
 
 def test_the_korean_page_speaks_korean(show, reader, record):
