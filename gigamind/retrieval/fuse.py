@@ -24,8 +24,7 @@ def boosts(centralities: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# Chunks that the index is asked for, enough for a low floor: of 20 000 to 100 000, half as many would leave half as many
-# notes again to be looked up.
+# Chunks that the index is asked for, enough for a low floor: with half as many, half as many notes again are looked up.
 _SHORTLIST = 64
 _SHORTLIST_PER_HIT = 6
 _STEP = 64  # notes that are looked up at first, four times as many at each further step
