@@ -31,7 +31,7 @@ import qdrant_edge as qdrant
 from opponents import find_opponents
 
 from gigamind.retrieval.edge import open_edge
-from gigamind.retrieval.fuse import ChunkLayout, Fusion, highest, score_notes
+from gigamind.retrieval.fuse import ChunkLayout, Fusion, highest, relative, score_notes
 from gigamind.retrieval.index import Chunk, IndexContent, VectorIndex, unit
 from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
 from gigamind.spans import Passage, Span
@@ -147,8 +147,7 @@ def gigamind(made: Generated) -> Iterator[Search]:
     fusion = Fusion(ALPHA, np.ones(len(layout.starts) - 1), TOPK)
 
     def search(query: str, vector: np.ndarray) -> list[int]:
-        lexical = keyword.relative_scores(query)
-        return score_notes(lexical, layout, fusion, index, vector).top(TOPK).tolist()
+        return score_notes(keyword.scores(query), layout, fusion, index, vector).top(TOPK).tolist()
 
     yield search
     index.close()
@@ -161,7 +160,7 @@ def numpy(made: Generated) -> Iterator[Search]:
 
     def search(query: str, vector: np.ndarray) -> list[int]:
         semantic = layout.best(np.maximum(0.0, vectors @ unit(vector)))
-        notes = ALPHA * semantic + (1 - ALPHA) * layout.best(keyword.relative_scores(query))
+        notes = ALPHA * semantic + (1 - ALPHA) * layout.best(relative(keyword.scores(query)))
         top = np.argpartition(notes, -TOPK)[-TOPK:]
         return top[np.lexsort((top, notes[top]))[::-1]].tolist()
 

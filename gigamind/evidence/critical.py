@@ -25,11 +25,11 @@ LIMIT = re.compile(
 )
 # Pairs of opposites.  A word that contains another stands before it, or "비활성화" would count as "활성화".
 _POLE = re.compile(
-    r"(?=[비활불가증감상하허차미포제추삭성실시중필선이초최찬반동거승유무공eidarsfmtobplh])(?:"
+    r"(?=[비활불가증감상하허차미포제추삭성실시중필선이초최찬반동거승유무공])(?:"
     r"비활성화|활성화|불가능|가능|증가|감소|상승|하락|허용|차단|미포함|포함|제외|추가|삭제|성공|실패|시작|중지|필수|선택"
-    r"|이상|이하|초과|미만|이전|이후|최대|최소|찬성|반대|동의|거부|승인|반려|유료|무료|비공개|공개"
-    r"|\b(?:enabl|disabl|increas|decreas|disallow|allow|deny|denied|includ|exclud|remov|succe|fail|accept|reject)"
-    r"|\b(?:add(?:s|ed|ing)?|start|stop|true|false|required|optional|before|after|more|less|above|below|public|private"
+    r"|이상|이하|초과|미만|이전|이후|최대|최소|찬성|반대|동의|거부|승인|반려|유료|무료|비공개|공개)"
+    r"|(?=[eidarsfmtobplh])\b(?:enabl|disabl|increas|decreas|disallow|allow|deny|denied|includ|exclud|remov|succe|fail|accept|reject"
+    r"|(?:add(?:s|ed|ing)?|start|stop|true|false|required|optional|before|after|more|less|above|below|public|private"
     r"|max(?:imum)?|min(?:imum)?|high(?:er|est)?|low(?:er|est)?)\b)"
 )
 _NUMBER = re.compile(r"[\d²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]+(?:[.,:/-]\d+)*")

@@ -7,8 +7,9 @@ a long word.  Nothing in the rest of the sentence may deny or limit what is quot
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby, pairwise
 
 from rapidfuzz.distance import Levenshtein, Opcodes
@@ -35,6 +36,7 @@ _HANGUL = re.compile("[ㄱ-ㅣ가-힣]*+")
 _NAME = re.compile(r"\b[A-Z]\w+")
 _YEAR_DIGITS = 4
 _NO_UNITS = frozenset(("and", "but", "so", "while", "which"))
+_Names = Callable[[], frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,9 @@ class _Comparison:
         if unproven is None or not self.fuzzy:
             return unproven
         further = self._trimmed(max(0, first - _FURTHER), min(len(self.around), last + _FURTHER))
-        return unproven if further == (first, last) else self._between(*further) and unproven
+        if further == (first, last) or self._between(*further, told=False):
+            return unproven
+        return None
 
     def _window(self) -> tuple[int, int]:
         """The words that the span touches, and the parts of those that it cuts."""
@@ -135,19 +139,24 @@ class _Comparison:
             last -= runs[-1].dest_end - runs[-1].dest_start
         return first, last
 
-    def _between(self, first: int, last: int) -> Unproven | None:
-        """Why the quote does not say what the words from `first` to `last` do."""
+    def _between(self, first: int, last: int, *, told: bool = True) -> Unproven | None:
+        """Why the quote does not say what the words from `first` to `last` do; any reason where it is not told."""
         original = self.around[first:last]
         if not original or not self.quoted:
             return (
                 None
                 if not original and not self.quoted
-                else _changed(self.quoted, original, frozenset())
+                else _changed(self.quoted, original, frozenset)
             )
-        span = Span(self._origin(original[0]).start, self._origin(original[-1]).end)
-        passage = span.slice(self.source)
-        names = frozenset(name.lower() for name in _NAME.findall(f"{self.quote} {passage}"))
-        if unproven := _difference(self.quoted, original, names):
+        inside = self.folding.span(original[0].start, original[-1].end)
+        span = Span(max(0, inside.start + self.base), inside.end + self.base)
+
+        @cache  # few differences need them
+        def names() -> frozenset[str]:
+            both = f"{self.quote} {span.slice(self.source)}"
+            return frozenset(name.lower() for name in _NAME.findall(both))
+
+        if unproven := _difference(self.quoted, original, names, told=told):
             return unproven if self.fuzzy else replace(unproven, reason="cut_word")
         behind = self.around[last].start if last < len(self.around) else None
         if self.questions != self.folding.text[original[0].start : behind].count("?"):
@@ -165,10 +174,6 @@ class _Comparison:
         gap = self.folding.text[number.end : behind[0].start]
         unit = behind[0].text
         return gap == " " and unit.isascii() and unit.isalpha() and unit not in _NO_UNITS
-
-    def _origin(self, word: Word) -> Span:
-        span = self.folding.span(word.start, word.end)
-        return Span(max(0, span.start + self.base), span.end + self.base)
 
 
 def _region(span: Span, source: str) -> tuple[int, int]:
@@ -188,9 +193,9 @@ def _opcodes(quoted: Sequence[Word], original: Sequence[Word]) -> Opcodes:
 
 
 def _difference(
-    quoted: Sequence[Word], original: Sequence[Word], names: frozenset[str]
+    quoted: Sequence[Word], original: Sequence[Word], names: _Names, *, told: bool
 ) -> Unproven | None:
-    """The first difference of two runs of words that is not forgiven."""
+    """The first difference of two runs of words that is not forgiven; where it is not told, that there is one."""
     pairs: list[tuple[Word, Word]] = []
     changes: list[_Run] = []
     typos = 0
@@ -202,6 +207,8 @@ def _difference(
         if _is_typo(run, original, names):
             typos += 1
             pairs.append((run.quoted[0], run.original[0]))
+        elif not told:
+            return Unproven("wording")
         else:
             changes.append(run)
     if changes:
@@ -244,14 +251,14 @@ def _is_forgiven(run: _Run, original: Sequence[Word]) -> bool:
     return _joined(quoted) == _joined(given) is not None
 
 
-def _is_typo(run: _Run, original: Sequence[Word], names: frozenset[str]) -> bool:
+def _is_typo(run: _Run, original: Sequence[Word], names: _Names) -> bool:
     if len(run.quoted) != 1 or len(run.original) != 1:
         return False
     quoted_word, other = run.quoted[0], run.original[0]
     if not is_keystroke(quoted_word.text, other.text):  # else what is known need not be gathered
         return False
     return is_typo(
-        quoted_word, other, names | {word.text for word in original if word is not other}
+        quoted_word, other, names() | {word.text for word in original if word is not other}
     )
 
 
@@ -279,14 +286,14 @@ def _joined(group: Sequence[Word]) -> str | None:
 
 
 def _changed(
-    quoted: Sequence[Word], original: Sequence[Word], names: frozenset[str], *, alone: bool = False
+    quoted: Sequence[Word], original: Sequence[Word], names: _Names, *, alone: bool = False
 ) -> Unproven:
     quoted_text, other = (" ".join(word.whole for word in group) for group in (quoted, original))
     differing = critical.differences(quoted_text, other)
     reason: Doubt = "wording"
     if differing:
         reason = differing[0]
-    elif any(word.text in names for word in (*quoted, *original)):
+    elif any(word.text in names() for word in (*quoted, *original)):
         reason = "name"
     numbers = any(word.is_number for word in (*quoted, *original))
     near = (

@@ -6,7 +6,7 @@ forgiven here changes what is said: no list names the words that do.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import NamedTuple
@@ -89,41 +89,45 @@ class Word(NamedTuple):  # a dataclass takes three times as long to make
         return any(map(str.isdigit, self.text))
 
 
+_PLAIN = frozenset(("hangul", "letters"))
+# A named tuple's own constructor takes twice as long.
+_made: "Callable[[type[Word], tuple[object, ...]], Word]" = tuple.__new__  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+
 def words(text: str) -> list[Word]:
     """The words of a normalised text, in order, without its articles."""
     parsed: list[Word] = []
     kind, end, brackets, depth = "", -1, 0, 0
     for match in _WORD.finditer(text):
         last, kind = kind, match.lastgroup or ""
-        if kind in {"open", "close"}:
+        start, stop = match.span()
+        gap = text[end:start] if end >= 0 else " "
+        end = stop
+        if kind in _PLAIN and gap == " ":  # most words, and what is below takes as long again
+            stem, particle = _stem(match[0], 2) if kind == "hangul" else (match[0], "")
+            bracket = brackets if depth else 0
+            parsed.append(_made(Word, (stem, particle, start, stop, bracket, False, False)))
+        elif kind in {"open", "close"}:
             brackets += kind == "open"
             depth = max(0, depth + (1 if kind == "open" else -1))
+            if kind == "close" and parsed and depth == 0:
+                kind = "bracket"
         elif kind == "stop":
             if parsed:
-                parsed[-1] = parsed[-1]._replace(ends=True)
+                parsed[-1] = _made(Word, (*parsed[-1][:-1], True))
         elif kind not in {"tag", "article"}:
-            gap = text[end : match.start()] if end >= 0 else " "
             glued = not gap and last not in {"", "hangul"}
-            spaced = gap == " "
-            quoted = not spaced and bool(gap) and not gap.strip("'\"")
+            quoted = bool(gap) and not gap.strip("'\"")
             if kind == "hangul" and (glued or quoted) and parsed and _PARTICLE.fullmatch(match[0]):
-                parsed[-1] = parsed[-1]._replace(particle=match[0], end=match.end())
+                parsed[-1] = parsed[-1]._replace(particle=match[0], end=stop)
             else:
-                tight = not spaced and _is_tight(gap, last, kind)
+                tight = gap != " " and _is_tight(gap, last, kind)
                 stem, particle = (
                     _stem(match[0], 1 if glued else 2)
                     if kind == "hangul"
                     else (_text(kind, match[0]), "")
                 )
-                parsed.append(
-                    Word(
-                        stem, particle, match.start(), match.end(), brackets if depth else 0, tight
-                    )
-                )
-        if kind == "close" and parsed and depth == 0:
-            kind, end = "bracket", match.end()
-            continue
-        end = match.end()
+                parsed.append(Word(stem, particle, start, stop, brackets if depth else 0, tight))
     return parsed
 
 

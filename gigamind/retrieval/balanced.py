@@ -16,7 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gigamind.retrieval.embed import Vectors
-from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion, Ints, Scored, nearest_notes
+from gigamind.retrieval.fuse import (
+    ChunkLayout,
+    Floats,
+    Fusion,
+    Ints,
+    Scored,
+    nearest_notes,
+    relative,
+)
 from gigamind.retrieval.index import VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex
 from gigamind.retrieval.settings import DEFAULT_TITLE_WEIGHT
@@ -180,9 +188,9 @@ class Balance:
         semantic, known = nearest_notes(lexical, self.layout, points, index, query)
         order = np.where(known, points.join(semantic, lexical), 0.0)
         base = words.answer_scores(points.semantic(semantic))
-        best = words.notes.max(initial=0.0)
-        relative = words.notes / best if best > 0 else words.notes
-        return Scored(semantic, relative, np.where(order > 0, base, 0.0), order * fusion.boosts)
+        return Scored(
+            semantic, relative(words.notes), np.where(order > 0, base, 0.0), order * fusion.boosts
+        )
 
     @cached_property
     def _saturation(self) -> Floats:

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from gigamind.retrieval.balanced import NO_CHUNKS
-from gigamind.retrieval.fuse import Floats, Fusion, Ints, boosts, nearest_notes
+from gigamind.retrieval.fuse import Floats, Fusion, Ints, boosts, nearest_notes, relative
 from gigamind.retrieval.retriever import Retriever
 from gigamind.retrieval.settings import RetrievalSettings
 
@@ -35,7 +35,7 @@ class Grid:
             IndexingError: the vector index failed.
         """
         leg, by_row = self.retriever.semantic, dict[int, Ints]()
-        words = self.retriever.layout.best(self.retriever.keyword.relative_scores(query))
+        words = relative(self.retriever.layout.best(self.retriever.keyword.scores(query)))
         if self._by_words:
             # Without cosines every note is known: in one table with others, all cosines would be asked for.
             places = np.arange(len(words))

@@ -4,6 +4,7 @@ Two adapters stand behind it: `edge.py` (Qdrant's engine in this process, the de
 or cluster).  Both search exactly, never approximately: an evaluation must not measure the index's own misses.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -123,11 +124,15 @@ def payload(chunk: Chunk) -> dict[str, str | int]:
 
 def rounded(cosines: npt.ArrayLike) -> Cosines:
     """Cosines at the precision that every engine agrees on."""
-    return np.clip(np.round(np.asarray(cosines, dtype=np.float64), _DIGITS), -1.0, 1.0)
+    found = np.asarray(cosines, dtype=np.float64).round(_DIGITS)
+    return np.minimum(1.0, np.maximum(-1.0, found))
 
 
 def unit(vectors: Vectors) -> Vectors:
     """The same directions at length 1, float32; a vector without one stays 0."""
+    if vectors.ndim == 1:
+        length = math.sqrt(vectors @ vectors)
+        return np.asarray(vectors / (length or 1.0), np.float32)
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), np.float32)
 

@@ -73,14 +73,9 @@ class KeywordIndex:
         for term in self.terms(query):
             if (row := self.rows.get(term)) is not None:
                 own = slice(self.starts[row], self.starts[row + 1])
-                np.add.at(total, self.chunks[own], self.shares[own])
+                # Chunks of another type than intp are added up one by one: half as fast.
+                np.add.at(total, self.chunks[own].astype(np.intp), self.shares[own])
         return total
-
-    def relative_scores(self, query: str) -> npt.NDArray[np.float64]:
-        """BM25 over the query's best BM25, in [0, 1]; all 0.0 when no chunk matches (seed 4.1)."""
-        raw = self.scores(query)
-        best = raw.max(initial=0.0)
-        return np.maximum(raw, 0.0) / best if best > 0 else np.zeros(self.size)
 
     def postings(self, term: str) -> npt.NDArray[np.int64]:
         """Chunks that hold a token, rising."""

@@ -65,13 +65,13 @@ class Retriever(AbstractContextManager["Retriever"]):
             IndexingError: the vector index failed.
         """
         vector = self.semantic.embedder.embed_query(query) if self.semantic else None
-        by_words, share, scored = self._fuse(query, vector)
+        by_words, rate, share, scored = self._fuse(query, vector)
         best = scored.top(self.fusion.topk)
         ranked: list[int] = best.tolist()
         if not ranked:
             return []
         owned = self.layout.chunks(best)
-        chunk_scores = by_words[owned]
+        chunk_scores = rate * np.maximum(0.0, by_words[owned])
         if self.semantic is not None and vector is not None:
             chunk_scores += share * self.semantic.index.cosines(vector, owned)
         best_chunks = self._best_chunks(owned, chunk_scores)
@@ -116,18 +116,18 @@ class Retriever(AbstractContextManager["Retriever"]):
     def _uses_words(self) -> bool:
         return self.balanced or self.fusion.alpha < 1
 
-    def _fuse(self, query: str, vector: Vectors | None) -> tuple[Floats, float, Scored]:
-        """What words add to each chunk, the share of its cosine beside that, and the scores of all notes."""
+    def _fuse(self, query: str, vector: Vectors | None) -> tuple[Floats, float, float, Scored]:
+        """BM25 of each chunk, what it counts, what a cosine counts beside it, and the scores of all notes."""
         index = self.semantic.index if self.semantic else None
         if self.balanced and self.balance and index and vector is not None:
             said = self.balance.read(query, NO_CHUNKS)
             scored = self.balance.score(said, self.fusion, index, vector, NO_CHUNKS)
-            return said.rate * said.chunks, self.balance.scale.slope, scored
-        lexical = (
-            self.keyword.relative_scores(query) if self._uses_words else np.zeros(len(self.chunks))
-        )
+            return said.chunks, said.rate, self.balance.scale.slope, scored
+        lexical = self.keyword.scores(query) if self._uses_words else np.zeros(len(self.chunks))
         scored = score_notes(lexical, self.layout, self.fusion, index, vector)
-        return (1 - self.fusion.alpha) * lexical, self.fusion.alpha, scored
+        best = lexical.max(initial=0.0)
+        rate = float((1 - self.fusion.alpha) / best) if best > 0 else 0.0
+        return lexical, rate, self.fusion.alpha, scored
 
     def evidence(self, query: str, hits: Sequence[Hit]) -> list[Passage]:
         """What each hit shows for the query: the sentence of its best chunk that matches it (see `passages`)."""
@@ -144,7 +144,7 @@ class Retriever(AbstractContextManager["Retriever"]):
         if not places:
             return {}
         owned = self.layout.chunks(np.array(places))
-        best = self._best_chunks(owned, self.keyword.relative_scores(query)[owned])
+        best = self._best_chunks(owned, self.keyword.scores(query)[owned])
         return {self.notes[place]: chunk for place, chunk in best.items()}
 
     @cached_property

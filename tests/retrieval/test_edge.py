@@ -193,6 +193,20 @@ def test_a_damaged_index_in_the_cache_is_built_again(damage, content_of, tmp_pat
     kept.close()
 
 
+def test_nearest_is_exact_among_chunks_that_16_bits_cannot_tell_apart(content_of):
+    cosines = np.random.default_rng(3).permutation(np.linspace(0.5, 0.501, 1_200))
+    across = np.random.default_rng(4).normal(size=(1_200, 15))
+    across /= np.linalg.norm(across, axis=1, keepdims=True)
+    vectors = np.column_stack([cosines, np.sqrt(1 - cosines**2)[:, np.newaxis] * across])
+    index = open_edge(content_of(vectors.astype(np.float32)), None)
+
+    ids, found = index.nearest(np.eye(16, dtype=np.float32)[0], 10)
+
+    index.close()
+    assert found == pytest.approx(np.sort(cosines)[::-1][:10], abs=1e-6)
+    assert found == pytest.approx(cosines[ids], abs=1e-6)
+
+
 def test_a_vector_without_a_direction_has_a_cosine_of_0(content_of, known):
     vectors = known.vectors.copy()
     vectors[7] = 0

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
+from gigamind.retrieval.fuse import relative
 from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
 from gigamind.text import tokens
 
@@ -108,13 +109,13 @@ def test_relative_scores_are_over_the_best_of_the_query():
     index = build_keyword_index(["rag rag", "rag b", "c d", "e f", "g h"])
     raw = index.scores("rag")
 
-    assert index.relative_scores("rag") == pytest.approx([1.0, raw[1] / raw[0], 0, 0, 0])
+    assert relative(index.scores("rag")) == pytest.approx([1.0, raw[1] / raw[0], 0, 0, 0])
     assert 0 < raw[1] < raw[0]
 
 
 @pytest.mark.parametrize("query", ["unknown", "", "?!"])
 def test_a_query_without_a_known_word_scores_zero_everywhere(query):
-    assert build_keyword_index(["rag b", "c", "d"]).relative_scores(query).tolist() == [0, 0, 0]
+    assert relative(build_keyword_index(["rag b", "c", "d"]).scores(query)).tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("texts", [[""], ["", "👋 — !"]])
@@ -122,7 +123,7 @@ def test_chunks_without_a_word_score_zero(texts):
     index = build_keyword_index(texts)
 
     assert index.scores("rag").tolist() == [0.0] * len(texts)
-    assert index.relative_scores("rag").tolist() == [0.0] * len(texts)
+    assert relative(index.scores("rag")).tolist() == [0.0] * len(texts)
     assert index.weight("rag") == 0.0
 
 
@@ -146,15 +147,15 @@ def test_relative_scores_and_weights_stay_in_range_where_every_idf_is_negative()
 
     assert index.scores("rag") == pytest.approx(oracle(texts, "rag"), abs=1e-9)
     assert index.scores("rag")[0] < 0
-    assert index.relative_scores("rag").tolist() == [0.0]
+    assert relative(index.scores("rag")).tolist() == [0.0]
     assert index.weight("rag") == 0.0
 
 
 @given(st.lists(WORDS.map(" ".join), min_size=1, max_size=8), WORDS.map(" ".join))
 def test_relative_scores_are_between_0_and_1(texts, query):
-    relative = build_keyword_index(texts).relative_scores(query)
+    scores = relative(build_keyword_index(texts).scores(query))
 
-    assert ((relative >= 0) & (relative <= 1)).all()
+    assert ((scores >= 0) & (scores <= 1)).all()
 
 
 @pytest.mark.parametrize("texts", [["rag 검색 엔진", "vector 책을", "𠀀𠀁 a"], ["", ""]])

@@ -7,7 +7,7 @@ from gigamind.judges.threshold import judge_by_threshold
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.metrics.answerability import Confusion, f1, far, precision, recall, share
 from gigamind.metrics.spans import Unplaced, matches
-from gigamind.retrieval.fuse import Fusion, boosts
+from gigamind.retrieval.fuse import Fusion, boosts, relative
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.keyword import build_keyword_index
 from gigamind.retrieval.settings import DEFAULT_ALPHA
@@ -37,7 +37,7 @@ def _by_text(text: str, label: str) -> bool:
 
 def _relative(query: str) -> list[float]:
     """Keyword scores of all texts for a query, the best first."""
-    scores = build_keyword_index(_TEXTS).relative_scores(query)
+    scores = relative(build_keyword_index(_TEXTS).scores(query))
     return sorted((float(score) for score in scores), reverse=True)
 
 
