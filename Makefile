@@ -84,7 +84,7 @@ test test-deployed test-faults test-docs: $(READY)
 	$(BIN)/python -m pytest -m "$(TESTS)" -n auto --dist worksteal
 
 test-browser: $(READY)
-	$(BIN)/python -m pytest -m browser
+	$(BIN)/python -m pytest -m browser tests/e2e/browser
 
 test-model: $(LOCAL)
 	$(BIN)/python examples/demo_llm.py --fetch
