@@ -76,15 +76,17 @@ demo-llm: $(LOCAL)
 
 # What a change may break; `.ci/run` runs the rest as well.
 QUICK := not browser and not model and not deployed and not faults and not whole and not docs
+WORKERS := auto
 test: TESTS ?= $(QUICK)
 test-deployed: TESTS ?= deployed
+test-deployed: WORKERS := 1 # each starts a Prefect server of its own
 test-faults: TESTS ?= faults or whole
 test-docs: TESTS ?= docs
 test test-deployed test-faults test-docs: $(READY)
-	$(BIN)/python -m pytest -m "$(TESTS)" -n auto --dist worksteal
+	$(BIN)/python -m pytest -m "$(TESTS)" -n $(WORKERS) --dist worksteal
 
 test-browser: $(READY)
-	$(BIN)/python -m pytest -m browser
+	$(BIN)/python -m pytest -m browser tests/e2e/browser
 
 test-model: $(LOCAL)
 	$(BIN)/python examples/demo_llm.py --fetch

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
     from _pytest.terminal import TerminalReporter
@@ -117,10 +117,21 @@ def pytest_terminal_summary(terminalreporter: "TerminalReporter") -> None:
         )
 
 
-def pytest_collection_finish() -> None:
-    """What was imported stays: else each of the many collections of garbage walks through all of it."""
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers() -> "Generator[None, int, int]":
+    """`-n auto` is a worker more than there are cores: tests that wait for a server or a process leave theirs idle."""
+    return (yield) + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> "Generator[None, object, object]":
+    """What is imported stays: else each of the many collections of garbage walks through all of it."""
+    gc.disable()  # a fifth of the time of collecting the tests
+    result = yield
     gc.collect()
     gc.freeze()
+    gc.enable()
+    return result
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -32,8 +32,8 @@ COMPILES = {
     "split",
 }
 AT_A_PLACE = {"match", "fullmatch"}
-LIMIT = 0.2  # seconds of the processor, whatever else runs; what is linear takes 0.02
-CHARS, MANY_CHARS = 20_000, 100_000
+LIMIT = 0.05  # seconds of the processor, whatever else runs; what is linear takes 0.005
+CHARS, MANY_CHARS = 10_000, 100_000
 KINDS = "a", " ", "[", "(", "`", "-", "\n", "가", "1", ".", "http://", "a a a ", "[[", "<", "*_"
 # Local names in patterns that functions make -> examples of what they hold.
 LOCALS = {
@@ -179,7 +179,7 @@ def test_no_pattern_is_slow_behind_what_it_begins_with():
 @pytest.mark.parametrize("kind", ["a", "[", "a a a "])
 def test_a_long_text_is_read_at_once(kind):
     # What is quadratic with a twentieth of the factor that the first test notices is noticed here.
-    assert slow(patterns(), kind * (MANY_CHARS // len(kind)), limit=2 * LIMIT) == []
+    assert slow(patterns(), kind * (MANY_CHARS // len(kind)), limit=8 * LIMIT) == []
 
 
 def test_slow_patterns_are_told_from_fast_ones():

@@ -102,9 +102,14 @@ def test_the_account_of_openai_is_named(sent, monkeypatch):
     assert accounts == [("org-1", "proj-2"), ("org-3", "proj-2"), (None, None)]
 
 
-@pytest.mark.parametrize("model", ["openai/judge", "together_ai/judge"])
-def test_connecting_and_asking_reach_no_other_machine_and_read_no_env_file(
-    model, tmp_path, fake_server
+EMBEDDER = "litellm:openai/test-embed"
+
+
+@pytest.mark.parametrize(
+    ("model", "embedder"), [("openai/judge", ""), ("together_ai/judge", EMBEDDER)]
+)
+def test_connecting_asking_and_loading_an_embedder_reach_no_other_machine_and_read_no_env_file(
+    model, embedder, tmp_path, fake_server
 ):
     (tmp_path / ".env").write_text("STRAY=1\n")
     code = f"""
@@ -118,12 +123,15 @@ sys.addaudithook(refuse)
 from pydantic import BaseModel
 from gigamind.llm.ask import connect
 from gigamind.llm.settings import ModelSettings
+from gigamind.retrieval.embedders import load_embedder
 class Answer(BaseModel):
     yes: bool
 async def run():
     model = connect(ModelSettings({model!r}, api_base={fake_server.url!r}))
     await model.ask([{{"role": "user", "content": "?"}}], Answer, item_id="q1")
     await model.close()
+    if {embedder!r}:
+        assert load_embedder({embedder!r}).name == {embedder!r}
     print(model.price.source, model.ledger.rows[0].status, os.environ.get("STRAY"))
 asyncio.run(run())
 """
