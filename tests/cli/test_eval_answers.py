@@ -53,7 +53,7 @@ def test_the_checklist_is_a_row_of_the_figures(answers, server):
     rows = [line.split() for line in ended.stdout.splitlines()]
     # Wilson, 1 of 1: 1 / (1 + 3.8415) = 0.2065
     assert ["checklist", "passed", "1.000", "0.207", "–", "1.000", "1"] in rows
-    assert "quality_gate: openai/judge: 1 requests, 0 from the store, cost " in ended.stdout
+    assert "checklist: openai/judge: 1 requests, 0 from the store, cost " in ended.stdout
 
 
 def test_evaluations_and_checks_that_are_missing_or_flipped_are_told_apart(answers, server):
