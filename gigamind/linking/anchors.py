@@ -8,11 +8,11 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
 from gigamind.linking.brackets import bracketed
+from gigamind.linking.features import KINDS, Kind
 from gigamind.spans import Span
 from gigamind.text import is_particle
 from gigamind.vault.identity import Identities
@@ -108,9 +108,6 @@ def _spaced(text: str) -> str:
     return _SEPARATOR.sub(" ", text)
 
 
-Kind = Literal["title", "alias", "heading", "text"]
-
-KINDS: tuple[Kind, ...] = ("title", "alias", "heading", "text")  # the strongest first
 _LEAST_CHARS = 2
 _ASIDE = re.compile(r"(?:(?<!\s)\s++)?[(（][^()（）]*[)）]$")
 MAX_WORDS = 6

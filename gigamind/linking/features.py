@@ -1,9 +1,14 @@
 """What is known of one place of a note and one note that it may mean, each thing for itself."""
 
 from dataclasses import dataclass
+from typing import Literal
 
-from gigamind.linking.anchors import Kind
 from gigamind.spans import Span
+
+Kind = Literal["title", "alias", "heading", "text"]
+"""How words name a note."""
+
+KINDS: tuple[Kind, ...] = ("title", "alias", "heading", "text")  # the strongest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from link_features import MEANT, PLAIN
 from pydantic import ValidationError
 
-from gigamind.linking.anchors import KINDS
-from gigamind.linking.features import MeantFeatures, NamedFeatures
+from gigamind.linking.features import KINDS, MeantFeatures, NamedFeatures
 from gigamind.linking.ranking import Weights, load_weights, logistic, scores, term_names, terms
 
 SHARES, COSINES, LOG_ODDS = st.floats(0.001, 0.999), st.floats(-1, 1), st.floats(-5, 5)
