@@ -182,7 +182,7 @@ class _Questions:
             "suggest.question",
             anchor=printable(suggestion.anchor),
             target=printable(suggestion.target),
-            confidence=f"{suggestion.confidence:.2f}",
+            confidence=suggestion.confidence_told,
             reason=printable(suggestion.reason),
         )
         counted_place = self._say("suggest.place", place=place, number=self.done, total=self._total)

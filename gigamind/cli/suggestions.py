@@ -31,7 +31,7 @@ def note_text(suggested: Suggested, writer: LinkWriter, say: Words) -> str:
     count = counted(len(suggestions), "suggestion", "suggestions", say)
     parts = [say("suggest.found", suggestions=count)]
     for number, suggestion in enumerate(suggestions, start=1):
-        confidence = f"{suggestion.confidence:.2f}"
+        confidence = suggestion.confidence_told
         lines = (
             f"{number}. {_arrow(suggestion, note, writer)}",
             say("suggest.position", place=place_of(suggestion, note), confidence=confidence),
@@ -72,7 +72,7 @@ def summary(every: Sequence[Suggested], writer: LinkWriter, say: Words) -> str:
     for note, suggestion in rows[:_SUREST]:
         place = place_of(suggestion, note)
         lines += [
-            f"  {suggestion.confidence:.2f}  {place}: {_arrow(suggestion, note, writer)}",
+            f"  {suggestion.confidence_told}  {place}: {_arrow(suggestion, note, writer)}",
             f"        {printable(suggestion.reason)}",
         ]
     targets = Counter(suggestion.target for _, suggestion in rows)

@@ -12,7 +12,7 @@ how much a score of phrases tells differs more by vault than that of names.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cache
 from hashlib import sha256
 from math import log
@@ -71,6 +71,11 @@ class Curve:
     low: float = 1.0
     high: float = 1.0
     offset: float = 0.0
+
+    def toward(self, other: "Curve", share: float) -> "Curve":
+        """This one at a share of 0, the other at 1."""
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Curve(*(own + share * (its - own) for own, its in pairs))
 
     def __call__(self, score: float) -> float:
         unlikely, likely = _bends(score)
@@ -236,18 +241,21 @@ def calibrate(
         phrases: its best phrases, where the numbers of names are these; None: there are none.
         notes: of the vault.
     """
-    unknown = Curve(offset=_NO_HABIT)
-    line, suggestions = _line(hidden, names)
-    calibration = Calibration(line or unknown, suggestions=suggestions)
+    curve, suggestions = _fitted_curve(hidden, names, Curve(offset=_NO_HABIT))
+    calibration = Calibration(curve, suggestions=suggestions)
     if phrases is None:
         return calibration
     chance = log(max(1.0, notes / _FEW_NOTES))
-    line, _ = _line(hidden, lambda note: phrases(note, calibration))
-    return replace(calibration, phrases=line or Curve(offset=_NO_HABIT - chance))
+    curve, _ = _fitted_curve(
+        hidden, lambda note: phrases(note, calibration), Curve(offset=_NO_HABIT - chance)
+    )
+    return replace(calibration, phrases=curve)
 
 
-def _line(hidden: Draws, suggest: Callable[[Note], Sequence[Scored]]) -> tuple[Curve | None, int]:
-    """The numbers for suggestions of one kind, and how many of them there were; None where there were none."""
+def _fitted_curve(
+    hidden: Draws, suggest: Callable[[Note], Sequence[Scored]], unknown: Curve
+) -> tuple[Curve, int]:
+    """The numbers for suggestions of one kind, and how many of them there were; few of them leave much `unknown`."""
     scored: list[Scored] = []
     hits: list[bool] = []
     shares: list[float] = []
@@ -263,13 +271,16 @@ def _line(hidden: Draws, suggest: Callable[[Note], Sequence[Scored]]) -> tuple[C
         if len(scored) >= _ENOUGH:
             break
     if not scored:
-        return None, 0
+        return unknown, 0
     # Seen beside as many that are hidden, the missing are this share of all that are to be found.
     lower = float(np.log(counts[0] / counts.sum())) - _EASIER
     # What was drawn again says nothing new, but is said as often.
     held = _PRIOR / 4 * (draw + 1)
     fitted = _curve(scored, np.array(hits, dtype=np.float64), np.array(shares), held)
-    return replace(fitted, offset=fitted.offset + lower), len(scored) // (draw + 1)
+    suggestions = len(scored) // (draw + 1)
+    # A vault with one link is one without, nearly.
+    known = suggestions**2 / (suggestions**2 + _PRIOR**2)
+    return replace(fitted, offset=fitted.offset + lower).toward(unknown, 1 - known), suggestions
 
 
 def _hidden(by_note: Mapping[str, Sequence[NoteLink]], missing: float, draw: int) -> list[Hidden]:

@@ -103,6 +103,11 @@ class LinkSuggestion:
     elsewhere: tuple[Span, ...] = ()
 
     @property
+    def confidence_told(self) -> str:
+        """In two digits; nothing is certain."""
+        return f"{min(self.confidence, 0.99):.2f}"
+
+    @property
     def is_phrase(self) -> bool:
         """Whether the words mean the target without being a name of it."""
         return isinstance(self.features, MeantFeatures)

@@ -83,6 +83,16 @@ def test_without_links_phrases_are_less_sure_the_more_notes_they_may_mean(vault_
     assert odds(24) == pytest.approx(2 - log(4))
 
 
+def test_one_link_changes_little_of_what_holds_without_any(vaults_of):
+    def of(count):
+        best = suggesting(lambda *_: 0.0)
+        return numbers_of(all_linked(vaults_of, count), lambda note: best(note)[:5]).names.offset
+
+    assert of(0) == 2
+    assert of(1) == pytest.approx(2, abs=1)
+    assert of(0) > of(1) > max(of(2), of(20))
+
+
 def test_equal_vaults_give_equal_numbers(vault_of):
     vault = all_linked(vault_of)
 
@@ -269,7 +279,7 @@ def vaults_of(vault_of, tmp_path):
 def test_a_vault_that_links_every_name_makes_a_name_surer_than_one_that_links_few(vaults_of):
     always, surely = sure_of_a_name(vaults_of, every=True)
     seldom, less_surely = sure_of_a_name(vaults_of, every=False)
-    assert seldom < 0.25 < always
+    assert seldom < 0.27 < always
     assert less_surely < surely
 
 
