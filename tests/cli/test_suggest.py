@@ -200,8 +200,8 @@ def test_a_summary_of_thousands_is_a_page_with_the_surest_first(tmp_path):
     ]
     lines = summary(every, LinkWriter(vault, Identities(vault.notes)), words("en")).splitlines()
     assert lines[0] == "2,101 link suggestions in 100 of 102 notes."
-    rows = [line for line in lines if line.startswith("  1.00  ")]
-    assert rows[0] == '  1.00  n00.md:1: "gate" → [[gate]]'
+    rows = [line for line in lines if line.startswith("  0.99  ")]
+    assert rows[0] == '  0.99  n00.md:1: "gate" → [[gate]]'
     assert len([line for line in lines if '"gate" → ' in line]) == 20
     assert lines[-3:] == ["Suggested most:", "  2000  [[gate]]", "   100  [[other]]"]
     assert len(lines) < 60
