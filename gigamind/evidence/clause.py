@@ -20,6 +20,7 @@ _ENDED = re.compile(r"[.!?。！？:：;…|][\"'”’」』)*_\s]*$|(?:다|요
 _MARKED = re.compile(r"[ \t]*(?:#|\||[-*+>][ \t]|\d+[.)][ \t])")
 _ASIDE = re.compile(r"\([^()]*\)|（[^（）]*）")
 _LIMITED_ASIDE = re.compile(r"\b(?:only|except|excluding|unless)\b|제외|한정|[가-힣]만(?!\w)")
+_TAG = re.compile(r"<[^<>\n]{1,100}>")  # says nothing
 _ASKS = re.compile(
     r"[?？][\"'”’」』)*_\s]*$|(?:까|나요|[인은는]가요?|(?<=하)냐|느냐)[\"'”’」』)*_\s]*$"
 )
@@ -81,7 +82,7 @@ def lost(text: str, span: Span) -> Loss | None:
     if aside and _LIMITED_ASIDE.search(aside[0]):
         return "cut_limit"
     head, tail = (_ASIDE.sub(" ", _plain(part)) for part in (head, tail))
-    if re.search(r"\w", tail) and is_asked(tail):
+    if re.search(r"\w", _TAG.sub("", tail)) and is_asked(tail):
         return "question"
     if _LIMITED_BEFORE.search(head) or _LIMITED_BEHIND.match(tail):
         return "cut_limit"

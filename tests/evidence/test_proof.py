@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gigamind.evidence.align import align
@@ -216,6 +216,7 @@ TEXTS = st.lists(PIECES, min_size=1, max_size=12).map("".join) | st.text(min_siz
 
 
 @given(TEXTS)
+@example("휴가<b>?")
 def test_a_whole_text_proves_itself(text):
     assert why_unproven(text, Span(0, len(text)), text, fuzzy=False) is None
 
