@@ -499,3 +499,12 @@ def test_notes_prepared_together_get_what_they_get_one_by_one(suggester_of):
     together.prepare(together.vault.notes)
     for note in alone.vault.notes:
         assert alone.suggest(note, ALL) == together.suggest(note, ALL)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "told"), [(0.3049, "0.30"), (0.994, "0.99"), (0.99999, "0.99"), (1.0, "0.99")]
+)
+def test_no_confidence_is_told_as_certain(suggester_of, confidence, told):
+    suggester = suggester_of(FIVE)
+    first = suggester.suggest(suggester.vault.note("hail.md"), ALL)[0]
+    assert replace(first, confidence=confidence).confidence_told == told
