@@ -10,7 +10,7 @@ from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import SpeedReport, SystemReport
 from gigamind.release.compare import compare
 from gigamind.release.comparison import MetricChange
-from gigamind.release.gates import at_worst, judge_release
+from gigamind.release.gates import at_worst, bounds_gate, judge_release
 from gigamind.release.policy import read_policy
 from gigamind.reports.comparison import passing_told, render_comparison
 from gigamind.wording import words
@@ -444,6 +444,14 @@ def test_a_soft_block_warns_in_its_phase_and_fails_in_the_next(snapshot, policy)
     assert told.verdict == "warned"
     assert "only told in phase mvp" in told.reasons[0]
     assert verdict(*pair, policy(SOFT), "beta").verdict == "failed"
+
+
+def test_a_floor_on_a_soft_block_warns_where_nothing_is_compared(snapshot, policy):
+    run, held = snapshot({"a": 2}), '[floors]\n"search.hit_at_1" = 0.5\n'
+    softly, hard = (bounds_gate(run, policy(text + held), "mvp") for text in (SOFT, POLICY))
+    assert softly is not None
+    assert hard is not None
+    assert (softly.verdict, hard.verdict) == ("warned", "failed")
 
 
 def test_metrics_of_another_task_are_not_judged(snapshot):
