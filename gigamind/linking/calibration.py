@@ -105,7 +105,7 @@ class Calibration:
         return self.suggestions < _PRIOR
 
     def odds(self, score: float, *, is_phrase: bool) -> float:
-        """Log odds of a link in this vault, by those of the shipped weights."""
+        """Log odds of a link in this vault, by the sum of its weights."""
         return (self.phrases if is_phrase else self.names)(score)
 
 
@@ -174,10 +174,9 @@ def fit_models(hidden: Draws, places: Callable[[Note], Iterable[Sequence[Candida
         NamedFeatures: [],
         MeantFeatures: [],
     }
-    notes = draws = 0
-    for number in range(_DRAWS):
-        draws += 1
-        for note in hidden(number):
+    notes = draw = 0
+    for draw in range(_DRAWS):
+        for note in hidden(draw):
             notes += 1
             for candidate in _likeliest(places(note.note), shipped):
                 features, is_hidden = candidate.features, candidate.target in note.targets
@@ -185,8 +184,8 @@ def fit_models(hidden: Draws, places: Callable[[Note], Iterable[Sequence[Candida
         if notes >= _NOTES:
             break
     return Models(
-        names=_fitted(examples[NamedFeatures], shipped.names, draws),
-        phrases=_fitted(examples[MeantFeatures], shipped.phrases, draws),
+        names=_fitted(examples[NamedFeatures], shipped.names, draw + 1),
+        phrases=_fitted(examples[MeantFeatures], shipped.phrases, draw + 1),
     )
 
 

@@ -101,10 +101,6 @@ class CandidateFinder:
         reading = _Reading(self, note, context_chars)
         return [*reading.named(), *reading.meant(hopeful)]
 
-    def named_places(self, note: Note, context_chars: int) -> list[list[Candidate]]:
-        """Those of names alone."""
-        return list(_Reading(self, note, context_chars).named())
-
     def prepare(self, notes: Iterable[Note], progress: Progress = quiet) -> None:
         """Embed the phrases of all these notes at once."""
         if self.meanings is not None:
