@@ -4,7 +4,6 @@ A place is a name (`anchors.py`) or, where meaning is compared, a phrase (`phras
 """
 
 import re
-from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -351,9 +350,8 @@ class _Reading:
 
     def _paragraph(self, span: Span) -> Vector:
         """Of the piece of a block in which a place stands; long blocks are cut every `context_chars`."""
-        blocks, size = self._note.document.blocks, max(1, self._context_chars)
-        at = bisect_right(blocks, span.start, key=lambda block: block.span.start) - 1
-        block = blocks[at].span if at >= 0 else Span(0, len(self._note.text))
+        size, at = max(1, self._context_chars), self._note.document.block_at(span.start)
+        block = at.span if at else Span(0, len(self._note.text))
         start = block.start + (span.start - block.start) // size * size
         piece = Span(start, max(span.end, min(block.end, start + size)))
         if piece not in self._paragraphs:

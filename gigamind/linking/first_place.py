@@ -1,7 +1,6 @@
 """Which of several places that say the same name holds a link best: what a look at the text around a place tells."""
 
 import re
-from bisect import bisect_right
 
 from gigamind.spans import Span
 from gigamind.vault.notes import Note
@@ -19,6 +18,5 @@ def breaks_markup(note: Note, span: Span) -> bool:
 
 def in_table(note: Note, span: Span) -> bool:
     """Whether a place is in a cell, where a link is harder to read than in prose."""
-    blocks = note.document.blocks
-    at = bisect_right(blocks, span.start, key=lambda block: block.span.start) - 1
-    return at >= 0 and blocks[at].kind == "table"
+    block = note.document.block_at(span.start)
+    return block is not None and block.kind == "table"

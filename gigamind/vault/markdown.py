@@ -4,6 +4,7 @@ Ranges are code points of the whole note, not the parser's bytes.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
@@ -258,6 +259,11 @@ class Document:
     blocks: tuple[Block, ...]
     warnings: tuple[str, ...] = ()
     running: tuple[Span, ...] = ()
+
+    def block_at(self, place: int) -> Block | None:
+        """The last block that begins at or before a code point; None before the first."""
+        behind = bisect_right(self.blocks, place, key=lambda block: block.span.start)
+        return self.blocks[behind - 1] if behind else None
 
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
