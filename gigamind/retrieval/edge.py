@@ -4,10 +4,10 @@ A shard is built beside its place without a write-ahead log, flushed, closed, an
 stands in the cache is whole and never written again.  So any number of processes may read it at a time (with the log,
 a shard opens in one process only), and one killed while building leaves nothing that looks like an index.
 
-The engine finds the nearest chunks.  It is given unit vectors of 16 bits a number, which halves what a search reads,
-and asked for a few more than are wanted, until those that it leaves out can be no nearer.  Every cosine that is told
-comes from the vectors at 32 bits, a matrix beside the shard, mapped into memory.  So do those of chunks that are named
-(which the keyword leg likes): 1 000 of them cost a sixth of asking the engine.
+The engine finds the nearest chunks.  It is given unit vectors of 16 bits a number, which halves what a search reads, so
+that its own cosines are off by `_HALF` at most.  Every cosine that is told comes from the vectors at 32 bits, a matrix
+beside the shard, mapped into memory.  So do those of chunks that are named (which the keyword leg likes): 1 000 of them
+cost a sixth of asking the engine.
 """
 
 import contextlib
@@ -27,7 +27,6 @@ from gigamind.errors import IndexingError
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.index import (
     Cosines,
-    EngineIndex,
     Ids,
     IndexContent,
     guarded,
@@ -47,7 +46,7 @@ _guarded = partial(guarded, "vector index")
 _EXACT = qdrant.SearchParams(exact=True)
 
 
-class EdgeIndex(EngineIndex):
+class EdgeIndex:
     """A shard that is open for reading; queries may come from several threads."""
 
     def __init__(
@@ -59,20 +58,23 @@ class EdgeIndex(EngineIndex):
         self._release = weakref.finalize(self, release)  # runs at exit too, where nobody closed
 
     def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
-        asked = unit(query)
-        points = self._points(asked, limit + limit // _SPARE + _SPARE, None)
-        ids, cosines = self._nearest_of(_ids(points), asked, limit)
-        if len(points) < len(self._units) and cosines[-1] <= points[-1].score + _HALF:
+        ids, cosines, ceiling = self.shortlist(query, limit + limit // _SPARE + _SPARE)
+        order = np.argsort(-cosines, kind="stable")[:limit]
+        if len(ids) < len(self._units) and cosines[order[-1]] <= ceiling:
             # Many chunks are about equally near.
+            asked = unit(query)
             products = self._units @ asked
             bar = np.partition(products, -limit)[-limit] - _NOISE
-            return self._nearest_of(np.flatnonzero(products >= bar), asked, limit)
-        return ids, cosines
-
-    def _nearest_of(self, ids: Ids, asked: Vectors, limit: int) -> tuple[Ids, Cosines]:
-        cosines = self._cosines(asked, ids)  # of one chunk always the same, however it is asked for
-        order = np.argsort(-cosines, kind="stable")[:limit]
+            ids = np.flatnonzero(products >= bar)
+            cosines = self._cosines(asked, ids)
+            order = np.argsort(-cosines, kind="stable")[:limit]
         return ids[order], cosines[order]
+
+    def shortlist(self, query: Vectors, limit: int) -> tuple[Ids, Cosines, float]:
+        asked = unit(query)
+        points = self._points(asked, limit)
+        ids = _ids(points)
+        return ids, self._cosines(asked, ids), points[-1].score + _HALF
 
     def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
         return self._cosines(unit(query), chunks)
@@ -81,8 +83,8 @@ class EdgeIndex(EngineIndex):
         found = np.empty(len(chunks), np.float32)
         for first in range(0, len(chunks), _ROWS):
             rows = self._units.take(chunks[first : first + _ROWS], axis=0)
-            # A product with the matrix would sum a row in another order by its place among the others.
-            np.einsum("ij,j->i", rows, asked, out=found[first : first + _ROWS])
+            # Row by row: a product with the matrix would sum a row in another order by its place among the others.
+            np.matmul(rows[:, np.newaxis], asked, out=found[first : first + _ROWS, np.newaxis])
         return rounded(found)
 
     def agrees(self, chunks: int) -> bool:
@@ -90,7 +92,7 @@ class EdgeIndex(EngineIndex):
         if len(self._units) != chunks:
             return False
         probe = np.cos(np.arange(1, self._units.shape[1] + 1, dtype=np.float32))
-        points = self._points(unit(probe), chunks, None)
+        points = self._points(unit(probe), chunks)
         scores = np.full(chunks, np.nan)
         scores[_ids(points)] = [point.score for point in points]
         asked = _halved(unit(probe))
@@ -103,13 +105,9 @@ class EdgeIndex(EngineIndex):
         self._shard.close()
         self._release()
 
-    def _points(
-        self, query: Vectors, limit: int, only: Sequence[int] | None
-    ) -> list[qdrant.ScoredPoint]:
-        these = None if only is None else qdrant.Filter(must=[qdrant.HasIdCondition(set(only))])
+    def _points(self, query: Vectors, limit: int) -> list[qdrant.ScoredPoint]:
         nearest = qdrant.Query.Nearest(query.tolist())
-        request = qdrant.SearchRequest(nearest, limit, params=_EXACT, filter=these)
-        return _guarded(self._shard.search, request)
+        return _guarded(self._shard.search, qdrant.SearchRequest(nearest, limit, params=_EXACT))
 
 
 def open_edge(content: IndexContent, folder: Path | None) -> EdgeIndex:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gigamind.retrieval.embed import Vectors
-from gigamind.retrieval.index import LAST_DIGIT, VectorIndex
+from gigamind.retrieval.index import VectorIndex
 
 BOOST = 0.2  # β of the seed
 
@@ -29,6 +29,7 @@ _SHORTLIST = 64
 _SHORTLIST_PER_HIT = 6
 _STEP = 64  # notes that are looked up at first, four times as many at each further step
 _ROWS = 64  # in which scores are folded to bound the highest
+_LEAST = float(np.finfo(np.float64).smallest_subnormal)  # score that takes a place
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,52 +171,47 @@ def nearest_notes(
         IndexingError: the vector index failed.
     """
     chunks = int(layout.starts[-1])
-    ids, cosines = index.nearest(
+    ids, cosines, ceiling = index.shortlist(
         query, min(chunks, max(_SHORTLIST, _SHORTLIST_PER_HIT * fusion.topk))
     )
+    if len(ids) < chunks:  # of another note, a chunk that is nearer yet may not be among them
+        near = cosines >= ceiling
+        ids, cosines = ids[near], cosines[near]
     best = np.zeros(lexical.shape[-1])
     known = np.zeros(lexical.shape[-1], dtype=bool)
     found = layout.note_of[ids]
     np.maximum.at(best, found, cosines)
     known[found] = True
-    if len(ids) == chunks:
-        return best, known
-    floor = max(0.0, float(cosines[-1]) + LAST_DIGIT)  # an engine may order by one more
-    possible = fusion.join(floor, lexical) * fusion.boosts
-    possible[..., found] = -np.inf
+    possible = fusion.join(max(0.0, ceiling), lexical) * fusion.boosts
 
-    def look_up(notes: Ints) -> None:
-        owned = layout.chunks(notes)
-        np.maximum.at(best, layout.note_of[owned], index.cosines(query, owned))
-        known[notes] = True
+    def exact(notes: Ints) -> Floats:
         possible[..., notes] = -np.inf
+        return fusion.join(best[notes], lexical[..., notes]) * fusion.boosts[..., notes]
 
-    step = _STEP
-    while len(unsure := _reaching(possible, _bar(best, known, lexical, fusion))) > step:
-        promise = possible[..., unsure]
-        if promise.ndim > 1:
-            promise = promise.max(axis=0)
-        look_up(
-            unsure[np.argpartition(promise, -step)[-step:]]
-        )  # they raise the bar for all others
+    scores, step = exact(np.flatnonzero(known)), _STEP
+    while len(unsure := _reaching(possible, scores, fusion.topk)):
+        looked_up = _most_promising(unsure, possible[..., unsure], step)
+        owned = layout.chunks(looked_up)
+        np.maximum.at(best, layout.note_of[owned], index.cosines(query, owned))
+        known[looked_up] = True
+        if len(looked_up) == len(unsure):
+            break
+        scores = np.concatenate([scores, exact(looked_up)], axis=-1)  # which raises the bar
         step *= 4
-    if len(unsure):
-        look_up(unsure)
     return best, known
 
 
-def _bar(
-    best: Floats, known: npt.NDArray[np.bool_], lexical: Floats, fusion: Fusion[Any]
-) -> Floats | float:
-    """Of each setting, the least of the `topk` best scores of notes that are known."""
-    notes = np.flatnonzero(known)
-    if len(notes) < fusion.topk:
-        return 0.0
-    exact = fusion.join(best[notes], lexical[..., notes]) * fusion.boosts[..., notes]
-    return np.partition(exact, -fusion.topk)[..., [-fusion.topk]]
-
-
-def _reaching(scores: Floats, bar: Floats | float) -> Ints:
-    """Notes that may take a place, under any of the settings."""
-    reached = (scores >= bar) & (scores > 0)
+def _reaching(possible: Floats, scores: Floats, topk: int) -> Ints:
+    """Notes that may take a place, under any of the settings, beside those whose scores are known."""
+    bar: Floats | float = _LEAST
+    if scores.shape[-1] >= topk:
+        bar = np.maximum(_LEAST, np.partition(scores, -topk)[..., [-topk]])
+    reached = possible >= bar
     return np.flatnonzero(reached if reached.ndim == 1 else reached.any(axis=0))
+
+
+def _most_promising(notes: Ints, possible: Floats, count: int) -> Ints:
+    if len(notes) <= count:
+        return notes
+    promise = possible if possible.ndim == 1 else possible.max(axis=0)
+    return notes[np.argpartition(promise, -count)[-count:]]

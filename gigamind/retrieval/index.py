@@ -5,7 +5,6 @@ or cluster).  Both search exactly, never approximately: an evaluation must not m
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,6 +69,14 @@ class VectorIndex(Protocol):
         """
         ...
 
+    def shortlist(self, query: Vectors, limit: int) -> tuple[Ids, Cosines, float]:
+        """About the `limit` nearest chunks, in any order, each with its cosine, and what that of no other is above.
+
+        Raises:
+            IndexingError: the engine failed.
+        """
+        ...
+
     def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
         """The cosine in [-1, 1] of each of these chunks, in their order.
 
@@ -81,24 +88,6 @@ class VectorIndex(Protocol):
     def close(self) -> None:
         """Let go of files and connections."""
         ...
-
-
-class EngineIndex(ABC):
-    """A vector index whose engine answers with points that have an `id`, a chunk's place, and a `score`."""
-
-    def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
-        points = self._points(query, limit, None)
-        ids = np.array([point.id for point in points], np.int64)
-        return ids, rounded([point.score for point in points])
-
-    def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
-        wanted = chunks.tolist()
-        points = self._points(query, len(wanted), wanted)
-        return in_order_of(wanted, {int(str(point.id)): point.score for point in points})
-
-    @abstractmethod
-    def _points(self, query: Vectors, limit: int, only: Sequence[int] | None) -> Sequence[Any]:
-        """The nearest points, best first, of the chunks `only` or of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,19 +124,6 @@ def unit(vectors: Vectors) -> Vectors:
         return np.asarray(vectors / (length or 1.0), np.float32)
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), np.float32)
-
-
-def in_order_of(chunks: Sequence[int], scored: dict[int, float]) -> Cosines:
-    """Rounded scores of `chunks` in their order, from what an engine answered in its own.
-
-    Raises:
-        IndexingError: the engine lacks one of them.
-    """
-    if missing := set(chunks) - scored.keys():
-        raise IndexingError(
-            f"the vector index lacks {len(missing)} of its chunks: build it again with --cold-start"
-        )
-    return rounded([scored[chunk] for chunk in chunks])
 
 
 def guarded(engine: str, call: Callable[..., Any], *arguments: object, **options: object) -> Any:  # noqa: ANN401

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
@@ -21,7 +22,15 @@ from gigamind.errors import IndexingError
 from gigamind.llm.faults import is_reached
 from gigamind.llm.redaction import redacted
 from gigamind.retrieval.embed import Vectors
-from gigamind.retrieval.index import EngineIndex, IndexContent, guarded, payload
+from gigamind.retrieval.index import (
+    LAST_DIGIT,
+    Cosines,
+    Ids,
+    IndexContent,
+    guarded,
+    payload,
+    rounded,
+)
 
 KEY_VARIABLE = "QDRANT_API_KEY"
 PATIENCE_S = 30.0
@@ -36,12 +45,26 @@ _TIMEOUT_S = 60
 _EXACT = models.SearchParams(exact=True)
 
 
-class ServerIndex(EngineIndex):
+class ServerIndex:
     """One collection of a Qdrant server; queries may come from several threads."""
 
     def __init__(self, client: QdrantClient, collection: str) -> None:
         self._client = client
         self.collection = collection
+
+    def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
+        points = self._points(query, limit, None)
+        ids = np.array([point.id for point in points], np.int64)
+        return ids, rounded([point.score for point in points])
+
+    def shortlist(self, query: Vectors, limit: int) -> tuple[Ids, Cosines, float]:
+        ids, cosines = self.nearest(query, limit)
+        return ids, cosines, cosines[-1] + LAST_DIGIT  # it orders by one digit more
+
+    def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
+        wanted = chunks.tolist()
+        points = self._points(query, len(wanted), wanted)
+        return in_order_of(wanted, {int(str(point.id)): point.score for point in points})
 
     def close(self) -> None:
         self._client.close()
@@ -61,6 +84,19 @@ class ServerIndex(EngineIndex):
             patience_s=QUERY_PATIENCE_S,
         )
         return answer.points
+
+
+def in_order_of(chunks: Sequence[int], scored: dict[int, float]) -> Cosines:
+    """Rounded scores of `chunks` in their order, from what an engine answered in its own.
+
+    Raises:
+        IndexingError: the engine lacks one of them.
+    """
+    if missing := set(chunks) - scored.keys():
+        raise IndexingError(
+            f"the vector index lacks {len(missing)} of its chunks: build it again with --cold-start"
+        )
+    return rounded([scored[chunk] for chunk in chunks])
 
 
 def connect(url: str) -> QdrantClient:

@@ -116,6 +116,23 @@ def test_a_note_outside_the_shortlist_wins_by_its_words(plain_index):
     assert scored.base[0] == pytest.approx(0.3)
 
 
+def test_a_chunk_that_the_engine_cannot_tell_from_the_last_of_its_list_is_its_notes_best(
+    plain_index,
+):
+    # Of note 0, 0.401 is the last that the engine names; it takes 0.404, the note's other chunk, for as near.
+    cosines = np.array([0.401, 0.404, *np.linspace(0.9, 0.5, 63), *np.linspace(0.1, 0, 35)])
+    index = plain_index(np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1))
+    words = np.zeros(100)
+    words[0] = 1
+
+    scored = score_notes(
+        words, ChunkLayout.of([2] + [1] * 98), Fusion(0.3, np.ones(99), 1), index, EAST
+    )
+
+    assert index.shortlist(EAST, 64)[0][-1] == 0
+    assert scored.base[scored.top(1)] == pytest.approx(0.3 * 0.404 + 0.7)
+
+
 def test_notes_that_cannot_take_a_place_are_never_looked_up(plain_index):
     index = falling(plain_index, 1, 0.01)
 

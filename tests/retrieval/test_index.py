@@ -9,8 +9,8 @@ from qdrant_server import qdrant
 
 from gigamind.errors import IndexingError
 from gigamind.retrieval.edge import open_edge
-from gigamind.retrieval.index import in_order_of, rounded
-from gigamind.retrieval.server import connect, open_collection
+from gigamind.retrieval.index import rounded
+from gigamind.retrieval.server import connect, in_order_of, open_collection
 
 # What stands in for a server here says once that it would search exactly without being asked to, and has no index of
 # payloads.
