@@ -353,7 +353,7 @@ class _Guarded:
 
     def _room(self, key: ItemKey, item: Any) -> AbstractAsyncContextManager[None]:  # noqa: ANN401  as above
         for model in every_model(self.models)[:1]:  # they share a budget
-            if model.budget.limits.calls is not None:
+            if model.budget.limits.holds_items:
                 return model.budget.whole(self._needs(key, item))
         return nullcontext()
 

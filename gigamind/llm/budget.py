@@ -3,8 +3,8 @@
 What is spent can pass the limit only by what an estimate was wrong about one call.  A call for which there is room once
 others have ended waits for them; one for which there is none ends in `budget_exceeded`.  One event loop, one budget.
 
-An item that is asked about several times is worth nothing until all of it is: where calls are limited, an item begins
-when those that have begun can end with what is left.
+An item that is asked about several times is worth nothing until all of it is: where calls or dollars are limited, an
+item begins when those that have begun can end with what is left, were each call as dear as the dearest so far may be.
 """
 
 import asyncio
@@ -35,6 +35,11 @@ class Limits:
     micro_usd: int | None = None
     calls: int | None = None
     minutes: float | None = None
+
+    @property
+    def holds_items(self) -> bool:
+        """Whether an item waits until those before it can end."""
+        return self.calls is not None or self.micro_usd is not None
 
 
 @dataclass(slots=True)
@@ -73,6 +78,7 @@ class Budget:
         self._changed = asyncio.Condition()
         self._next = asyncio.Lock()
         self._claims: list[_Claim] = []
+        self._dearest: int | None = None  # of the calls so far, at the most that each could cost
 
     @property
     def calls_left(self) -> int | None:
@@ -100,7 +106,7 @@ class Budget:
             self._next,
             self._changed,
         ):  # in the order of the items, none overtakes a larger one
-            while self._claims and self._lacks(calls):
+            while self._claims and self._lacks(calls + sum(held.calls for held in self._claims)):
                 async with self.waiting():
                     await self._changed.wait()
             self._claims.append(claim)
@@ -114,8 +120,22 @@ class Budget:
                 self._changed.notify_all()
 
     def _lacks(self, calls: int) -> bool:
-        left = self.calls_left
-        return left is not None and left < calls + sum(claim.calls for claim in self._claims)
+        """Whether what is left may not do for so many calls."""
+        left, cap = self.calls_left, self._cap
+        if left is not None and left < calls:
+            return True
+        if cap is None:
+            return False
+        if (
+            self._dearest is None
+        ):  # until the first has been asked about, the price of the next is not known
+            return True
+        return self.spent_pico_usd + self._reserved + calls * self._dearest > cap
+
+    @property
+    def _cap(self) -> int | None:
+        limit = self.limits.micro_usd
+        return None if limit is None else limit * PICO_PER_MICRO
 
     async def reserve(self, pico_usd: int) -> None:
         """Set aside the most that a call may cost.
@@ -131,6 +151,9 @@ class Budget:
             self._reserved += pico_usd
             self.calls += 1
             self._count(-1)
+            if self._dearest is None or pico_usd > self._dearest:
+                self._dearest = pico_usd
+                self._changed.notify_all()
 
     def start(self) -> None:
         """Begin to count the minutes, unless they are counted."""
@@ -187,13 +210,15 @@ class Budget:
         if limits.calls is not None and self.calls >= limits.calls:
             raise _exceeded(f"{limits.calls} calls")
         self.check_time()
-        if limits.micro_usd is None:
+        cap = self._cap
+        if cap is None:
             return True
-        cap = limits.micro_usd * PICO_PER_MICRO
         if self.spent_pico_usd + pico_usd > cap:
-            spent, next_call = micro_usd(self.spent_pico_usd) / 1e6, micro_usd(pico_usd) / 1e6
+            limit, spent, next_call = (
+                micro_usd(x) / 1e6 for x in (cap, self.spent_pico_usd, pico_usd)
+            )
             raise _exceeded(
-                f"{limits.micro_usd / 1e6:g} USD: {spent:g} are spent, and the next call may cost {next_call:g}"
+                f"{limit:g} USD: {spent:g} are spent, and the next call may cost {next_call:g}"
             )
         return self.spent_pico_usd + self._reserved + pico_usd <= cap
 

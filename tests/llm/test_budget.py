@@ -4,6 +4,7 @@ import pytest
 
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.budget import Budget, Limits
+from gigamind.llm.usage import PICO_PER_MICRO
 
 
 async def refused(budget, pico_usd=0):
@@ -112,18 +113,22 @@ def test_the_cost_stays_under_the_limit_and_the_rest_is_skipped(connected, fake_
     assert budget.spent_pico_usd == totals.pico_usd
 
 
-def ends_whole(limit, needs):
-    """How many of these items are asked all that they need, were all of them begun at once."""
+def ends_whole(limits, needs, *, most=0, cost=0):
+    """How many of these items are asked all that they need, were all of them begun at once.
+
+    `most` is what a call may cost and `cost` what it does, in millionths of a dollar.
+    """
 
     async def run():
-        budget, whole = Budget(Limits(calls=limit)), 0
+        budget, whole = Budget(limits), 0
 
         async def one(calls):
             nonlocal whole
             async with budget.whole(calls):
                 for _ in range(calls):
-                    await budget.reserve(0)
+                    await budget.reserve(most * PICO_PER_MICRO)
                     await asyncio.sleep(0)
+                    await budget.settle(most * PICO_PER_MICRO, cost * PICO_PER_MICRO)
                 whole += 1
 
         await asyncio.gather(*map(one, needs), return_exceptions=True)
@@ -144,7 +149,26 @@ def ends_whole(limit, needs):
     ],
 )
 def test_as_many_items_as_calls_allow_are_asked_all_that_they_need(limit, needs, whole):
-    assert ends_whole(limit, needs) == (whole, sum(needs) if limit is None else limit)
+    assert ends_whole(Limits(calls=limit), needs) == (
+        whole,
+        sum(needs) if limit is None else limit,
+    )
+
+
+@pytest.mark.parametrize(
+    ("dollars", "cost", "whole", "calls"),
+    [
+        (60, 10, 2, 6),
+        (70, 10, 2, 7),
+        (20, 10, 0, 2),
+        (60, 5, 3, 11),  # of the fourth, the last may cost more than is left
+        (120, 10, 4, 12),
+    ],
+)
+def test_as_many_items_as_dollars_allow_are_asked_all_that_they_need(dollars, cost, whole, calls):
+    limits = Limits(micro_usd=dollars)
+
+    assert ends_whole(limits, [3, 3, 3, 3], most=10, cost=cost) == (whole, calls)
 
 
 def test_an_item_that_needed_less_leaves_the_rest_to_the_next():
