@@ -54,7 +54,7 @@ async def told_by(model: LanguageModel) -> tuple[list[tuple[float, str]], str | 
 @pytest.mark.parametrize("provider", ["openai", "together_ai"])  # asked by us, and through litellm
 def test_an_answer_is_told_piece_by_piece_and_booked_once(server, provider, monkeypatch):
     monkeypatch.setenv("TOGETHERAI_API_KEY", "sk-test")
-    model = model_of(server, "chat;piece=20", provider)
+    model = model_of(server, "chat;piece=100", provider)
     pieces, ended = asyncio.run(told_by(model))
     assert ended == TEXT
     assert "".join(text for _, text in pieces) == TEXT
