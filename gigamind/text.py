@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from itertools import pairwise
 from typing import Literal
 
 from gigamind.spans import Span
@@ -134,6 +135,16 @@ _BREAK = re.compile(
 )
 
 
+_MIN_WRAPPED = 30  # characters: a shorter line was ended on purpose
+_SURELY_WRAPPED = (
+    60  # characters, behind which a line goes on with whatever is no mark: a name, code, a bracket
+)
+_ENDED = re.compile(r"[.!?。！？:：;…|][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것)[\s*_]*$")
+_MARKED = re.compile(
+    r"[ \t]*(?:[#|<]|[-*+>][ \t]|\d+[.)][ \t]|```|~~~|\[[^\]\n]+\]:|[-=*_][ \t]*(?:[-=*_][ \t]*)+$)"
+)
+
+
 def sentences(text: str) -> list[Span]:
     """Sentences in the order of the text, without the white space around them; blank ones are left out.
 
@@ -148,6 +159,25 @@ def sentences(text: str) -> list[Span]:
             start = match.end()
     _append_trimmed(spans, text, start, len(text))
     return spans
+
+
+def unwrapped(text: str) -> str:
+    """A text of the same length in which a sentence that was wrapped stands in one line."""
+    lines = text.replace("\r", " ").split("\n")
+    joined = lines[0]
+    for before, line in pairwise(lines):
+        joined += (" " if goes_on(before, line) else "\n") + line
+    return joined
+
+
+def goes_on(before: str, line: str) -> bool:
+    """Whether a sentence goes on from one line to the next: in Markdown, no more than white space parts the two."""
+    if len(before) < _MIN_WRAPPED or _ENDED.search(before) or before.lstrip()[:1] in {"#", "|"}:
+        return False
+    text = line.lstrip()[:1]
+    if not text or _MARKED.match(line):
+        return False
+    return text.islower() or "가" <= text <= "힣" or len(before) >= _SURELY_WRAPPED
 
 
 def sentences_touched(text: str, span: Span) -> list[Span]:

@@ -5,19 +5,15 @@ easily given.
 """
 
 import re
-from itertools import pairwise
 
 from gigamind.evidence.critical import NEGATION
 from gigamind.evidence.normalize import visible
 from gigamind.evidence.result import Loss
 from gigamind.spans import Span
-from gigamind.text import sentences
+from gigamind.text import goes_on, sentences, unwrapped
 
 _REACH = 600  # characters to either side; no sentence that a person reads is longer
 _NEGATABLE = 2  # characters with which a negation may begin: "지 " of "지 말고"
-_MIN_WRAPPED = 30  # characters: a shorter line was ended on purpose
-_ENDED = re.compile(r"[.!?。！？:：;…|][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것)[\s*_]*$")
-_MARKED = re.compile(r"[ \t]*(?:#|\||[-*+>][ \t]|\d+[.)][ \t])")
 _ASIDE = re.compile(r"\([^()]*\)|（[^（）]*）")
 _LIMITED_ASIDE = re.compile(r"\b(?:only|except|excluding|unless)\b|제외|한정|[가-힣]만(?!\w)")
 _TAG = re.compile(r"<[^<>\n]{1,100}>")  # says nothing
@@ -73,7 +69,7 @@ def is_asked(sentence: str) -> bool:
 def lost(text: str, span: Span) -> Loss | None:
     """What stands outside a span of whole words, in its sentences, and bears on what is inside."""
     start, end = _lines(text, span)
-    near = _unwrapped(text[start:end])
+    near = unwrapped(text[start:end])
     first, last = span.start - start, span.end - start
     whole = _sentences(near, first, last)
     head, tail = near[whole.start : first], near[last : whole.end]
@@ -96,7 +92,7 @@ def lost(text: str, span: Span) -> Loss | None:
 def sentences_around(text: str, span: Span) -> Span:
     """The whole sentences that a span touches, over the lines that they were wrapped in."""
     start, end = _lines(text, span)
-    whole = _sentences(_unwrapped(text[start:end]), span.start - start, span.end - start)
+    whole = _sentences(unwrapped(text[start:end]), span.start - start, span.end - start)
     return Span(start + whole.start, start + whole.end)
 
 
@@ -168,29 +164,13 @@ def _lines(text: str, span: Span) -> tuple[int, int]:
     end = most if end < 0 else end
     while start > least:
         before = max(least, text.rfind("\n", least, start - 1) + 1)
-        if not _goes_on(text[before : start - 1], text[start:end]):
+        if not goes_on(text[before : start - 1], text[start:end]):
             break
         start = before
     while end < most:
         behind = text.find("\n", end + 1, most)
         behind = most if behind < 0 else behind
-        if not _goes_on(text[start:end].rpartition("\n")[2], text[end + 1 : behind]):
+        if not goes_on(text[start:end].rpartition("\n")[2], text[end + 1 : behind]):
             break
         end = behind
     return start, end
-
-
-def _unwrapped(text: str) -> str:
-    """A text of the same length in which a sentence that was wrapped stands in one line."""
-    lines = text.replace("\r", " ").split("\n")
-    joined = lines[0]
-    for before, line in pairwise(lines):
-        joined += (" " if _goes_on(before, line) else "\n") + line
-    return joined
-
-
-def _goes_on(before: str, line: str) -> bool:
-    if len(before) < _MIN_WRAPPED or _ENDED.search(before) or before.lstrip()[:1] in {"#", "|"}:
-        return False
-    text = line.lstrip()[:1]
-    return not _MARKED.match(line) and (text.islower() or "가" <= text <= "힣")

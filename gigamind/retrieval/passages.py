@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from gigamind.spans import Passage, Span
-from gigamind.text import places_of, sentences, tokens
+from gigamind.text import places_of, sentences, tokens, unwrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ def cut(text: str) -> tuple[Sentence, ...]:
     """The sentences of a text in its order, with their tokens."""
     return tuple(
         Sentence(span, tuple(map(sys.intern, sorted(set(tokens(span.slice(text)))))))
-        for span in sentences(text)
+        for span in sentences(unwrapped(text))
     )
 
 

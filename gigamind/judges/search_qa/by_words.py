@@ -29,16 +29,16 @@ from gigamind.judges.search_qa.reply import RULES, ClaimFinding, ProofRules, Sea
 from gigamind.judges.search_qa.roles import Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
-from gigamind.judges.search_qa.support import Contradiction
-from gigamind.judges.search_qa.verify import JudgedClaim, Verifier
+from gigamind.judges.search_qa.support import Contradiction, Support
+from gigamind.judges.search_qa.verify import Doubt, JudgedClaim, Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
 from gigamind.llm.fences import Source
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
-from gigamind.text import sentences
+from gigamind.text import sentences, unwrapped
 
 # Part of the fingerprint, as RULES of the judge that asks.
-_RULES_OF_WORDS = 2
+_RULES_OF_WORDS = 3
 # What a sentence says otherwise, where the others but show that it does not state the claim.
 _SAYS_OTHERWISE: frozenset[Contradiction] = frozenset(
     {"number", "negation", "polarity", "limit", "roles"}
@@ -101,7 +101,7 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     pieces = pieces_of(case.answer)
     claims = claims_of(pieces)
     findings = _findings(claims, case)
-    judged = verifier.looked_at(verifier.judge(claims, findings), {})
+    judged = [_by_rule(claim) for claim in verifier.looked_at(verifier.judge(claims, findings), {})]
     reply = SearchQAReply(
         claims=tuple(findings.values()), source_coverage=(), grounding_issues=(), omissions=(),
         answerable=False, answer_note=None, answer_quote="", utility_reason="", utility=0.0,
@@ -113,7 +113,7 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
         completeness=None,
         utility=None,
         confidence=None,
-        sentences=tuple(map(_by_rule, judgement.sentences)),
+        sentences=tuple(replace(sentence, told=None) for sentence in judgement.sentences),
         told_answerable=None,
         tells_omissions=False,
         reported_utility=None,
@@ -143,27 +143,36 @@ def _by_rule(claim: JudgedClaim) -> JudgedClaim:
     """What becomes of a sentence that no model has said a word about, and so said nothing that is unverified."""
     support = claim.support
     if claim.verdict == "supported" and support and not support.foreign:
-        if support.new_names or support.substitution:
-            doubt = "new_name" if support.new_names else "other_word"
-            return replace(claim, told=None, verdict="not_found", note=None, doubt=doubt)
-        return replace(claim, told=None)
+        doubt = _doubt_of_words(support)
+        return replace(claim, verdict="not_found", note=None, doubt=doubt) if doubt else claim
     against = (
         support and not support.sparse and not _SAYS_OTHERWISE.isdisjoint(claim.contradictions)
     )
     if against and claim.evidence:
         note = claim.evidence.quote.source_index + 1
-        return replace(claim, told=None, verdict="contradicted", note=note)
-    return replace(claim, told=None, verdict="not_found", note=None)
+        return replace(claim, verdict="contradicted", note=note)
+    return replace(claim, verdict="not_found", note=None)
+
+
+def _doubt_of_words(support: Support) -> Doubt | None:
+    """Why a claim is not believed without a second look, where the words of its source are like its own."""
+    if support.new_names:
+        return "new_name"
+    if support.far_number:
+        return "new_number"
+    if support.only_possible:
+        return "only_possible"
+    return "other_word" if support.substitution else None
 
 
 class _Lines:
-    """The sentences of the notes, to find one by its words."""
+    """The sentences of the notes, over the lines that they were wrapped in, to find one by its words."""
 
     def __init__(self, notes: Sequence[Source]) -> None:
         self._lines = [
             (number, text, Reading(text))
             for number, note in enumerate(notes, start=1)
-            for text in (span.slice(note.text) for span in sentences(note.text))
+            for text in (span.slice(note.text) for span in sentences(unwrapped(note.text)))
         ]
 
     def nearest(self, claim: Claim) -> tuple[int | None, str]:

@@ -123,12 +123,18 @@ _ENGLISH_ONES = {
 _ENGLISH_TENS = {
     "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
 }  # fmt: skip
-_ENGLISH = {
+_ENGLISH_SMALL = {
     **_ENGLISH_ONES, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15,
-    "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, **_ENGLISH_TENS, "hundred": 100,
+    "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, **_ENGLISH_TENS,
 }  # fmt: skip
+_TENS_AND_ONES = rf"(?:{'|'.join(_ENGLISH_TENS)})[\s-](?:{'|'.join(_ENGLISH_ONES)})"
+_BELOW_HUNDRED = rf"(?:{_TENS_AND_ONES}|{'|'.join(_ENGLISH_SMALL)})\b"
+_BELOW_THOUSAND = (
+    rf"(?:(?:{_BELOW_HUNDRED}[\s-])?hundred\b(?:\s(?:and\s)?{_BELOW_HUNDRED})?|{_BELOW_HUNDRED})"
+)
 _ENGLISH_AMOUNT = re.compile(
-    rf"\b(?:(?P<tens>{'|'.join(_ENGLISH_TENS)})[\s-](?P<ones>{'|'.join(_ENGLISH_ONES)})|(?P<whole>{'|'.join(_ENGLISH)}))\b"
+    r"(?<!\d[\s-])(?<!few\s)(?<!several\s)\b"
+    rf"(?P<words>(?:{_BELOW_THOUSAND}[\s-])?thousand\b(?:\s(?:and\s)?{_BELOW_THOUSAND})?|{_BELOW_THOUSAND})"
     rf"(?:[\s-](?P<unit>{UNIT}))?"
 )
 
@@ -145,12 +151,7 @@ def amounts_in_words(text: str) -> Iterator[tuple[int, str]]:
     yield from ((_NATIVE[match[1]], unit_of(match[2])) for match in _NATIVE_AMOUNT.finditer(text))
     yield from ((_DAYS[match[0]], "일") for match in _DAY_WORD.finditer(text))
     for english_match in _ENGLISH_AMOUNT.finditer(text):
-        words = (
-            (english_match["tens"], english_match["ones"])
-            if english_match["tens"]
-            else (english_match["whole"],)
-        )
-        value, unit = sum(_ENGLISH[word] for word in words), unit_of(english_match["unit"] or "")
+        value, unit = _english(english_match["words"]), unit_of(english_match["unit"] or "")
         if unit or value > 1:  # "one" alone is mostly no number
             yield value, unit
 
@@ -160,6 +161,19 @@ def _sino(word: str) -> int:
     many, ten_thousand, few = word.rpartition("만")
     value = _under_ten_thousand(few)
     return value + 10_000 * (_under_ten_thousand(many) or 1) if ten_thousand else value
+
+
+def _english(words: str) -> int:
+    """The value of a numeral such as "two thousand nine hundred and sixty-one"."""
+    total = below = 0
+    for word in re.split(r"[\s-]", words):
+        if word == "thousand":
+            total, below = (below or 1) * 1_000, 0
+        elif word == "hundred":
+            below = (below or 1) * 100
+        else:
+            below += _ENGLISH_SMALL.get(word, 0)  # "and" has no value
+    return total + below
 
 
 def _under_ten_thousand(word: str) -> int:
@@ -230,13 +244,17 @@ _NEAR = Decimal("0.15")  # of the larger of two numbers
 
 
 def is_rounded_from(number: Number, others: Sequence[Number]) -> bool:
-    """Whether an amount is one of others, rounded."""
+    """Whether an amount is one of others, rounded: it has fewer digits, of which but the last may be another."""
     if not number.value.replace(".", "", 1).isdigit():
         return False
     for other in others:
         if other.unit in {"", number.unit} and other.value.replace(".", "", 1).isdigit():
             rounded, exact = Decimal(number.value), Decimal(other.value)
-            if abs(rounded - exact) <= _NEAR * max(rounded, exact):
+            few, many = rounded.normalize().as_tuple(), exact.normalize().as_tuple()
+            last_digit = Decimal((0, (1,), int(few.exponent)))
+            if len(few.digits) < len(many.digits) and abs(rounded - exact) <= min(
+                last_digit, _NEAR * max(rounded, exact)
+            ):
                 return True
     return False
 

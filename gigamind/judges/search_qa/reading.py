@@ -30,6 +30,7 @@ _COPIED, _COPIED_BUT_ONCE = 0.85, 0.6
 _JOINING = frozenset(("and", "or", "with", "및", "와", "과", "또는", "그리고"))
 
 _LETTER = re.compile(r"[^\W\d_]")
+_CODE = re.compile(r"`[^`\n]*`")
 
 
 # Endings of Korean predicates in jamo: 씁니다, 쓴다, 쓰고 and 쓰지 are one word.  A bare 요 is one behind the vowels of
@@ -87,7 +88,14 @@ class Reading:
 
     @cached_property
     def is_korean(self) -> bool:
-        return 3 * len(HANGUL.findall(self.text)) >= len(_LETTER.findall(self.text))
+        """Code, addresses and paths are of no language."""
+        words = (
+            word
+            for word in _CODE.sub(" ", self.raw).split()
+            if "/" not in word or HANGUL.search(word)
+        )
+        text = "".join(words)
+        return 3 * len(HANGUL.findall(text)) >= len(_LETTER.findall(text))
 
     @cached_property
     def denials(self) -> Sequence[int]:
@@ -104,13 +112,15 @@ class Reading:
         return {key for at, key in enumerate(self.keys) if at not in self.denials}
 
 
-_BEHIND = re.compile(r"않|없|아[니닌닐님닙]|못[하했합한할해함]|말|불가|금지")
-_INSIDE = re.compile(r".+지(?:는|도)?(?:않|못|말)|.+없|.+불가|.+금지|.+(?:n't)$")
+_STOP = r"말|마(?=[라세십시요])"  # 지 말고, 지 마세요
+_BEHIND = re.compile(rf"않|없|아[니닌닐님닙]|못[하했합한할해함]|{_STOP}|불가|금지")
+_INSIDE = re.compile(rf".+지(?:는|도)?(?:않|못|{_STOP})|.+없|.+불가|.+금지|.+(?:n't)$")
 DENIALS = frozenset(("안", "못", "not", "no", "never"))
 _BEFORE = DENIALS | {"cannot", "without", "none"}
-_AFTER_JI = re.compile(r"[않못말]")  # 지 않다, 지 못하다, 지 말다; 말 alone is a word
-_JI = re.compile(r"지[는도를만]?$")
-_MEANS = frozenset("수적일바것필리때")  # "할 수 없다": what is denied stands before
+_AFTER_JI = re.compile(rf"[않못]|{_STOP}")  # 지 않다, 지 못하다, 지 말다; 말 alone is a word
+_JI = re.compile(r"지[는도를만]?$|[진질]$")
+# "할 수 없다", "하는 것이 아니다": what is denied stands before.
+_MEANS = re.compile(r"[수적일바것필리때](?:[이가은는도을를]|에는?)?")
 
 
 def _denied(reading: Reading, at: int, word: str) -> Iterator[int]:
@@ -126,10 +136,7 @@ def _denied(reading: Reading, at: int, word: str) -> Iterator[int]:
             before -= 1
         if _AFTER_JI.match(word) and not _JI.search(reading.words[before].whole):
             return
-        while before and (
-            reading.words[before].text in _MEANS
-            or reading.words[before].whole in {"수가", "수는", "수도"}
-        ):
+        while before and _MEANS.fullmatch(reading.words[before].whole):
             before -= 1
         yield before
     elif _INSIDE.match(word):

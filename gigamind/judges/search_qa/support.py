@@ -6,10 +6,12 @@ contradiction must not hit what is honestly supported.  What was measured, and o
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
 from gigamind.evidence.clause import is_asked, sentences_around
@@ -31,9 +33,11 @@ from gigamind.judges.search_qa.reading import (
     changes_of,
     is_content,
     is_edited,
+    key_of,
     substitution,
 )
 from gigamind.judges.search_qa.segments.citations import without_note_names
+from gigamind.judges.search_qa.words import HANGUL
 from gigamind.spans import Span
 from gigamind.text import is_particle, sentences, tokens
 
@@ -62,6 +66,8 @@ class Support:
         foreign: claim and passage are of two languages, so that words tell nothing.
         sparse: they are of one, and have little in common.
         new_names: of one, and the claim has a name that stands nowhere in the note.
+        far_number: the claim has a number in digits that stands elsewhere in the note, and not around the passage.
+        only_possible: of one, and the claim states what the passage says may be.
         substitution: of one, and the claim copies the passage but for this word; None where it does not.
     """
 
@@ -71,6 +77,8 @@ class Support:
     foreign: bool = False
     sparse: bool = False
     new_names: bool = False
+    far_number: bool = False
+    only_possible: bool = False
     substitution: Substitution | None = None
 
 
@@ -94,12 +102,18 @@ class Passage:
 
     Attributes:
         heading: the nearest one above, without marks; empty where there is none.
-        text: the whole sentences that the quote touches, as the note has them; before a list's item the line that
-            leads to it, before a table's row its header.
+        said: the whole sentences that the quote touches, as the note has them, or a table's row.
+        lead: what leads to a list's item, or the header of a row; empty elsewhere.
     """
 
     heading: str
-    text: str
+    said: str
+    lead: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of it but the heading."""
+        return f"{self.lead}\n{self.said}" if self.lead else self.said
 
 
 def passage_of(span: Span, text: str) -> Passage:
@@ -108,16 +122,14 @@ def passage_of(span: Span, text: str) -> Passage:
     start = text.rfind("\n", 0, around.start) + 1
     end = text.find("\n", around.end)
     line = text[start : end if end >= 0 else len(text)]
-    said = around.slice(text)
+    said, lead = around.slice(text), ""
     if line.lstrip(" \t>").startswith("|"):
-        header = _header(text, start)
-        said = f"{header}\n{line}" if header else line
+        said, lead = line, _header(text, start)
     elif item := _ITEM.match(line):
-        lead_in = _lead_in(text, start, len(item["indent"]))
-        said = f"{lead_in}\n{said}" if lead_in else said
+        lead = _lead_in(text, start, len(item["indent"]))
     elif HEADING.match(line):
         said = line
-    return Passage(_heading_above(text, start), said)
+    return Passage(_heading_above(text, start), said, lead)
 
 
 def _lines_above(text: str, start: int) -> Iterator[tuple[int, str]]:
@@ -146,14 +158,19 @@ def _header(text: str, start: int) -> str:
 
 
 def _lead_in(text: str, start: int, indent: int) -> str:
-    """The line with a colon that a list's item stands under."""
-    for number, (_, line) in enumerate(_lines_above(text, start)):
+    """The sentences of the line with a colon that a list's item stands under."""
+    for number, (before, line) in enumerate(_lines_above(text, start)):
         if number >= _MAX_LINES or HEADING.match(line):
             break
         item = _ITEM.match(line)
         depth = len(line) - len(line.lstrip())
         if line.strip() and (depth < indent or (item is None and depth == 0)):
-            return line if _LEAD_IN.search(line) else ""
+            leads = _LEAD_IN.search(line)
+            return (
+                sentences_around(text, Span(before, before + len(line))).slice(text)
+                if leads
+                else ""
+            )
     return ""
 
 
@@ -170,11 +187,11 @@ def support(
     says, source = Reading(without_note_names(claim)), Reading(passage.text)
     beside = Reading(f"{passage.heading}\n{title}\n{question}")
     around = _Around(f"{source.text}\n{beside.text}", {*source.keys, *beside.keys})
-    share = _share(says, around)
+    share = _share(says, around, in_words=not _is_terse(passage))
     own = len(says.content & source.content) / len(says.content) if says.content else 1.0
-    numbers, doubtful = _numbers(says, source, around, note, own)
+    numbers, doubtful, far_number = _numbers(says, source, around, note, own)
     contradictions: list[Contradiction] = [*_formal(says, source, own), *numbers]
-    if says.is_korean != source.is_korean:
+    if says.is_korean != Reading(passage.said).is_korean:
         return Support(tuple(contradictions), share, doubtful=True, foreign=True)
     sparse = share < _LEAST[says.is_korean] or own < _LEAST_OWN
     doubtful = doubtful or sparse
@@ -184,7 +201,11 @@ def support(
         if verdict:
             contradictions.append(name)
         doubtful = doubtful or verdict is not None
-    doubtful = doubtful or (bool(changes) and _is_of_other_mode(says, source))
+    doubtful = (
+        doubtful
+        or (bool(changes) and _is_of_other_mode(says, source))
+        or _drops_condition(says, source)
+    )
     new_names = _names_new(says, around, note)
     substituted = substitution(says, source)
     doubtful = (
@@ -199,18 +220,31 @@ def support(
         doubtful,
         sparse=sparse,
         new_names=new_names,
+        far_number=far_number,
+        only_possible=_is_only_possible(says, source),
         substitution=substituted,
     )
 
 
-def _share(says: Reading, around: _Around) -> float:
-    """Of words by their stems and of keyword tokens, in equal parts: a token forgives endings, a stem order."""
+def _is_terse(passage: Passage) -> bool:
+    """Whether it is a row or an item, which names things and leaves out the grammar between them."""
+    return passage.said.startswith("|") or bool(_ITEM.match(passage.said))
+
+
+def _share(says: Reading, around: _Around, *, in_words: bool) -> float:
+    """Of words by their stems and of keyword tokens, in equal parts: a token forgives endings, a stem order.
+
+    Of what is not in words, the share of content words where that is more.
+    """
     keys = {key for key in says.keys if any(map(str.isalnum, key))}
     asked, there = tokens(says.text), set(tokens(around.text))
     if not keys or not asked:
         return 1.0
     by_stems = len(keys & around.keys) / len(keys)
-    return (by_stems + sum(token in there for token in asked) / len(asked)) / 2
+    share = (by_stems + sum(token in there for token in asked) / len(asked)) / 2
+    if in_words or not says.content:
+        return share
+    return max(share, len(says.content & around.keys) / len(says.content))
 
 
 # Speech that denies what it reports, and speech that does not vouch for it.
@@ -253,14 +287,14 @@ _STATES = re.compile(r"\d|[다요죠음함됨임]$|[.!]$")
 
 def _numbers(
     says: Reading, source: Reading, around: _Around, note: str, own: float
-) -> tuple[list[Contradiction], bool]:
-    """Whether a number of the claim contradicts, and whether one is doubtful."""
+) -> tuple[list[Contradiction], bool, bool]:
+    """Whether a number of the claim contradicts, whether one is doubtful, and whether one stands elsewhere."""
     digits = numbers_of(says.text)
     in_words = [
         number for number in numbers_in_words(says.text) if number.unit and number.value != "1"
     ]
     if not digits and not in_words:
-        return [], False
+        return [], False, False
     known = known_numbers(around.text)
     missing = [number for number in digits if not is_known(number, known)]
     missing_words = [number for number in in_words if not is_known(number, known)]
@@ -274,7 +308,7 @@ def _numbers(
         beside = [
             number for number in digits if number.unit in units and not is_known(number, there)
         ]
-        return [], bool(beside) or are_reordered(digits, there)
+        return [], bool(beside) or are_reordered(digits, there), False
     if ROUNDED.search(says.text):
         missing = [number for number in missing if not is_rounded_from(number, there)]
     for missing_number in (*missing, *missing_words):
@@ -283,11 +317,11 @@ def _numbers(
             for other in others
         )
         if own >= _SAME_MATTER and any(alike):
-            return ["number"], True
+            return ["number"], True, False
     whole = known_numbers(note)
     if any(not is_known(number, whole) for number in missing):
-        return ["number"], True
-    return [], True
+        return ["number"], True, False
+    return [], True, bool(missing)
 
 
 # What turns a negation round again, or makes it a condition: then no word of it is held against another.
@@ -356,6 +390,64 @@ def _is_of_other_mode(says: Reading, source: Reading) -> bool:
     must, there_must = (bool(_MUST.search(reading.text)) for reading in (says, source))
     may, there_may = (bool(_MAY.search(reading.text)) for reading in (says, source))
     return (there_may and not may) or (may and there_must and not must and not there_may)
+
+
+# What is held for possible: before its verb in English, behind it in Korean.
+_PERHAPS = re.compile(r"\b(?:may|might)\b(?! \d)")
+_HEDGED = re.compile(
+    r"\b(?:may|might|can|could|would|possibly|perhaps|likely|sometimes|often|if|when)\b"
+)
+_ABLE = re.compile(r"수(?:가|는|도)?")
+_FUTURE = re.compile("(?:\u110b\u1173)?\u11af$")  # 을, or ㄹ, of what may be: 바뀔 수, 있을 수
+
+
+def _is_only_possible(says: Reading, source: Reading) -> bool:
+    """Whether a claim states, in its last predicate where it is Korean, what its source says may be."""
+    if _HEDGED.search(says.text) or _MAY.search(says.text):
+        return False
+    if not says.is_korean:
+        return any(
+            _PERHAPS.search(" ".join(word.text for word in change.theirs))
+            for change in changes_of(says, source)
+        )
+    words = source.words
+    may_be = {
+        at
+        for at in range(len(words) - 2)
+        if _ABLE.fullmatch(words[at + 1].whole) and words[at + 2].text.startswith("있")
+    }
+    last = next((key for key in reversed(says.keys) if any(map(str.isalnum, key))), "")
+    is_stated = any(key == last and at not in may_be for at, key in enumerate(source.keys))
+    return not is_stated and any(key_of(_without_future(words[at].whole)) == last for at in may_be)
+
+
+def _without_future(word: str) -> str:
+    bare = _FUTURE.sub("", unicodedata.normalize("NFD", word))
+    return unicodedata.normalize("NFC", bare)
+
+
+_CONDITION = re.compile(
+    r"\b(?:if|when|whenever|unless|provided|once)\b"
+    r"|(?<=[가-힣])(?<![화측표장단전반국평정양외내])면(?!\w)|(?:경우|때)(?:에?는?)(?!\w)"
+)
+_CLAUSE = re.compile(r"[,.;:()]")
+_CLAUSE_CHARS = 120
+
+
+def _drops_condition(says: Reading, source: Reading) -> bool:
+    """Whether a claim states without a condition what its source says under one."""
+    if _CONDITION.search(says.text):
+        return False
+    for match in _CONDITION.finditer(source.text):
+        if HANGUL.search(match[0]):
+            near = source.text[max(0, match.start() - _CLAUSE_CHARS) : match.start()]
+            clause = _CLAUSE.split(near)[-1]
+        else:
+            clause = _CLAUSE.split(source.text[match.end() : match.end() + _CLAUSE_CHARS])[0]
+        under = Reading(clause).content
+        if under and 2 * len(under & says.content) < len(under):
+            return True
+    return False
 
 
 _ALL = re.compile(
@@ -443,7 +535,65 @@ def _cases(text: str, known: Collection[str] = ()) -> dict[str, str]:
     return {word: case for word, case in cases.items() if word not in twice}
 
 
+_AUXILIARY = frozenset(("is", "are", "was", "were", "be", "been", "being", "has", "have", "had"))
+_NAME_WORDS = 3  # of what stands on one side
+
+
 def _order_swapped(says: Reading, source: Reading) -> bool | None:
+    return True if _sides_swapped(says, source) else _words_swapped(says, source)
+
+
+def _sides_swapped(says: Reading, source: Reading) -> bool:
+    """Whether what stands before some words of the claim stands behind them in the source, and the other way round."""
+    ours, theirs = (
+        [key_of(word.text) for word in reading.words if word.text not in _AUXILIARY]
+        for reading in (says, source)
+    )
+    return any(
+        not _JOINING.intersection(ours[at : at + size])
+        and any(map(is_content, ours[at : at + size]))
+        and _are_exchanged(
+            (ours[max(0, at - _NAME_WORDS) : at], ours[at + size :][: _NAME_WORDS + 1]),
+            (
+                theirs[max(0, there - _NAME_WORDS) : there],
+                theirs[there + size :][: _NAME_WORDS + 1],
+            ),
+        )
+        for at, there, size in _shared_runs(ours, theirs)
+    )
+
+
+def _are_exchanged(
+    ours: tuple[Sequence[str], Sequence[str]], theirs: tuple[Sequence[str], Sequence[str]]
+) -> bool:
+    """Whether the words just before and just behind of the one stand on the other side of the other."""
+    (before, behind), (their_before, their_behind) = ours, theirs
+    if not (before and behind and their_before and their_behind):
+        return False
+    left, their_left = before[-1], their_before[-1]
+    return (
+        left != their_left
+        # "In the cabinet lie samples" is "samples lie in the cabinet".
+        and all(map(is_content, (left, their_left, behind[0], their_behind[0])))
+        and left in their_behind
+        and their_left in behind
+        and their_behind[0] in before
+        and behind[0] in their_before
+    )
+
+
+def _shared_runs(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Where the longest runs of words that are the same begin in each, and how many words they have."""
+    for at, key in enumerate(ours):
+        for there, other in enumerate(theirs):
+            if key == other and not (at and there and ours[at - 1] == theirs[there - 1]):
+                same = takewhile(
+                    lambda pair: pair[0] == pair[1], zip(ours[at:], theirs[there:], strict=False)
+                )
+                yield at, there, sum(1 for _ in same)
+
+
+def _words_swapped(says: Reading, source: Reading) -> bool | None:
     once = {key for key, count in Counter(source.keys).items() if count == 1}
     once &= {key for key, count in Counter(says.keys).items() if count == 1 and is_content(key)}
     places = {key: at for at, key in enumerate(source.keys) if key in once}

@@ -33,6 +33,8 @@ Doubt = (
         "quote_changed",
         "contradiction",
         "new_name",
+        "new_number",
+        "only_possible",
         "other_word",
         "little_in_common",
         "not_confirmed",

@@ -12,11 +12,16 @@ from gigamind.llm.fences import Source
 LEAVE = Source(
     "휴가 규정", "# 휴가 규정\n\n연차는 입사 첫해에 15일을 준다.\n\n반차는 0.5일로 계산한다.\n"
 )
-GATE = Source("Garden", "Roses stand near the gate.\nAnna Berg waters the tulips every morning.\n")
+GATE = Source(
+    "Garden",
+    "Roses stand near the gates.\nAnna Berg waters the tulips every morning.\n\nThe gate may close at 8.\n"
+    "\nOf 12 beds half are red.\n",
+)
+ROSES = Source("장미", "장미는 밤에 필 수 있습니다.\n\n- `MAX_ROSES` keeps the largest number: 3\n")
 FILE = load_words_judge(asset("judges") / "words.toml").file
 
 
-def judged(answer, question="휴가는 며칠인가요?", notes=(LEAVE, GATE)):
+def judged(answer, question="휴가는 며칠인가요?", notes=(LEAVE, GATE, ROSES)):
     return judged_by_words(AnswerCase(question, answer, notes), FILE)
 
 
@@ -32,6 +37,11 @@ def judged(answer, question="휴가는 며칠인가요?", notes=(LEAVE, GATE)):
         ("Anna Berg waters the orchids every morning.", "not_found", "other_word"),
         ("Anna Berg has been the gardener of this company for years.", "not_found", "little_in_common"),
         ("Invoices are paid on Mondays.", "not_found", None),
+        ("Roses stand near 12 gates.", "not_found", "new_number"),
+        ("The gate closes at 8.", "not_found", "only_possible"),
+        ("The gate may close at 8.", "supported", None),
+        ("장미는 밤에 핍니다.", "not_found", "only_possible"),
+        ("장미는 밤에 필 수 있습니다.", "supported", None),
         ("The annual leave of the first year is 15 days.", "not_found", None),  # the note is Korean
     ],
 )  # fmt: skip
@@ -77,6 +87,36 @@ def test_correctness_is_the_share_of_supported_claims():
         "supported", "not_found", "supported", "contradicted",
     ]  # fmt: skip
     assert found.correctness == 2 / 4
+
+
+def test_a_claim_that_is_believed_no_more_is_not_correct():
+    found = judged("Anna Berg waters the orchids every morning.")
+    assert [(one.verdict, one.doubt) for one in found.claims] == [("not_found", "other_word")]
+    assert found.correctness == 0.0
+
+
+WRAPPED = Source(
+    "Clocks",
+    """A server may be named by its address, which is of use for machines with an
+IPv6 address that changes often and without warning, and is read with
+`polltarget` at the start. It has to be checked in these cases, each of which says
+more than the log:
+
+- The leap second was smeared.
+- The clock was stepped.
+""",
+)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "A server may be named by its address, which is of use for machines with an IPv6 address that changes often.",
+        "It has to be checked in these cases, each of which says more than the log: The clock was stepped.",
+    ],
+)
+def test_a_sentence_is_found_over_the_lines_that_it_was_wrapped_in(answer):
+    assert {one.verdict for one in judged(answer, notes=[WRAPPED]).claims} == {"supported"}
 
 
 def test_what_words_cannot_tell_is_none_and_not_zero():

@@ -58,6 +58,16 @@ CONTRADICTED = [
     ("roles", "Bob reports to Alice.", "Alice reports to Bob."),
     ("roles", "Globex acquired Initech.", "Initech acquired Globex."),
     ("roles", "The train goes from Porto to Lisbon.", "The train goes from Lisbon to Porto."),
+    ("roles", "Ian Jackson succeeded Bruce Perens.", "Bruce Perens succeeded Ian Jackson."),
+    (
+        "roles",
+        "The Developers are elected by the Project Leader.",
+        "The Project Leader is elected by the Developers.",
+    ),
+    ("number", "비밀번호는 13자 이상입니다.", "비밀번호는 12자 이상입니다."),
+    ("negation", "운영 서버에 직접 접속하세요.", "운영 서버에 직접 접속하지 마세요."),
+    ("negation", "이 요금은 제공됩니다.", "이 요금은 제공되진 않습니다."),
+    ("negation", "파일을 실행하는 것입니다.", "파일을 실행하는 것이 아닙니다."),
     ("question", "환불은 7일 안에 됩니다.", "환불은 7일 안에 되나요?"),
     ("question", "The gateway failed in January.", "Did the gateway fail in January?"),
     ("heading", "게이트웨이를 둘로 나누었습니다.", "## 게이트웨이 나누기"),
@@ -130,6 +140,13 @@ HONEST = [
     ("You have to wear a helmet unless you ride indoors.", "Helmets must be worn except indoors."),
     ("회의는 오후 3시에 시작합니다.", "회의는 15:00에 시작한다."),
     ("Gateway outage", "## Gateway outage"),
+    ("운영 서버에 직접 접속하지 말아야 합니다.", "운영 서버에 직접 접속하지 마세요."),
+    ("이 요금은 제공되지 않습니다.", "이 요금은 제공되진 않습니다."),
+    ("There were over 900 developers.", "There were over nine hundred developers."),
+    (
+        "The Developers elect the Project Leader.",
+        "The Project Leader is elected by the Developers.",
+    ),
 ]
 
 
@@ -154,6 +171,11 @@ DOUBTFUL = [
     ("The office has a garden and a large kitchen.", "고양이는 지붕 위에서 잠을 잔다."),
     ("동호회를 만들면 지원금을 받습니다.", "영수증은 그날 사진으로 남깁니다."),
     ("The club gets a yearly grant.", "Photograph the receipt the same day."),
+    (
+        "The rise times are null.",
+        "At high latitudes, when the sun stays above the horizon, the rise times are null.",
+    ),
+    ("설정 파일을 다시 읽습니다.", "서버를 직접 껐다가 켜면, 설정 파일을 다시 읽습니다."),
 ]
 
 
@@ -257,7 +279,8 @@ PASSAGES = [
 @pytest.mark.each("quote, heading, text", PASSAGES)
 def test_a_quote_is_read_in_its_whole_sentences_and_what_they_stand_under(quote, heading, text):
     at = NOTE.index(quote)
-    assert passage_of(Span(at, at + len(quote)), NOTE) == Passage(heading, text)
+    passage = passage_of(Span(at, at + len(quote)), NOTE)
+    assert (passage.heading, passage.text) == (heading, text)
 
 
 def test_a_list_under_a_denial_does_not_support_its_items():
