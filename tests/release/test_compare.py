@@ -77,6 +77,28 @@ def test_items_that_changed_stand_worst_first_with_both_rankings(snapshot):
     assert "right.md" not in [hit.note for hit in lost.current_ranking]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "change", "what"),
+    [
+        ((2, False), (1, True), "worse", "rank 2 -> rank 1, verdict now wrong"),
+        ((None, False), (1, True), "worse", "not found -> rank 1, verdict now wrong"),
+        ((1, True), (2, False), "improved", "rank 1 -> rank 2, verdict now right"),
+        ((1, True), (None, False), "worse", "rank 1 -> not found, verdict now right"),
+        ((2, True), (1, True), "improved", "rank 2 -> rank 1"),
+    ],
+)
+def test_a_refusal_decides_before_the_rank_and_a_lost_note_before_a_right_verdict(
+    snapshot, before, after, change, what
+):
+    def run(rank, is_refused):
+        (item,) = (made := snapshot({"a": rank})).items
+        refused = item.model_copy(update={"judged_unanswerable": is_refused})
+        return made.model_copy(update={"items": (refused,)})
+
+    (changed,) = compare(run(*before), run(*after)).changes
+    assert (changed.change, changed.what) == (change, what)
+
+
 def test_p_values_are_adjusted_over_all_metrics(snapshot):
     baseline = snapshot({f"q{i}": 1 for i in range(10)})
     current = snapshot({f"q{i}": 2 if i < 8 else 1 for i in range(10)})
