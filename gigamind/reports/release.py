@@ -44,7 +44,7 @@ def plain_verdict(release: Release) -> Verdict:
 
 
 def items_told(comparison: Comparison, say: Words) -> str:
-    """How many items got worse and how many better, and in which slice alone they got worse."""
+    """How many items are lost, how many got worse and how many better, and in which slice alone they got worse."""
     counts = Counter(change.change for change in comparison.changes)
     ways = [way for way in ("worse", "improved") if counts[way]]
     silent = len(comparison.unjudged)
@@ -57,8 +57,10 @@ def items_told(comparison: Comparison, say: Words) -> str:
         improved=counts["improved"],
         all_in=_all_in(comparison, say),
     )
+    gone = len(comparison.lost)
+    lost = say("decision.items_lost", count=gone, units=units) if gone else ""
     unjudged = say("decision.items_unjudged", count=silent, units=units) if silent else ""
-    return f"{sentence} {unjudged}".rstrip()
+    return " ".join(filter(None, (lost, sentence, unjudged)))
 
 
 def unseen_told(comparison: Comparison, gate: GateResult, say: Words) -> str:

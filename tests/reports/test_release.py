@@ -7,7 +7,7 @@ from gate_policy import shipped
 
 from gigamind.errors import NotesError
 from gigamind.release.compare import compare
-from gigamind.release.comparison import Mismatch, SpeedChange
+from gigamind.release.comparison import LostItem, Mismatch, SpeedChange
 from gigamind.release.gates import judge_release, speed_rule
 from gigamind.release.policy import GateResult, RuleResult, explain, read_policy
 from gigamind.reports.comparison import render_comparison
@@ -246,6 +246,21 @@ def test_the_decision_names_the_slice_that_holds_all_that_got_worse(release, wor
     comparison = release.comparison.model_copy(update={"worse_in": worse_in})
     said = decision_told(Release(comparison, release.gate), KO)
     assert said == f"출시하지 마십시오. {told} 개선된 것은 없습니다."
+
+
+def test_the_decision_names_first_what_is_lost_where_nothing_else_got_worse(release):
+    comparison = release.comparison
+    items = [LostItem.like(change) for change in comparison.changes[:11]]
+    better = [change.model_copy(update={"change": "improved"}) for change in comparison.changes]
+    update = {"lost": tuple(items), "changes": tuple(better)}
+    lost = Release(comparison.model_copy(update=update), release.gate)
+    assert decision_told(lost, EN) == (
+        "Do not release. 11 of the baseline's queries could not be evaluated."
+        " Of 40 queries 20 got better, none worse."
+    )
+    assert decision_told(lost, KO).startswith(
+        "출시하지 마십시오. 기준 실행의 질의 11건을 평가하지 못했습니다. 질의 40건 중"
+    )
 
 
 def test_runs_that_cannot_be_compared_have_no_decision_but_that(release):
