@@ -111,17 +111,26 @@ def test_a_floor_holds_a_run_that_is_compared_with_nothing(gigamind, place, floo
     asked = [*search(EXAMPLES / "vault", out), "--gates", "floors.toml", "--junit", "floors.xml"]
     told = gigamind(*asked)
     assert told.code == 0
-    assert f"Floors and ceilings (mvp, no baseline): {said} (1)" in told.stdout
+    verdict = f"Release gate (mvp, no baseline): {said}"
+    assert verdict in told.stdout
     case = ET.parse(place / "floors.xml").getroot()
     assert case.get("failures") == str(int(said == "FAILED"))
-    warned = f"at least {floor} is asked, whatever the baseline"
-    assert (warned in (place / out / "summary.md").read_text("utf-8")) is (said == "FAILED")
+    missed = f"at least {floor} is asked, whatever the baseline"
+    decision = "Do not release. Floors and ceilings missed: 1 of 1."
+    for name in ("summary.md", "report.html"):
+        page = (place / out / name).read_text("utf-8")
+        assert (missed in page, decision in page) == (bool(code), bool(code))
     asked[asked.index(out)] = f"{out}-held"
     held = gigamind(*asked, "--fail-on-regression", "--comment", "floors.md")
     assert held.code == code
     end = "❌ Search evaluation · Do not release" if code else "☑️ Search evaluation · Measured"
     assert (place / "floors.md").read_text("utf-8").startswith(f"### {end}")
     assert ("the run misses what floors.toml asks of it" in held.stderr) is bool(code)
+    assert verdict in held.stdout
+    assert f"Report: {out}-held/report.html" in held.stdout
+    first, *_ = held.stdout.splitlines()
+    assert first == (decision if code else "Floors and ceilings kept: all 1.")
+    assert (missed in held.stdout, missed in held.stderr) == (bool(code), False)
 
 
 @pytest.mark.usefixtures("place")
