@@ -37,6 +37,16 @@ def test_f1_and_precision_are_tested_by_what_each_query_adds_to_them(snapshot):
     assert f1.p_value < 0.05
 
 
+def test_runs_without_an_unanswerable_query_have_no_f1_to_compare(snapshot):
+    """One of 0 in both, for a refused query, would be the worst there is: then gates give no verdict."""
+    (item,) = (run := snapshot({"a": 1})).items
+    refused = item.model_copy(update={"judged_unanswerable": True})
+    both = run.model_copy(update={"items": (refused,)})
+    comparison = compare(both, both)
+    assert comparison.metric("unanswerable.f1") is None
+    assert comparison.metric("unanswerable.false_refusals").current == 1.0
+
+
 def test_a_query_without_a_verdict_counts_in_no_figure_about_verdicts_and_is_named(snapshot):
     run = snapshot({"a": 1, "u": "right", "v": "wrong"})
     gone = run.items[1].model_copy(update={"judged_unanswerable": None})

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from gigamind.metrics.answerability import confusion, measure_verdicts
+from gigamind.metrics.answerability import confusion, measure_verdicts, verdict_terms
 from gigamind.metrics.table import is_mean
 from gigamind.records.judged import Finite
 from gigamind.records.schema import RunReport, SpeedReport
@@ -115,12 +115,12 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
 
 def _verdict_terms(pairs: Pairs[SearchItem]) -> Terms:
     """What the items with a verdict on both sides add to the figures of the verdicts."""
-    counts = [
-        tuple(measure_verdicts(confusion([_truth_and_verdict(item)])) for item in pair)
-        for pair in _judged(pairs)
-    ]
+    judged = [tuple(map(_truth_and_verdict, pair)) for pair in _judged(pairs)]
+    counts = [verdict_terms([pair[place] for pair in judged]) for place in (0, 1)]
     return {
-        f"unanswerable.{name}": [(before[name], after[name]) for before, after in counts]
+        f"unanswerable.{name}": [
+            (before[name], after[name]) for before, after in zip(*counts, strict=True)
+        ]
         for name in measure_verdicts(confusion([]))
     }
 
