@@ -190,6 +190,7 @@ def test_a_promoted_run_is_the_baseline_that_counts(gigamind):
     told = "warning: unanswerable: F1, unanswerable: FAR at the worst there is: it cannot get worse, so this"
     assert promoted.stderr.startswith(told)
     assert "--unanswerable-mode calibrated` and promote that run." in promoted.stderr
+    assert "first see its false refusals in summary.md." in promoted.stderr
     ended = gigamind("compare", "kept", "base", "--fail-on-regression", "--gates", "gates.toml")
     assert ended.code == 0
     assert "PASSED" in ended.stdout
@@ -205,7 +206,9 @@ def test_a_run_whose_gate_failed_is_promoted_only_by_force(place, gigamind):
         assert line.endswith(f"use gigamind baseline promote {run} --folder moved --force")
     assert not (place / "moved").exists()
 
-    assert gigamind("baseline", "promote", "worse", "--folder", "moved", "--force").code == 0
+    forced = gigamind("baseline", "promote", "worse", "--folder", "moved", "--force")
+    assert forced.code == 0
+    assert forced.stderr.startswith("warning: ")  # in the reader's language, not in the run's
     assert (place / "moved" / "LATEST").is_file()
 
 
