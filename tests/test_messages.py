@@ -7,6 +7,7 @@ import pytest
 from messages_in_code import PACKAGE, messages, texts
 
 from gigamind.messages import PLACE, message_in, templates, with_particles
+from gigamind.text import ends_in_consonant
 
 # For programmers alone: no file and no option of a user leads there.
 INTERNAL = ("gigamind/metrics/", "gigamind/stats/", "gigamind/llm/fake.py")
@@ -108,3 +109,16 @@ def test_a_long_text_of_others_takes_no_time():
         f"part {number}; and more: of it. Or" for number in range(300)
     )
     assert message_in("ko", text) == text
+
+
+def test_a_particle_in_a_phrase_agrees_with_the_word_before_it():
+    """Of nouns of two syllables and more; 짝지은 is a form of a verb."""
+    phrases = "".join(path.read_text("utf-8") for path in PACKAGE.rglob("*ko.toml"))
+    attached = re.findall(r"(?<![가-힣])([가-힣]{2,})([은을과를와])(?![가-힣])", phrases)
+    open_only, closed_only = "를와", "은을과"
+    wrong = {
+        word + particle
+        for word, particle in attached
+        if particle in (open_only if ends_in_consonant(word) else closed_only)
+    }
+    assert wrong == {"짝지은"}

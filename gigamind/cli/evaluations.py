@@ -9,7 +9,7 @@ import click
 from gigamind.cli.command import Command, GroupedOption, command
 from gigamind.cli.options import options_of
 from gigamind.cli.output import is_json, prints_json, tell
-from gigamind.errors import GigamindError, InputError
+from gigamind.errors import BrokenBoundError, GigamindError, InputError
 from gigamind.evaluation.options import EvalOptions, validated
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.links.options import LinkEvalOptions
@@ -85,10 +85,16 @@ def _evaluate(
             with progress_bar() as progress:
                 finished = evaluate(options, progress)
     except GigamindError as error:
-        if error.run and is_json() and (kept := read_finished(TASKS[options.task], error.run)):
+        broken = isinstance(error, BrokenBoundError)  # a verdict, like that of a comparison
+        if (
+            error.run
+            and (broken or is_json())
+            and (kept := read_finished(TASKS[options.task], error.run))
+        ):
+            bounds = read_bounds(error.run, options, KINDS)
             tell(
-                evaluation_document(kept, error, read_bounds(error.run, options, KINDS)),
-                lambda: None,
+                evaluation_document(kept, error, bounds),
+                lambda: show_finished(options.task, kept, warnings, bounds),
             )
         raise
     bounds = read_bounds(finished.out, options, KINDS)

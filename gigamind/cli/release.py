@@ -34,6 +34,7 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
 
     A run of which a gate failed is refused without --force.
     """
+    from gigamind.cli.errors import spoken
     from gigamind.release.gates import at_worst
     from gigamind.release.policy import read_policy
     from gigamind.release.snapshot import promote as promote_snapshot
@@ -47,8 +48,7 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
         refuse_failed(run, folder)
     file = promote_snapshot(snapshot, folder)
     if worst := at_worst(snapshot, read_policy(None)):
-        say = words("ko" if snapshot.config.get("lang") == "ko" else "en")
-        click.echo(no_verdict_told(worst, say), err=True)
+        click.echo(no_verdict_told(worst, words(spoken())), err=True)
     tell_written(file, {"runs": 1}, f"Baseline: {file}")
 
 

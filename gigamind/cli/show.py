@@ -25,6 +25,8 @@ from gigamind.reports.comparison import passing_told
 from gigamind.reports.figures import plain_label
 from gigamind.reports.page.model_costs import cost_lines, few_judged
 from gigamind.reports.release import (
+    bounds_decision,
+    bounds_told,
     decision_told,
     main_figures,
     mismatches_beside,
@@ -74,6 +76,7 @@ def show_finished(
             show_release(finished.verdict, finished.out, words_of(run))
         elif bounds:
             _show_bounds(bounds, words_of(run))
+            shown_warnings = [*shown_warnings, *bounds_told(bounds, words_of(run))]
     show_run(TASKS[name], finished.summary, finished.out, shown_warnings)
 
 
@@ -164,10 +167,13 @@ def show_release(verdict: ReleaseVerdict, out: Path | None, say: Words) -> None:
 
 
 def _show_bounds(gate: GateResult, say: Words) -> None:
-    """The verdict on a run that was compared with nothing; what it misses is among its warnings."""
+    """The verdict on a run that was compared with nothing, and what it misses."""
     verdict = say(f"terminal.verdict_{gate.verdict}")
     console = plain_console()
-    console.print(say("terminal.bounds", phase=gate.phase, verdict=verdict, count=len(gate.rules)))
+    console.print(bounds_decision(gate, say))
+    console.print(say("terminal.bounds", phase=gate.phase, verdict=verdict))
+    for reason in bounds_told(gate, say):
+        console.print(f"  {printable(reason)}")
     console.print()
 
 

@@ -94,6 +94,12 @@ def shortened(value: object) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
+def shortened_path(path: str) -> str:
+    """The same of a path, which is cut at its front: the file's name tells most."""
+    text = json.dumps(path, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else f'"…{text[2 - _LONGEST :]}'
+
+
 def schema_errors(error: ValidationError, line: int, item_id: str) -> tuple[RowError, ...]:
     """One error for each field that breaks the schema."""
     return tuple(_schema_error(details, line, item_id) for details in error.errors())

@@ -40,8 +40,8 @@ from gigamind.release.policy import GateResult, read_policy
 from gigamind.release.shortfall import held_card, judged_languages
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
 from gigamind.reports.decision import MOST_RUNS, Place, brief, decide
-from gigamind.reports.release import bounds_told, with_section
-from gigamind.wording import Language, words
+from gigamind.reports.release import bounds_told, with_bounds, with_section
+from gigamind.wording import Language, Words, words
 
 HTML_FILE = "report.html"
 SUMMARY_FILE = "summary.md"
@@ -215,11 +215,9 @@ def _write(
             refused = InputError(f"{error}; the run itself is kept in {out}")
         else:
             files |= verdict.files(outputs.lang)
-            if SUMMARY_FILE in files:
-                text = files[SUMMARY_FILE]
-                files[SUMMARY_FILE] = with_section(text, verdict.release, words(outputs.lang))
-    if outputs.format != "json":
-        files[HTML_FILE] = _page(task, record, outputs.lang, reference, verdict)
+    if SUMMARY_FILE in files:
+        files[SUMMARY_FILE] = _decided(files[SUMMARY_FILE], verdict, bounds, words(outputs.lang))
+        files[HTML_FILE] = _page(task, record, outputs.lang, reference, verdict or bounds)
     write_run(out, record, outputs.format, files, replace=outputs.replaces)
     if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
         least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
@@ -339,15 +337,25 @@ def _texts(
     return files
 
 
+def _decided(
+    summary: str, verdict: ReleaseVerdict | None, bounds: GateResult | None, say: Words
+) -> str:
+    """summary.md with what the gates say, where they say anything."""
+    if verdict:
+        return with_section(summary, verdict.release, say)
+    return with_bounds(summary, bounds, say) if bounds else summary
+
+
 def _page(
     task: Task[Any, Any, Any],
     record: Record[Any, Any],
     lang: Language,
     reference: Reference | None,
-    verdict: ReleaseVerdict | None,
+    held: ReleaseVerdict | GateResult | None,
 ) -> str:
-    baseline = reference.baseline if reference and verdict else None
-    gate = verdict.gate if verdict else None
+    compared = isinstance(held, ReleaseVerdict)
+    baseline = reference.baseline if reference and compared else None
+    gate = held.gate if compared else held
     return task.view.page(record, lang=lang, baseline=baseline, gate=gate)
 
 

@@ -6,7 +6,7 @@ from math import fsum, isfinite
 
 import numpy as np
 
-from gigamind.metrics.answerability import confusion, measure_verdicts
+from gigamind.metrics.answerability import confusion, measure_verdicts, verdict_terms
 from gigamind.metrics.spec import Rows
 from gigamind.stats.estimate import Estimate
 from gigamind.stats.intervals import bounded_means, bounded_ratios
@@ -155,12 +155,17 @@ def _summarise_slice(items: Sequence[Measured], metrics: Sequence[str], seed: in
 
 def _answerability(items: Sequence[Measured], seed: int) -> dict[str, Estimate]:
     """The figures of `Confusion`, with the intervals of the same ratios over items."""
-    rows = [
-        measure_verdicts(confusion([(item.is_unanswerable, item.judged_unanswerable)]))
+    judged = [
+        (item.is_unanswerable, item.judged_unanswerable)
         for item in items
         if item.judged_unanswerable is not None
     ]
-    return ratios(rows, list(measure_verdicts(confusion([]))), seed=seed, label="unanswerable")
+    return ratios(
+        verdict_terms(judged),
+        list(measure_verdicts(confusion([]))),
+        seed=seed,
+        label="unanswerable",
+    )
 
 
 def ratios(

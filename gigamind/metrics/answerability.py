@@ -109,6 +109,22 @@ def measure_verdicts(counts: Confusion) -> dict[str, Term]:
     return {metric.name: of(counts) for metric, of in measured(METRICS, "verdicts")}
 
 
+def verdict_terms(judged: Sequence[tuple[bool, bool]]) -> list[dict[str, Term]]:
+    """The same for each of these pairs of (is unanswerable, was judged unanswerable).
+
+    Where none is unanswerable, they add nothing to what an answerable one can only spoil: an F1 of 0 would say that a
+    judge finds none, and there is none.
+    """
+    rows = [measure_verdicts(confusion([pair])) for pair in judged]
+    if any(is_unanswerable for is_unanswerable, _ in judged):
+        return rows
+    answerable = [measure_verdicts(confusion([(False, verdict)])) for verdict in (True, False)]
+    return [
+        {n: term if any(terms[n][0] for terms in answerable) else (0, 0) for n, term in row.items()}
+        for row in rows
+    ]
+
+
 def confusion(judged: Iterable[tuple[bool, bool]]) -> Confusion:
     """Count pairs of (is unanswerable, was judged unanswerable)."""
     counts = Counter(judged)

@@ -122,6 +122,19 @@ def is_lower_better(key: str) -> bool:
     return metric is not None and metric.use.lower
 
 
+def is_mean(key: str) -> bool:
+    """Whether each of its n items weighs 1 / n; precision and F1 of verdicts and all of links are quotients of sums."""
+    metric = metric_of(key)
+    takes, of = (metric.takes, metric.of) if metric else (None, None)
+    if of is None or takes != "verdicts":
+        return takes != "note"
+
+    def wholes(truth: bool) -> set[int]:  # noqa: FBT001
+        return {of(answerability.confusion([(truth, verdict)]))[1] for verdict in (True, False)}
+
+    return all(len(wholes(truth)) == 1 for truth in (True, False))
+
+
 def has_no_direction(key: str) -> bool:
     """Whether neither a rise nor a fall is for the worse."""
     metric = metric_of(key)

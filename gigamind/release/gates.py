@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from gigamind.choices import Phase, Relaxable
 from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import is_lower_better
+from gigamind.metrics.table import is_lower_better, is_mean
 from gigamind.records.card import HeldCard, JudgeCard
 from gigamind.records.judged import JudgeReport
 from gigamind.release.comparison import Comparison, LostItem, MetricChange, SpeedChange, relaxation
@@ -305,7 +305,7 @@ def _quality(
     allowed = policy.allowed_drop(phase, comparison.items)
     status, remark, needed = (_judged if varies else _raw)(change, allowed)
     is_small = comparison.items < policy.small_sample.below and change.n
-    small = ("small",) if is_small else ()
+    small = ("small",) if is_small and is_mean(name) else ()  # else no item weighs 1 / n
     apart = ("apart",) if change.baseline_n != change.current_n else ()
     return _Told(
         "drop",

@@ -44,7 +44,7 @@ def plain_verdict(release: Release) -> Verdict:
 
 
 def items_told(comparison: Comparison, say: Words) -> str:
-    """How many items got worse and how many better, and in which slice alone they got worse."""
+    """How many items are lost, how many got worse and how many better, and in which slice alone they got worse."""
     counts = Counter(change.change for change in comparison.changes)
     ways = [way for way in ("worse", "improved") if counts[way]]
     silent = len(comparison.unjudged)
@@ -57,8 +57,10 @@ def items_told(comparison: Comparison, say: Words) -> str:
         improved=counts["improved"],
         all_in=_all_in(comparison, say),
     )
+    gone = len(comparison.lost)
+    lost = say("decision.items_lost", count=gone, units=units) if gone else ""
     unjudged = say("decision.items_unjudged", count=silent, units=units) if silent else ""
-    return f"{sentence} {unjudged}".rstrip()
+    return " ".join(filter(None, (lost, sentence, unjudged)))
 
 
 def unseen_told(comparison: Comparison, gate: GateResult, say: Words) -> str:
@@ -192,6 +194,15 @@ def bounds_told(bounds: GateResult | None, say: Words) -> list[str]:
     return [rule.told(say) for rule in rules if rule.status in {"failed", "warned"}]
 
 
+def bounds_decision(bounds: GateResult, say: Words) -> str:
+    """Whether to release a run that is compared with nothing, and how many floors and ceilings it misses."""
+    missed, count = len(bounds_told(bounds, say)), len(bounds.rules)
+    if not missed:
+        return say("decision.bounds_kept", count=count)
+    told = say("decision.bounds_missed", missed=missed, count=count)
+    return f"{say(f'decision.{bounds.verdict}')}. {told}"
+
+
 def relaxed(gate: GateResult, comparison: Comparison) -> list[Mismatch]:
     """In what the runs differ and are compared all the same, which is among the reasons."""
     return [mismatch for mismatch in comparison.mismatches if mismatch.relaxed_by in gate.relaxed]
@@ -256,11 +267,21 @@ def _way(change: MetricChange) -> str:
 
 def with_section(summary: str, release: Release, say: Words) -> str:
     """summary.md with the decision in its first line, and the comparison before its first section."""
-    title, _, text = summary.partition("\n")
-    head, mark, rest = text.partition("\n## ")
-    decision = f"**{inline(decision_told(release, say))}**"
+    head, mark, rest = _decided(summary, decision_told(release, say)).partition("\n## ")
     section = release_section(release, say).rstrip()
-    return f"{title}\n\n{decision}\n{head}\n{section}\n{mark}{rest}"
+    return f"{head}\n{section}\n{mark}{rest}"
+
+
+def with_bounds(summary: str, bounds: GateResult, say: Words) -> str:
+    """summary.md with the decision on a run that is compared with nothing in its first line, and what it misses."""
+    return _decided(summary, bounds_decision(bounds, say), bounds_told(bounds, say))
+
+
+def _decided(summary: str, decision: str, reasons: Sequence[str] = ()) -> str:
+    title, _, text = summary.partition("\n")
+    listed = "".join(f"\n- {inline(reason)}" for reason in reasons)
+    first = f"**{inline(decision)}**\n{listed}\n" if listed else f"**{inline(decision)}**\n"
+    return f"{title}\n\n{first}{text}"
 
 
 def main_figures(part: Part) -> list[Figure]:

@@ -111,17 +111,26 @@ def test_a_floor_holds_a_run_that_is_compared_with_nothing(gigamind, place, floo
     asked = [*search(EXAMPLES / "vault", out), "--gates", "floors.toml", "--junit", "floors.xml"]
     told = gigamind(*asked)
     assert told.code == 0
-    assert f"Floors and ceilings (mvp, no baseline): {said} (1)" in told.stdout
+    verdict = f"Release gate (mvp, no baseline): {said}"
+    assert verdict in told.stdout
     case = ET.parse(place / "floors.xml").getroot()
     assert case.get("failures") == str(int(said == "FAILED"))
-    warned = f"at least {floor} is asked, whatever the baseline"
-    assert (warned in (place / out / "summary.md").read_text("utf-8")) is (said == "FAILED")
+    missed = f"at least {floor} is asked, whatever the baseline"
+    decision = "Do not release. Floors and ceilings missed: 1 of 1."
+    for name in ("summary.md", "report.html"):
+        page = (place / out / name).read_text("utf-8")
+        assert (missed in page, decision in page) == (bool(code), bool(code))
     asked[asked.index(out)] = f"{out}-held"
     held = gigamind(*asked, "--fail-on-regression", "--comment", "floors.md")
     assert held.code == code
     end = "❌ Search evaluation · Do not release" if code else "☑️ Search evaluation · Measured"
     assert (place / "floors.md").read_text("utf-8").startswith(f"### {end}")
     assert ("the run misses what floors.toml asks of it" in held.stderr) is bool(code)
+    assert verdict in held.stdout
+    assert f"Report: {out}-held/report.html" in held.stdout
+    first, *_ = held.stdout.splitlines()
+    assert first == (decision if code else "Floors and ceilings kept: all 1.")
+    assert (missed in held.stdout, missed in held.stderr) == (bool(code), False)
 
 
 @pytest.mark.usefixtures("place")
@@ -181,6 +190,7 @@ def test_a_promoted_run_is_the_baseline_that_counts(gigamind):
     told = "warning: unanswerable: F1, unanswerable: FAR at the worst there is: it cannot get worse, so this"
     assert promoted.stderr.startswith(told)
     assert "--unanswerable-mode calibrated` and promote that run." in promoted.stderr
+    assert "first see its false refusals in summary.md." in promoted.stderr
     ended = gigamind("compare", "kept", "base", "--fail-on-regression", "--gates", "gates.toml")
     assert ended.code == 0
     assert "PASSED" in ended.stdout
@@ -196,7 +206,9 @@ def test_a_run_whose_gate_failed_is_promoted_only_by_force(place, gigamind):
         assert line.endswith(f"use gigamind baseline promote {run} --folder moved --force")
     assert not (place / "moved").exists()
 
-    assert gigamind("baseline", "promote", "worse", "--folder", "moved", "--force").code == 0
+    forced = gigamind("baseline", "promote", "worse", "--folder", "moved", "--force")
+    assert forced.code == 0
+    assert forced.stderr.startswith("warning: ")  # in the reader's language, not in the run's
     assert (place / "moved" / "LATEST").is_file()
 
 

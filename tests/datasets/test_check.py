@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse
 from gigamind.vault.notes import Note, Vault
 
+VAULT = Path(__file__).parents[2] / "examples" / "vault"
 NOTES = {
     "policies/approval.md": "승인 👋 절차는 팀장이 정한다.",
     "policies/leave.md": "Leave is asked for in writing.",
@@ -88,6 +90,34 @@ def test_an_unknown_note_is_an_error_that_suggests_the_closest_path():
         ),
     ]
     assert result.queries == ()
+
+
+def proposed(path, notes):
+    """The note that is named instead of one that is not there; None where none is."""
+    (said,) = messages(checked({"expected_notes": [path]}, notes=dict.fromkeys(notes, "")))
+    found = re.search('Write "(.*)", if that is meant', said)
+    return found and found[1]
+
+
+def test_a_deleted_note_of_the_examples_is_replaced_by_none_and_a_misspelt_one_by_itself():
+    notes = {path.relative_to(VAULT).as_posix() for path in VAULT.rglob("*.md")}
+    for path in notes:
+        assert proposed(path, notes - {path}) is None
+        folder, slash, name = path.rpartition("/")
+        assert proposed(f"{folder}{slash}x{name[1:]}", notes) == path
+
+
+def test_a_moved_note_is_proposed_where_its_name_is_that_of_one():
+    assert proposed("old/leave.md", {"policies/leave.md", "a.md"}) == "policies/leave.md"
+    assert proposed("old/index.md", {"a/index.md", "b/index.md"}) is None
+
+
+def test_a_long_path_is_cut_at_its_front():
+    long = "a/" * 40
+    (said,) = messages(checked({"expected_notes": [f"{long}leeve.md"]}))
+    assert f'no note "…/{"a/" * 24}leeve.md" in vault' in said
+    assert proposed("x/leeve.md", {f"{long}leave.md"}) == f"…/{'a/' * 24}leave.md"
+    assert proposed("x/leeve.md", {"b/leave.md"}) == "b/leave.md"
 
 
 @pytest.mark.parametrize("path", ["../secret.md", "/etc/passwd", "a/../../b.md", "C:\\x.md"])

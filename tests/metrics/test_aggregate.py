@@ -101,6 +101,19 @@ def test_a_judge_that_never_says_unanswerable_has_no_precision():
     }
 
 
+def test_where_nothing_is_unanswerable_only_false_refusals_are_a_figure():
+    ours = replace(ANSWERED, tags=("ours",))
+    refused = replace(ours, item_id="q2", judged_unanswerable=True)
+    found = summarise([ours, refused, UNANSWERABLE], seed=42).by_tag["ours"].unanswerable
+    assert {name: estimate.value for name, estimate in found.items()} == {
+        "precision": None,
+        "recall": None,
+        "f1": None,
+        "far": None,
+        "false_refusals": 0.5,
+    }
+
+
 def test_latency_is_over_answerable_and_unanswerable_items():
     items = [ANSWERED, replace(UNANSWERABLE, latency_ms=20.0)]
     found = summarise(items, seed=42).overall.latency

@@ -37,6 +37,16 @@ def test_f1_and_precision_are_tested_by_what_each_query_adds_to_them(snapshot):
     assert f1.p_value < 0.05
 
 
+def test_runs_without_an_unanswerable_query_have_no_f1_to_compare(snapshot):
+    """One of 0 in both, for a refused query, would be the worst there is: then gates give no verdict."""
+    (item,) = (run := snapshot({"a": 1})).items
+    refused = item.model_copy(update={"judged_unanswerable": True})
+    both = run.model_copy(update={"items": (refused,)})
+    comparison = compare(both, both)
+    assert comparison.metric("unanswerable.f1") is None
+    assert comparison.metric("unanswerable.false_refusals").current == 1.0
+
+
 def test_a_query_without_a_verdict_counts_in_no_figure_about_verdicts_and_is_named(snapshot):
     run = snapshot({"a": 1, "u": "right", "v": "wrong"})
     gone = run.items[1].model_copy(update={"judged_unanswerable": None})
@@ -75,6 +85,28 @@ def test_items_that_changed_stand_worst_first_with_both_rankings(snapshot):
     lost = comparison.changes[0]
     assert lost.baseline_ranking[0].note == "right.md"
     assert "right.md" not in [hit.note for hit in lost.current_ranking]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change", "what"),
+    [
+        ((2, False), (1, True), "worse", "rank 2 -> rank 1, verdict now wrong"),
+        ((None, False), (1, True), "worse", "not found -> rank 1, verdict now wrong"),
+        ((1, True), (2, False), "improved", "rank 1 -> rank 2, verdict now right"),
+        ((1, True), (None, False), "worse", "rank 1 -> not found, verdict now right"),
+        ((2, True), (1, True), "improved", "rank 2 -> rank 1"),
+    ],
+)
+def test_a_refusal_decides_before_the_rank_and_a_lost_note_before_a_right_verdict(
+    snapshot, before, after, change, what
+):
+    def run(rank, is_refused):
+        (item,) = (made := snapshot({"a": rank})).items
+        refused = item.model_copy(update={"judged_unanswerable": is_refused})
+        return made.model_copy(update={"items": (refused,)})
+
+    (changed,) = compare(run(*before), run(*after)).changes
+    assert (changed.change, changed.what) == (change, what)
 
 
 def test_p_values_are_adjusted_over_all_metrics(snapshot):

@@ -655,6 +655,17 @@ def test_a_small_sample_is_that_of_the_metric_and_says_what_one_item_weighs(snap
     assert "(small sample: N = 24, so one of the queries weighs 0.0417)" in rule.explanation
 
 
+def test_of_f1_nothing_is_said_of_what_one_item_weighs_for_it_is_no_mean(snapshot, policy):
+    """One of 40 verdicts flips and F1 falls by more than 1 / n (n = 20), which the sentence would call impossible."""
+    items = {f"q{i}": 1 for i in range(20)} | {f"u{i}": "right" for i in range(8)}
+    items |= {f"w{i}": "wrong" for i in range(12)}
+    before, after = snapshot(items), snapshot(items | {"u0": "wrong"})
+    gate = verdict(before, after, policy('[quality]\nmetrics = ["unanswerable.f1"]\n'))
+    (rule,) = (rule for rule in gate.rules if rule.metric == "unanswerable.f1")
+    assert rule.baseline - rule.current == pytest.approx(2 * 8 / 28 - 2 * 7 / 27)
+    assert "small sample" not in rule.explanation
+
+
 def test_the_gates_that_come_with_gigamind_hold_refusals_as_well_as_false_answers():
     """A judge that refuses more questions has the better FAR: one without the other lets any through."""
     held = read_policy(None).quality.metrics

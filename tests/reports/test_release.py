@@ -7,18 +7,20 @@ from gate_policy import shipped
 
 from gigamind.errors import NotesError
 from gigamind.release.compare import compare
-from gigamind.release.comparison import Mismatch, SpeedChange
+from gigamind.release.comparison import LostItem, Mismatch, SpeedChange
 from gigamind.release.gates import judge_release, speed_rule
 from gigamind.release.policy import GateResult, RuleResult, explain, read_policy
 from gigamind.reports.comparison import render_comparison
 from gigamind.reports.decision import brief, failed_brief
 from gigamind.reports.release import (
     Release,
+    bounds_decision,
     decision_told,
     mismatch_told,
     reasons_told,
     release_section,
     verdict_told,
+    with_bounds,
     with_section,
 )
 from gigamind.tasks.search.compare import SearchComparison
@@ -246,6 +248,57 @@ def test_the_decision_names_the_slice_that_holds_all_that_got_worse(release, wor
     comparison = release.comparison.model_copy(update={"worse_in": worse_in})
     said = decision_told(Release(comparison, release.gate), KO)
     assert said == f"출시하지 마십시오. {told} 개선된 것은 없습니다."
+
+
+def test_the_decision_names_first_what_is_lost_where_nothing_else_got_worse(release):
+    comparison = release.comparison
+    items = [LostItem.like(change) for change in comparison.changes[:11]]
+    better = [change.model_copy(update={"change": "improved"}) for change in comparison.changes]
+    update = {"lost": tuple(items), "changes": tuple(better)}
+    lost = Release(comparison.model_copy(update=update), release.gate)
+    assert decision_told(lost, EN) == (
+        "Do not release. 11 of the baseline's queries could not be evaluated."
+        " Of 40 queries 20 got better, none worse."
+    )
+    assert decision_told(lost, KO).startswith(
+        "출시하지 마십시오. 기준 실행의 질의 11건을 평가하지 못했습니다. 질의 40건 중"
+    )
+
+
+@pytest.mark.parametrize(
+    ("statuses", "verdict", "en", "ko"),
+    [
+        (
+            ("failed", "passed"),
+            "failed",
+            "Do not release. Floors and ceilings missed: 1 of 2.",
+            "출시하지 마십시오. 하한과 상한 2개 중 1개를 벗어났습니다.",
+        ),
+        (
+            ("passed", "passed"),
+            "passed",
+            "Floors and ceilings kept: all 2.",
+            "하한과 상한 2개를 모두 지켰습니다.",
+        ),
+    ],
+)
+def test_a_run_that_is_compared_with_nothing_says_how_many_bounds_it_misses(
+    statuses, verdict, en, ko
+):
+    values = {"metric": "search.mrr", "after": "0.7", "limit": "0.9"}
+    rules = tuple(
+        RuleResult(
+            metric="search.mrr", status=status, baseline=None, current=0.7, limit=0.9,
+            explanation="", why="floor", values=values,
+        )
+        for status in statuses
+    )  # fmt: skip
+    bounds = GateResult(phase="mvp", verdict=verdict, rules=rules, reasons=())
+    assert bounds_decision(bounds, EN) == en
+    text = with_bounds("# 검색 평가\n\n모두\n", bounds, KO)
+    assert text.startswith(f"# 검색 평가\n\n**{ko}**\n")
+    assert text.endswith("\n\n모두\n")
+    assert ("- MRR(search.mrr): 0.7. 기준 실행과" in text) is (verdict == "failed")
 
 
 def test_runs_that_cannot_be_compared_have_no_decision_but_that(release):

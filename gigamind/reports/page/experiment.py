@@ -108,7 +108,7 @@ def finding(experiment: Experiment, place: int, say: Words) -> str:
         fell = any((change.drop or 0.0) > 0 for change in comparison.metrics)
         return say("experiment.maybe_chance" if fell else "experiment.same", run=run)
     kind, changes = told_changes(moved, main_keys([m.metric for m in comparison.metrics]), say)
-    return say(f"experiment.{kind}", run=run, changes=changes)
+    return say(f"experiment.{kind}", run=run, **changes)
 
 
 def why_no_verdict(release: Release | None, say: Words) -> str:

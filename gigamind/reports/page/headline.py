@@ -64,18 +64,37 @@ def against(
         fell = any((change.drop or 0.0) > 0 for change in comparison.metrics)
         return say("headline.maybe_chance" if fell or comparison.gone else "headline.same")
     kind, changes = told_changes(moved, main, say)
-    return say(f"headline.{kind}", changes=changes)
+    return say(f"headline.{kind}", **changes)
 
 
 def told_changes(
     moved: Sequence[MetricChange], main: Sequence[str], say: Words
-) -> tuple[Literal["better", "worse", "mixed"], str]:
-    """Which way metrics surely moved, and the largest changes, of those in `main` if there are any."""
-    ways = {change.is_better for change in moved}
-    kind = "mixed" if len(ways) > 1 else "better" if True in ways else "worse"
-    shown = [change for change in moved if change.metric in main] or list(moved)
-    listed = sorted(shown, key=lambda change: -abs(change.difference or 0.0))[:_CHANGES_TOLD]
-    return kind, ", ".join(
+) -> tuple[Literal["better", "worse", "mixed"], dict[str, str]]:
+    """Which way metrics surely moved, and each way the largest changes, of those in `main` if there are any."""
+    worse, better = (_largest(moved, main, is_better=way) for way in (False, True))
+    kind = "mixed" if worse and better else "better" if better else "worse"
+    told_worse = worse[: _CHANGES_TOLD - bool(better)]
+    told = {"worse": told_worse, "better": better[: _CHANGES_TOLD - len(told_worse)]}
+    return kind, {way: _listed(changes, say) for way, changes in told.items()}
+
+
+def _largest(
+    moved: Sequence[MetricChange], main: Sequence[str], *, is_better: bool
+) -> list[MetricChange]:
+    """Those that moved that way, the largest first, one of each news: recall of verdicts is FAR turned round."""
+    ways = [change for change in moved if change.is_better is is_better]
+    shown = [change for change in ways if change.metric in main] or ways
+    shown.sort(key=lambda change: (-abs(change.drop or 0.0), not about(change.metric, "en")))
+    news: dict[tuple[object, ...], MetricChange] = {}
+    for change in shown:
+        block = change.metric.partition(".")[0]
+        key = block, change.n, change.drop, change.improved, change.worse
+        news.setdefault(key, change)
+    return list(news.values())
+
+
+def _listed(changes: Sequence[MetricChange], say: Words) -> str:
+    return ", ".join(
         say(
             "headline.change",
             metric=metric_name(change.metric, say),
@@ -83,7 +102,7 @@ def told_changes(
             low=signed(change.low),
             high=signed(change.high),
         )
-        for change in listed
+        for change in changes
     )
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any
+from typing import Any, TypedDict
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -32,6 +32,8 @@ from gigamind.reports.page.model_costs import few_judged, model_block
 from gigamind.reports.page.svg import inline_svg
 from gigamind.reports.release import (
     Release,
+    bounds_decision,
+    bounds_told,
     decision_told,
     plain_verdict,
     reasons_told,
@@ -105,6 +107,8 @@ def render_page(
 ) -> str:
     """The report of a run, beside a baseline when there is one; `gate` is the verdict on the release, shown first.
 
+    Without a baseline it is what the run's floors and ceilings say.
+
     Raises:
         InputError: the baseline is of another task.
     """
@@ -120,8 +124,8 @@ def render_page(
         unjudged=content.unjudged,
         generated=content.generated,
     )
-    reasons = reasons_told(gate, comparison, say) if gate else []
-    said = {*reasons, *relaxed_told(release, say)}
+    decided = _decided(release, None if release else gate, say)
+    said = {*decided["reasons"], *relaxed_told(release, say)}
     return rendered(
         content.template,
         say,
@@ -132,10 +136,7 @@ def render_page(
         errors=record.errors,
         comparison=comparison,
         gate=gate,
-        read_as=plain_verdict(release) if release else "",
-        verdict=verdict_told(release, say) if release else "",
-        decision=decision_told(release, say) if release else "",
-        reasons=reasons,
+        **decided,
         worse=list(_worse(comparison, say)) if comparison else [],
         headline=content.headline,
         notices=[
@@ -161,6 +162,31 @@ def render_page(
         },
         **content.values,
     )
+
+
+class _Decided(TypedDict):
+    """The first lines of a page: the verdict of the gates, and whether to release and why."""
+
+    read_as: str
+    verdict: str
+    decision: str
+    reasons: Sequence[str]
+
+
+def _decided(release: Release | None, bounds: GateResult | None, say: Words) -> _Decided:
+    if release:
+        return {
+            "read_as": plain_verdict(release),
+            "verdict": verdict_told(release, say),
+            "decision": decision_told(release, say),
+            "reasons": reasons_told(release.gate, release.comparison, say),
+        }
+    return {
+        "read_as": bounds.verdict if bounds else "",
+        "verdict": say(f"gate.{bounds.verdict}") if bounds else "",
+        "decision": bounds_decision(bounds, say) if bounds else "",
+        "reasons": bounds_told(bounds, say),
+    }
 
 
 def rendered(

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from gigamind.metrics.answerability import confusion, measure_verdicts
+from gigamind.metrics.answerability import confusion, measure_verdicts, verdict_terms
+from gigamind.metrics.table import is_mean
 from gigamind.records.judged import Finite
 from gigamind.records.schema import RunReport, SpeedReport
 from gigamind.release.model import (
@@ -70,13 +71,13 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
         names = sorted({name for pair in pairs for item in pair for name in item.metrics})
         values = paired_values("search", names, [(a.metrics, b.metrics) for a, b in pairs])
         for name, both in _verdict_terms(pairs).items():
-            if _is_mean(name):
+            if is_mean(name):
                 values[name] = [(before[0], after[0]) for before, after in both if before[1]]
         return values
 
     def terms(self, pairs: Pairs[SearchItem]) -> Terms:
         """Precision and F1 of the verdicts: what each item adds to their counts."""
-        return {name: both for name, both in _verdict_terms(pairs).items() if not _is_mean(name)}
+        return {name: both for name, both in _verdict_terms(pairs).items() if not is_mean(name)}
 
     def has_verdict(self, item: SearchItem) -> bool:
         return item.judged_unanswerable is not None
@@ -97,41 +98,31 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
         return summary.llm.models if summary.llm else {}
 
     def change(self, before: SearchItem, after: SearchItem) -> Change | None:
-        """A passage that is gone decides, then the rank of the first right note, the verdict, nDCG of the ranking."""
+        """A loss decides, of the passage, the note or a right verdict, however near a refused question's note came.
+
+        Then what is back of passage and verdict, the rank of the first right note, nDCG of the ranking.
+        """
         answers = self.has_answer(before), self.has_answer(after)
         ranks = (before.metrics.get("mrr") or 0.0), (after.metrics.get("mrr") or 0.0)
         rights = _verdicts_right(before, after)
-        gains = (
-            float(answers[1]) - float(answers[0]),
-            ranks[1] - ranks[0],
-            float(rights[1]) - float(rights[0]),
-            _ndcg(after) - _ndcg(before),
-        )
+        passage, verdict = (float(kept[1]) - float(kept[0]) for kept in (answers, rights))
+        missed = 0.0 if ranks[1] else -ranks[0]
+        losses = min(passage, 0.0), missed, min(verdict, 0.0)
+        gains = (*losses, passage, verdict, ranks[1] - ranks[0], _ndcg(after) - _ndcg(before))
         first = next((gain for gain in gains if gain), 0.0)
         return Change(first, _what(answers, ranks, rights)) if first else None
 
 
 def _verdict_terms(pairs: Pairs[SearchItem]) -> Terms:
     """What the items with a verdict on both sides add to the figures of the verdicts."""
-    counts = [
-        tuple(measure_verdicts(confusion([_truth_and_verdict(item)])) for item in pair)
-        for pair in _judged(pairs)
-    ]
+    judged = [tuple(map(_truth_and_verdict, pair)) for pair in _judged(pairs)]
+    counts = [verdict_terms([pair[place] for pair in judged]) for place in (0, 1)]
     return {
-        f"unanswerable.{name}": [(before[name], after[name]) for before, after in counts]
+        f"unanswerable.{name}": [
+            (before[name], after[name]) for before, after in zip(*counts, strict=True)
+        ]
         for name in measure_verdicts(confusion([]))
     }
-
-
-def _is_mean(key: str) -> bool:
-    """Whether a figure of the verdicts is a mean over items of one truth, whatever is judged."""
-    name = key.partition(".")[2]
-
-    def wholes(truth: bool) -> set[int]:  # noqa: FBT001
-        verdicts = (measure_verdicts(confusion([(truth, verdict)])) for verdict in (True, False))
-        return {terms[name][1] for terms in verdicts}
-
-    return all(len(wholes(truth)) == 1 for truth in (True, False))
 
 
 def _truth_and_verdict(item: SearchItem) -> tuple[bool, bool]:

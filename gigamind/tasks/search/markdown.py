@@ -303,16 +303,7 @@ def _slice_rows(
     for kind, slices in groups:
         for key, part in slices.items():
             if part is not None:
-                values = values_of(part, columns)
-                if not part.counts.unanswerable:  # an F1 of 0 for want of any is no news
-                    judged = (
-                        name.startswith("unanswerable.") and not name.endswith(".false_refusals")
-                        for name in columns
-                    )
-                    values = [
-                        "–" if of else value for of, value in zip(judged, values, strict=True)
-                    ]
-                yield say(f"page.kind_{kind}", key=key), part.counts, values
+                yield say(f"page.kind_{kind}", key=key), part.counts, values_of(part, columns)
 
 
 def _largest(slices: dict[str, SliceReport]) -> dict[str, SliceReport]:

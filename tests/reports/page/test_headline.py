@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import pytest
@@ -102,7 +103,32 @@ def test_a_rising_far_is_worse(make_record, make_item):
     assert change.difference == 1.0
     assert change.is_better is False
     # As tables do: "recall" alone might be that of the ranking.
-    assert told_changes([change], (), EN)[1].startswith("unanswerable: FAR\u00a0+1.000 (")
+    assert told_changes([change], (), EN)[1]["worse"].startswith("unanswerable: FAR\u00a0+1.000 (")
+
+
+def test_of_changes_both_ways_the_worse_are_told_first_and_no_news_twice(make_record, make_item):
+    """FAR 1 -> 0, which recall, F1 and precision follow; 8 of 20 answerable queries are refused now."""
+
+    def run(refused, far):
+        answerable = [make_item(i, judged_unanswerable=i < refused) for i in range(20)]
+        unanswerable = [
+            make_item(i, answerable=False, metrics={}, expected_notes=(), judged_unanswerable=far)
+            for i in range(20, 40)
+        ]
+        return KINDS["search"].take_snapshot(make_record((*answerable, *unanswerable)))
+
+    moved = [
+        change
+        for change in compare(run(0, far=False), run(8, far=True)).metrics
+        if change.is_better is not None
+    ]
+    main = ("unanswerable.recall", "unanswerable.far", "unanswerable.f1")
+    kind, told = told_changes(moved, main, EN)
+    assert kind == "mixed"
+    assert re.sub(r"\u00a0\S+ \(.*?\)", "", told["worse"]) == "unanswerable: false refusals"
+    assert re.sub(r"\u00a0\S+ \(.*?\)", "", told["better"]) == "unanswerable: FAR, unanswerable: F1"
+    sentence = EN("headline.mixed", **told)
+    assert sentence.startswith("Worse than the baseline: unanswerable: false refusals\u00a0+0.400")
 
 
 @pytest.mark.parametrize(
