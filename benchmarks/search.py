@@ -29,7 +29,7 @@ from strong import (
 )
 
 from gigamind.evaluation.progress import Quiet
-from gigamind.retrieval.balanced import NO_CHUNKS, Balance, cosine_scale
+from gigamind.retrieval.balanced import Balance, cosine_scale
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.embedders import UseMultilingual
 from gigamind.retrieval.fuse import ChunkLayout, Fusion
@@ -90,8 +90,8 @@ def balanced_search(made: Generated) -> Search:
     fusion = Fusion(ALPHA, np.ones(len(notes)), TOPK)
 
     def run(query: str, vector: np.ndarray) -> list[int]:
-        words = balance.read(query, NO_CHUNKS)
-        return balance.score(words, fusion, index, vector, NO_CHUNKS).top(TOPK).tolist()
+        words = balance.read(query)
+        return balance.score(words, fusion, index, vector).top(TOPK).tolist()
 
     return run
 

@@ -145,7 +145,7 @@ def print_table(result: AlignResult, sources: Sequence[NamedSource]) -> None:
         cells = [number, *([source] if several else []), f"{method} {confidence}".strip(), place]
         table.add_row(*cells, _passage(outcome, sources, marks))
     console.print(table)
-    console.print(_summary(result))
+    console.print(_summary(result, sources))
 
 
 def markdown(result: AlignResult, sources: Sequence[NamedSource]) -> str:
@@ -157,7 +157,7 @@ def markdown(result: AlignResult, sources: Sequence[NamedSource]) -> str:
         passage = _passage(outcome, sources, _MARKS).plain
         cells = [*_cells(number, outcome, sources, units), passage]
         lines.append(f"| {' | '.join(map(_escaped, cells))} |")
-    return "\n".join([*lines, "", _summary(result)])
+    return "\n".join([*lines, "", _summary(result, sources)])
 
 
 def _cells(
@@ -224,10 +224,10 @@ def _notes(outcome: Aligned) -> str:
     return f"  ({', '.join(notes)})" if notes else ""
 
 
-def _summary(result: AlignResult) -> str:
-    from gigamind.evidence.record import quality
+def _summary(result: AlignResult, sources: Sequence[NamedSource]) -> str:
+    from gigamind.evidence.record import quality, records
 
-    rates = quality(result.outcomes)
+    rates = quality(records(result, [source.text for source in sources]))
     if rates is None:
         return translated("no quotes")
     return translated(
@@ -331,6 +331,7 @@ def _document(result: AlignResult, sources: Sequence[NamedSource]) -> "AlignDocu
     from gigamind.evidence.record import quality, records
     from gigamind.evidence.source import text_hash
 
+    written = records(result, [source.text for source in sources])
     return AlignDocument(
         sources=tuple(
             SourceDocument(
@@ -341,6 +342,6 @@ def _document(result: AlignResult, sources: Sequence[NamedSource]) -> "AlignDocu
             )
             for index, source in enumerate(sources)
         ),
-        results=tuple(records(result, [source.text for source in sources])),
-        quality=quality(result.outcomes),
+        results=tuple(written),
+        quality=quality(written),
     )

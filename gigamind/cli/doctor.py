@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -27,7 +27,7 @@ from gigamind.cli.lazy import every_command
 from gigamind.cli.output import prints_json, tell
 from gigamind.errors import InputError
 from gigamind.loading import meant_by
-from gigamind.version import __version__
+from gigamind.version import __version__, version_of
 
 _PACKAGE = "gigamind-eval"
 LEAST_FREE = 500_000_000  # bytes: an index of a large vault, and the run's files
@@ -175,7 +175,7 @@ def _look_at_packages(examined: _Examined) -> tuple[dict[str, str | None], dict[
     for requirement in map(Requirement, needed):
         if requirement.name == _PACKAGE:  # an extra of extras
             continue
-        installed = _version(requirement.name)
+        installed = version_of(requirement.name)
         extra = str(requirement.marker or "").partition("extra == ")[2].strip("'\"")
         fits = installed is not None and requirement.specifier.contains(installed, prereleases=True)
         if extra:
@@ -191,13 +191,6 @@ def _look_at_packages(examined: _Examined) -> tuple[dict[str, str | None], dict[
     there = ", ".join(name for name, whole in extras.items() if whole)
     examined.ok("versions", f"{len(packages)} packages; extras: {there or 'none'}")
     return packages, extras
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _look_at_config(examined: _Examined, named: Path | None, root: click.Context) -> None:
@@ -323,7 +316,7 @@ _PACKAGES_OF = {
 
 
 def _look_at_prefect(examined: _Examined) -> None:
-    installed = _version("prefect")
+    installed = version_of("prefect")
     address = os.environ.get("PREFECT_API_URL")
     if installed and address and not address.rstrip("/").endswith("/api"):
         examined.problem(

@@ -9,7 +9,7 @@ import click
 
 from gigamind.cli.command import Group
 from gigamind.cli.errors import say_line
-from gigamind.cli.output import is_for_program, prints_json, tell_written
+from gigamind.cli.output import is_json, prints_json, tell_written
 from gigamind.errors import InputError
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
     from gigamind.cli.show import plain_console, show_lines
     from gigamind.records.folder import check_out_folder, write_texts
 
-    if evaluation and is_for_program():
+    if evaluation and is_json():
         raise InputError("--json: give it behind --, to the evaluation")
     check_out_folder(out)
     write_texts(out, imported.files())

@@ -4,16 +4,20 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+from pydantic import Field
 
 from gigamind.cli.command import command
 from gigamind.cli.errors import heading, say_line, translated
+from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, tell
 from gigamind.errors import EvaluationError, LlmCode, LlmError
+from gigamind.evaluation.options import validated
+from gigamind.llm.options import ModelOptions
 from gigamind.llm.redaction import without_secrets
+from gigamind.llm.settings import DEFAULT_TIMEOUT_S
 from gigamind.text import padded
 
 if TYPE_CHECKING:
@@ -37,6 +41,21 @@ _HOPELESS: frozenset[LlmCode] = frozenset(
 )
 # It did answer the first, short call.
 _SLOW = "It is too slow for prompts of this length: raise --model-timeout-s."
+_ASKED = ("model", "api_base", "key_variable", "structured", "prices", "model_timeout_s")
+
+
+class CheckOptions(ModelOptions):
+    """Which model is checked, one in any case; its server is not measured first."""
+
+    model: str | None = Field(
+        description="the model, as litellm names it: openai/..., anthropic/..., ollama_chat/..."
+    )
+    model_timeout_s: float | None = Field(
+        DEFAULT_TIMEOUT_S,
+        ge=0.1,
+        allow_inf_nan=False,
+        description="time limit of one request, in seconds",
+    )
 
 
 @command(
@@ -47,36 +66,7 @@ _SLOW = "It is too slow for prompts of this length: raise --model-timeout-s."
     ),
     epilog="Exit codes: 0 it can judge; 1 bad input; 3 it cannot, or one of the judges reads nothing of it, and why.",
 )
-@click.option(
-    "--model",
-    "name",
-    required=True,
-    help="As litellm names it: openai/..., anthropic/..., ollama_chat/...",
-)
-@click.option("--api-base", metavar="URL", help="Address of another server of that protocol.")
-@click.option("--key-variable", metavar="NAME", help="Environment variable that holds the key.")
-@click.option(
-    "--structured",
-    type=click.Choice(["json_schema", "md_json"]),
-    default="json_schema",
-    show_default=True,
-    help="How the model is told the shape of its answer.",
-)
-@click.option(
-    "--prices",
-    "price_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help='TOML with tables [models."NAME"]: prompt, completion, cached, in USD a million tokens.',
-)
-@click.option(
-    "--model-timeout-s",
-    "timeout_s",
-    type=float,
-    default=60.0,
-    show_default=True,
-    help="Time limit of one request, in seconds.",
-)
+@options_of(CheckOptions, only=_ASKED)
 @click.option(
     "--judge",
     "judges",
@@ -86,16 +76,7 @@ _SLOW = "It is too slow for prompts of this length: raise --model-timeout-s."
     " gigamind, memory and questions]",
 )
 @prints_json
-def check(
-    *,
-    name: str,
-    api_base: str | None,
-    key_variable: str | None,
-    structured: str,
-    price_file: Path | None,
-    timeout_s: float,
-    judges: Sequence[str],
-) -> None:
+def check(judges: Sequence[str], **asked: Any) -> None:  # noqa: ANN401  checked by the options model
     """Ask a model once, then about one small case as each judge does.
 
     Tells mode, price and latency, what each judge can read of its reply, and what to do where one cannot.
@@ -104,19 +85,11 @@ def check(
     from gigamind.llm.check import for_one_call
     from gigamind.llm.faults import advice_for
     from gigamind.llm.prices import read_prices
-    from gigamind.llm.settings import ModelSettings
 
-    settings = for_one_call(
-        ModelSettings(
-            name,
-            api_base=api_base,
-            key_variable=key_variable,
-            mode="md_json" if structured == "md_json" else "json_schema",
-            timeout_s=timeout_s,
-        )
-    )
+    options = validated(CheckOptions, asked)
+    settings = for_one_call(options.settings())
     cases = list(_cases(judges))
-    prices = read_prices(price_file) if price_file else {}
+    prices = read_prices(options.prices) if options.prices else {}
     try:
         model = connect(settings, prices=prices)
     except LlmError as error:

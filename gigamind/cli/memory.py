@@ -20,7 +20,7 @@ from gigamind.cli.command import Group
 from gigamind.cli.errors import say_line
 from gigamind.cli.files import STDIN, read_text
 from gigamind.cli.options import options_of
-from gigamind.cli.output import is_for_program, prints_json, tell
+from gigamind.cli.output import is_json, prints_json, tell
 from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
 from gigamind.evidence.settings import AlignOptions
@@ -169,7 +169,7 @@ def graduate_all(
     with EventLog(log_path) as log:
         for report in sessions.graduate_each(options, names, log):
             reports.append(report)
-            if not is_for_program():
+            if not is_json():
                 _print_report(report)
     tell(reports, lambda: None)  # shown to people as they came
     if problem := sessions.problem(reports):

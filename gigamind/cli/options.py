@@ -1,7 +1,7 @@
 """Command line options from an options model: names, types, defaults and help stand in one place, the model."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -35,12 +35,20 @@ class ModelOption(GroupedOption):
             raise InputError(f"{where} = {value!r}: {demand_of(error.errors()[0])}") from error
 
 
-def options_of(model: type[BaseModel]) -> Callable[[Command], Command]:
+def options_of(
+    model: type[BaseModel], *, only: Collection[str] | None = None
+) -> Callable[[Command], Command]:
     """A decorator that adds one option for each field of `model`: its own in their order, then those of its parents.
 
     A field with one possible value is no option, and neither is one that holds another model.
+
+    Args:
+        only: names of the fields that are options here; the others keep their defaults.
     """
-    ordered = sorted(model.model_fields.items(), key=lambda entry: _distance(model, entry[0]))
+    fields = {
+        name: field for name, field in model.model_fields.items() if only is None or name in only
+    }
+    ordered = sorted(fields.items(), key=lambda entry: _distance(model, entry[0]))
 
     def decorate(command: Command) -> Command:
         for name, field in reversed(ordered):

@@ -37,7 +37,7 @@ def prints_json(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_json() -> bool:
-    """Whether a program reads what is told."""
+    """Whether the running command prints JSON, which a program reads."""
     return _STDOUT in click.get_current_context().meta
 
 
@@ -60,11 +60,6 @@ def tell_written(out: Path, counts: Mapping[str, int], line: str) -> None:
     from gigamind.cli.errors import translated
 
     tell(WrittenDocument(out=str(out), counts=dict(counts)), lambda: click.echo(translated(line)))
-
-
-def is_for_program() -> bool:
-    """Whether the running command prints JSON."""
-    return _STDOUT in click.get_current_context().meta
 
 
 def _text(document: object, encoding: str | None) -> str:

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.cli.command import command, is_quiet, lang_option
 from gigamind.cli.errors import say_line
-from gigamind.cli.output import is_for_program, prints_json, tell
+from gigamind.cli.output import is_json, prints_json, tell
 from gigamind.errors import InputError
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
 from gigamind.wording import AUTO, LanguageChoice, Words, language_of, words
@@ -209,11 +209,11 @@ def _applied(copy: Path | None, *, in_place: bool, yes: bool, phrases: bool) -> 
 def _check_choices(name: str | None, *, every: bool, out: Path | None, applied: bool) -> None:
     if every == (name is not None):
         raise InputError("give either --note or --all")
-    if is_for_program() and applied:
+    if is_json() and applied:
         raise InputError("--json: only shows suggestions. Leave it out to write them.")
     if out is None:
         return
-    if not every or applied or is_for_program():
+    if not every or applied or is_json():
         raise InputError("--out: is for what --all would show; leave the other options out")
     if out.suffix not in _LINES:
         raise InputError(f"--out {out}: name a file that ends in {' or '.join(sorted(_LINES))}")

@@ -4,9 +4,9 @@ Offsets stand in code points, and in UTF-16 code units for editors and browsers;
 `offset_unit` names the unit of `start` and `end`.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
@@ -22,6 +22,7 @@ from gigamind.evidence.result import (
     Reason,
 )
 from gigamind.evidence.source import text_hash
+from gigamind.records.judged import Count, Report, Share
 from gigamind.spans import Span, Utf16
 
 
@@ -163,9 +164,8 @@ def _offsets(span: Span, utf16: Utf16) -> Offsets:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class AlignmentQuality:
-    """Shares of all quotes, each in [0, 1].  Exact, normalized, fuzzy and failed add up to 1.
+class AlignmentQuality(Report):
+    """Shares of all quotes.  Exact, normalized, fuzzy and failed add up to 1.
 
     Attributes:
         quotes: how many there were; 1 or more.
@@ -174,33 +174,32 @@ class AlignmentQuality:
         critical: aligned, but a number, a negation or an opposite differs.
     """
 
-    quotes: int
-    exact: float
-    normalized: float
-    fuzzy: float
-    failed: float
-    near_miss: float
-    ambiguous: float
-    critical: float
+    quotes: Count
+    exact: Share
+    normalized: Share
+    fuzzy: Share
+    failed: Share
+    near_miss: Share
+    ambiguous: Share
+    critical: Share
 
 
-def quality(outcomes: Sequence[Alignment]) -> AlignmentQuality | None:
-    """The rates over `outcomes`; `None` when there are none, for which no rate is true."""
-    if not outcomes:
+def quality(written: Sequence[Mapping[str, Any]]) -> AlignmentQuality | None:
+    """The rates over records; `None` when there are none, for which no rate is true."""
+    if not written:
         return None
-    result = AlignResult(tuple(outcomes))
-    aligned, failed = result.aligned, result.failed
 
-    def share(among: Sequence[object]) -> float:
-        return len(among) / len(outcomes)
+    def share(name: str) -> float:
+        return sum(bool(quote.get(name)) for quote in written) / len(written)
 
+    methods = Counter(quote.get("method", "failed") for quote in written)
     return AlignmentQuality(
-        quotes=len(outcomes),
-        exact=share([outcome for outcome in aligned if outcome.method == "exact"]),
-        normalized=share([outcome for outcome in aligned if outcome.method == "normalized"]),
-        fuzzy=share([outcome for outcome in aligned if outcome.method == "fuzzy"]),
-        failed=share(failed),
-        near_miss=share([outcome for outcome in failed if outcome.near_miss]),
-        ambiguous=share([outcome for outcome in aligned if outcome.ambiguous]),
-        critical=share([outcome for outcome in aligned if outcome.critical]),
+        quotes=len(written),
+        exact=methods["exact"] / len(written),
+        normalized=methods["normalized"] / len(written),
+        fuzzy=methods["fuzzy"] / len(written),
+        failed=methods["failed"] / len(written),
+        near_miss=share("near_miss"),
+        ambiguous=share("ambiguous"),
+        critical=share("critical"),
     )

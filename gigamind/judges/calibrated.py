@@ -27,18 +27,13 @@ from gigamind.wording import warning
 RULES = 2  # counts up when the same file would give other verdicts; 1 had no term for the size of the vault
 
 KeywordSignalName = Literal[
-    "query_words",
     "bm25_top",
-    "bm25_gap",
-    "bm25_share",
-    "bm25_z",
     "peak",
     "note_coverage",
     "word_coverage",
-    "sentence_coverage",
 ]
 SignalName = Literal[
-    KeywordSignalName, "cosine_top", "cosine_gap", "cosine_lead", "agreement", "nearest_coverage"
+    KeywordSignalName, "cosine_top", "cosine_lead", "agreement", "nearest_coverage"
 ]
 _Scale = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 

@@ -224,8 +224,8 @@ KAPPA = 0.8
 # Across languages few words are shared and the cosine decides, whose best stranger gains little as the vault grows.
 CROSS_KAPPA = 0.3
 
-# Chosen by what carries over to collections that were not fitted on.  The raw BM25 of the Top-1 grows with the vault,
-# `bm25_z` with the notes of other languages in it, and the share of the query's IDF says what `word_coverage` says.
+# Chosen by what carries over to collections that were not fitted on.  The raw BM25 of the Top-1, which a judge file may
+# weigh, grows with the vault.
 KEYWORD_SIGNALS: tuple[KeywordSignalName, ...] = (
     "word_coverage",
     "note_coverage",

@@ -36,8 +36,8 @@ class Checkup:
 
 
 def for_one_call(settings: ModelSettings) -> ModelSettings:
-    """The same model, asked once and no more."""
-    return replace(settings, attempts=1, reasks=0)
+    """The same model, asked once and no more: not even to see how fast it is."""
+    return replace(settings, attempts=1, reasks=0, timeout_fixed=True, in_flight_fixed=True)
 
 
 async def check(model: LanguageModel) -> Checkup:

@@ -5,9 +5,10 @@ to know which claims are right and the data does not say, it is None: that a not
 right nor wrong.
 """
 
-from collections.abc import Iterable, Sequence
+import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass
-from math import fsum, isfinite, sqrt
+from math import isfinite
 from typing import Literal
 
 from gigamind.metrics.spec import MAIN, SHOWN, Rows, Use, measured
@@ -228,14 +229,10 @@ def correlation(pairs: Iterable[tuple[float, float]]) -> float | None:
         raise ValueError("not a finite number among the pairs")
     if len(values) < _MIN_PAIRS:
         return None
-    lefts, rights = _centred([left for left, _ in values]), _centred([right for _, right in values])
-    spread = sqrt(fsum(left * left for left in lefts)) * sqrt(
-        fsum(right * right for right in rights)
-    )
-    if not spread:
+    lefts, rights = zip(*values, strict=True)
+    if len(set(lefts)) == 1 or len(set(rights)) == 1:  # whatever rounding does to their mean
         return None
-    shared = fsum(left * right for left, right in zip(lefts, rights, strict=True))
-    return max(-1.0, min(1.0, shared / spread))
+    return max(-1.0, min(1.0, statistics.correlation(lefts, rights)))
 
 
 def _used(table: GroundingTable) -> set[int | None]:
@@ -253,11 +250,3 @@ def _share_known(table: GroundingTable, *, correct: bool, supported: bool) -> fl
     return _share(
         claim.correct is correct and claim.is_supported is supported for claim in table.claims
     )
-
-
-def _centred(values: Sequence[float]) -> list[float]:
-    """Differences from the mean; all zero for equal values, whatever rounding does to their mean."""
-    if min(values) == max(values):
-        return [0.0] * len(values)
-    mean = fsum(values) / len(values)
-    return [value - mean for value in values]

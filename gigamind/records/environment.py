@@ -5,11 +5,10 @@ import hashlib
 import os
 import platform
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from gigamind.records.schema import Environment, Hardware, SystemReport
-from gigamind.version import __version__
+from gigamind.version import __version__, version_of
 
 # The packages whose version may change a figure.
 _PACKAGES = (
@@ -36,7 +35,7 @@ def describe_environment(
         embedding_model=embedding_model,
         rag_schema_version=rag_schema_version,
         system=system,
-        packages={name: installed for name in _PACKAGES if (installed := _version(name))},
+        packages={name: installed for name in _PACKAGES if (installed := version_of(name))},
     )
 
 
@@ -75,13 +74,6 @@ def _git_commit() -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return process.stdout.strip() or None
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _cpu_model() -> str:

@@ -43,7 +43,6 @@ _LIFTED_TO = 4  # ... and the rank among them whose BM25 a note in another langu
 _WORDS = 0.8  # share of the words in an answer_score, beside 1 for the cosine ...
 _ANSWERED = 2.0  # ... and what both are divided by, so that the seed's min_score parts best what is answerable
 
-NO_CHUNKS: Ints = np.zeros(0, np.int64)
 MIN_ANSWER_SCORE = 0.3
 """The answer_score below which a query is best called unanswerable: equal error on both kinds of query, over XQuAD
 English and Spanish, straight, across and mixed, in vaults of 60 to 5 000 notes."""
@@ -148,43 +147,35 @@ class Balance:
         """Work out now what the first query would."""
         _ = self._saturation, self._names, self._languages
 
-    def read(self, query: str, hidden: Ints) -> WordPoints:
-        """What the words of a query say, as if the chunks `hidden`, rising, were not indexed."""
+    def read(self, query: str) -> WordPoints:
+        """What the words of a query say."""
         total, named = np.zeros(self.keyword.size), np.zeros(len(self._names.note))
-        size, mass, seen = self.keyword.size - len(hidden), 0.0, 0.0
+        mass = seen = 0.0
         for term in dict.fromkeys(self.keyword.terms(query)):
             row = self.keyword.rows.get(term)
             own = slice(*self.keyword.starts[row : row + 2]) if row is not None else slice(0)
             chunks = self.keyword.chunks[own]
-            count = len(chunks) - (int(np.isin(chunks, hidden).sum()) if len(hidden) else 0)
-            idf = math.log(1 + (size - count + 0.5) / (count + 0.5))
+            idf = self._idf(len(chunks))
             mass += idf
-            if count:
+            if len(chunks):
                 seen += idf
                 total[chunks] += idf * self._saturation[own]
             if (places := self._names.held.get(term)) is not None:
                 named[places] += idf
-        total[hidden] = 0.0
         notes = self._lift(self.layout.best(total))
         trust = min(1.0, seen / mass / _TRUSTED) if mass else 0.0
         return WordPoints(total, notes, *self._named(named), mass, trust)
 
     def score(
-        self,
-        words: WordPoints,
-        fusion: Fusion[float],
-        index: VectorIndex,
-        query: Vectors,
-        hidden: Ints,
+        self, words: WordPoints, fusion: Fusion[float], index: VectorIndex, query: Vectors
     ) -> Scored:
-        """Scores of all notes; those that own a chunk of `hidden` take no place.
+        """Scores of all notes.
 
         Raises:
             IndexingError: the vector index failed.
         """
         points = replace(fusion, alpha=self.scale.slope, low=self.scale.low, ceiling=math.inf)
         lexical = words.order_points(self.title)
-        lexical[self.layout.note_of[hidden]] = -np.inf
         semantic, known = nearest_notes(lexical, self.layout, points, index, query)
         order = np.where(known, points.join(semantic, lexical), 0.0)
         base = words.answer_scores(points.semantic(semantic))
@@ -220,13 +211,14 @@ class Balance:
                     for token in parts:
                         held[token].append(len(note))
                     note.append(place)
-                    mass.append(sum(map(self._idf, sorted(parts))) or 1.0)
+                    counts = [len(self.keyword.postings(part)) for part in sorted(parts)]
+                    mass.append(sum(map(self._idf, counts)) or 1.0)
                     is_title.append(titles)
         places = {token: np.array(own) for token, own in held.items()}
         return _Names(places, np.array(note, np.int64), np.array(mass), np.array(is_title, bool))
 
-    def _idf(self, term: str) -> float:
-        count = len(self.keyword.postings(term))
+    def _idf(self, count: int) -> float:
+        """Of a term that so many chunks hold."""
         return math.log(1 + (self.keyword.size - count + 0.5) / (count + 0.5))
 
     def _named(self, held: Floats) -> tuple[Floats, Floats]:

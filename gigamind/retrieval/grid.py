@@ -10,7 +10,6 @@ from functools import cached_property
 
 import numpy as np
 
-from gigamind.retrieval.balanced import NO_CHUNKS
 from gigamind.retrieval.fuse import Floats, Fusion, Ints, boosts, nearest_notes, relative
 from gigamind.retrieval.retriever import Retriever
 from gigamind.retrieval.settings import RetrievalSettings
@@ -64,7 +63,7 @@ class Grid:
         lexical = (1 - self._fusion.alpha) * words
         balance = self.retriever.balance
         if balance is not None and self._balanced:
-            said = balance.read(query, NO_CHUNKS)
+            said = balance.read(query)
             lexical[self._balanced] = said.order_points(self._titles)
         return lexical
 

@@ -58,17 +58,12 @@ class Signals:
         candidates: how many of them share a word with the query.
         cross_lingual: the query is in another language than the nearest chunk, and both are known; False in keyword
             mode.
-        query_words: ln(1 + number of different tokens).
         bm25_top: BM25 of the best note, at least 0; it grows with the vault and with the query.
-        bm25_gap: `bm25_top` less that of the second note.
-        bm25_share: `bm25_top` over the IDF of all query tokens.
-        bm25_z: standard deviations of `bm25_top` above the mean of all notes; it grows with notes of other languages.
-        peak: the same above the mean of the candidates; 0 where they all score alike, or there is one at most.
+        peak: standard deviations of `bm25_top` above the mean of the candidates; 0 where they all score alike, or there
+            is one at most.
         note_coverage: IDF share of the query's tokens in the best note by BM25, in [0, 1].
         word_coverage: squared-IDF share of the query's words in the best of the 3 best chunks, endings forgiven.
-        sentence_coverage: the same in the best sentence of these chunks.
         cosine_top: that of the best chunk; None, as all below, in keyword mode.
-        cosine_gap: `cosine_top` less that of the best chunk of another note.
         cosine_lead: `cosine_top` less the mean of notes 2 to 10.
         agreement: 1 / rank of the best note by BM25 among the nearest notes, 0 where it is not among them.
         nearest_coverage: `word_coverage` of the nearest chunk.
@@ -78,17 +73,11 @@ class Signals:
     notes: int
     candidates: int
     cross_lingual: bool
-    query_words: float
     bm25_top: float
-    bm25_gap: float
-    bm25_share: float
-    bm25_z: float
     peak: float
     note_coverage: float
     word_coverage: float
-    sentence_coverage: float
     cosine_top: float | None = None
-    cosine_gap: float | None = None
     cosine_lead: float | None = None
     agreement: float | None = None
     nearest_coverage: float | None = None

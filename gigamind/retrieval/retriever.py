@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gigamind.retrieval.balanced import NO_CHUNKS, Balance
+from gigamind.retrieval.balanced import Balance
 from gigamind.retrieval.embed import Embedder, Vectors
 from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion, Ints, Scored, score_notes
 from gigamind.retrieval.hit import Hit
@@ -91,14 +91,11 @@ class Retriever(AbstractContextManager["Retriever"]):
             for note in ranked
         ]
 
-    def answer_score(self, query: str, hidden: Ints = NO_CHUNKS) -> float | None:
+    def answer_score(self, query: str) -> float | None:
         """How far the best note by balanced fusion may be believed to answer, in [0, 1], whatever `search` orders by.
 
         It does not depend on the other notes that are found; below `balanced.MIN_ANSWER_SCORE` a query is best called
         unanswerable.  0.0 without a note that can take a place; None but in hybrid mode.
-
-        Args:
-            hidden: chunks, rising, that are taken for not indexed.
 
         Raises:
             EmbeddingError: the query could not be embedded.
@@ -106,10 +103,10 @@ class Retriever(AbstractContextManager["Retriever"]):
         """
         if self.balance is None or self.semantic is None:
             return None
-        words = self.balance.read(query, hidden)
+        words = self.balance.read(query)
         first = Fusion(self.fusion.alpha, np.ones(len(self.notes)), topk=1)
         vector = self.semantic.embedder.embed_query(query)
-        scored = self.balance.score(words, first, self.semantic.index, vector, hidden)
+        scored = self.balance.score(words, first, self.semantic.index, vector)
         return max(map(float, scored.base[scored.top(1)]), default=0.0)
 
     @property
@@ -120,8 +117,8 @@ class Retriever(AbstractContextManager["Retriever"]):
         """BM25 of each chunk, what it counts, what a cosine counts beside it, and the scores of all notes."""
         index = self.semantic.index if self.semantic else None
         if self.balanced and self.balance and index and vector is not None:
-            said = self.balance.read(query, NO_CHUNKS)
-            scored = self.balance.score(said, self.fusion, index, vector, NO_CHUNKS)
+            said = self.balance.read(query)
+            scored = self.balance.score(said, self.fusion, index, vector)
             return said.chunks, said.rate, self.balance.scale.slope, scored
         lexical = self.keyword.scores(query) if self._uses_words else np.zeros(len(self.chunks))
         scored = score_notes(lexical, self.layout, self.fusion, index, vector)

@@ -133,11 +133,17 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
     leading = [chunk for chunk in _best(sharing, _PIECES) if np.isfinite(sharing[chunk])]
     pieces = {chunk: _read(words, retriever.chunks[chunk]) for chunk in leading}
     notes = retriever.layout.best(raw)
-    leaders = _best(notes, 2)
+    leader = int(notes.argmax())
     own = np.flatnonzero(np.isfinite(retriever.layout.best(sharing)))
     shown, candidates = int(np.isfinite(notes).sum()), len(own)
-    keyword = _keyword_signals(retriever, words, notes, leaders, list(pieces.values()))
-    keyword["peak"] = _above_mean(keyword["bm25_top"], np.maximum(notes[own], 0.0))
+    top = max(0.0, float(notes[leader]))
+    held = retriever.layout.chunks(np.array([leader]))
+    keyword = {
+        "bm25_top": top,
+        "peak": _above_mean(top, np.maximum(notes[own], 0.0)),
+        "note_coverage": words.share_in(retriever.keyword, held) if top else 0.0,
+        "word_coverage": max(pieces.values(), default=0.0),
+    }
     if retriever.semantic is None or len(hidden) == len(raw):
         return Signals(
             found=candidates > 0,
@@ -148,7 +154,9 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
         )
     nearest = _nearest(retriever.semantic, retriever.layout, query, hidden)
     chunk, cosine = nearest[0]
-    covered, _ = pieces.get(chunk) or _read(words, retriever.chunks[chunk])
+    covered = pieces.get(chunk)
+    if covered is None:
+        covered = _read(words, retriever.chunks[chunk])
     return Signals(
         found=candidates > 0 or cosine > 0,
         notes=shown,
@@ -156,7 +164,7 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
         cross_lingual=_differ(query, retriever.chunks[chunk].indexed_text),
         nearest_coverage=covered,
         **keyword,
-        **_semantic_signals(retriever.layout, nearest, leaders[0]),
+        **_semantic_signals(retriever.layout, nearest, leader),
     )
 
 
@@ -165,29 +173,6 @@ def _chunks_of(retriever: Retriever, notes: Collection[str]) -> Ints:
     if not places:
         return np.zeros(0, dtype=np.int64)
     return retriever.layout.chunks(np.array(places, dtype=np.int64))
-
-
-def _keyword_signals(
-    retriever: Retriever,
-    words: QueryWords,
-    notes: Floats,
-    leaders: Sequence[int],
-    pieces: Sequence[tuple[float, float]],
-) -> dict[str, float]:
-    """From the best BM25 of each note (-inf: hidden), the best two notes and the coverages of the best chunks."""
-    visible = np.maximum(notes[np.isfinite(notes)], 0.0)
-    top, second = (max(0.0, float(score)) for score in (*notes[list(leaders)], 0.0)[:2])
-    own = retriever.layout.chunks(np.array(leaders[:1]))
-    return {
-        "query_words": float(np.log1p(len(words.idf))),
-        "bm25_top": top,
-        "bm25_gap": top - second,
-        "bm25_share": top / words.mass if words.mass else 0.0,
-        "bm25_z": _above_mean(top, visible),
-        "note_coverage": words.share_in(retriever.keyword, own) if top else 0.0,
-        "word_coverage": max((whole for whole, _ in pieces), default=0.0),
-        "sentence_coverage": max((sentence for _, sentence in pieces), default=0.0),
-    }
 
 
 def _above_mean(top: float, scores: Floats) -> float:
@@ -211,15 +196,10 @@ def _best(scores: Floats, count: int) -> list[int]:
     return places
 
 
-def _read(words: QueryWords, chunk: Chunk) -> tuple[float, float]:
-    """Coverage by the text of a chunk, and by the best of its sentences."""
-    parts = [set(sentence.tokens) for sentence in _sentences_of(chunk)]
-    every = set[str]().union(*parts)
-    forms = words.forms(every)
-    held = every.intersection(set[str]().union(*forms.values()))
-    telling = (part for part in parts if not held.isdisjoint(part))
-    best = max((words.coverage(part, forms) for part in telling), default=0.0)
-    return words.coverage(every, forms), best
+def _read(words: QueryWords, chunk: Chunk) -> float:
+    """Coverage by the text of a chunk."""
+    every = {token for sentence in _sentences_of(chunk) for token in sentence.tokens}
+    return words.coverage(every, words.forms(every))
 
 
 def _sentences_of(chunk: Chunk) -> Sequence[Sentence]:
@@ -252,7 +232,6 @@ def _semantic_signals(
     notes = [int(layout.note_of[chunk]) for chunk, _ in nearest]
     return {
         "cosine_top": top,
-        "cosine_gap": top - rest[0] if rest else 0.0,
         "cosine_lead": top - sum(rest) / len(rest) if rest else 0.0,
         "agreement": 1 / (1 + notes.index(keyword_top)) if keyword_top in notes else 0.0,
     }

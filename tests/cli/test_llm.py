@@ -262,3 +262,12 @@ def test_the_fake_server_can_be_read_by_every_judge_as_it_is(gigamind):
     cases = json.loads(ended.stdout)["cases"]
     assert [(one["judge"], one["error"]) for one in cases if one["error"]] == []
     assert (ended.code, len(cases)) == (0, 12)
+
+
+@pytest.mark.parametrize(("limit", "code"), [("0.09", 1), ("-1", 1), ("nan", 1), ("0.1", 3)])
+def test_a_time_limit_below_a_tenth_of_a_second_is_bad_input(check, server, limit, code):
+    server.respond = lambda *_: time.sleep(0.5)
+    ended = check("openai/judge", "--model-timeout-s", limit)
+    assert ended.code == code
+    assert ("--model-timeout-s" in ended.stderr.splitlines()[0]) is (code == 1)
+    assert (server.seen.total == 0) is (code == 1)

@@ -57,17 +57,11 @@ SIGNALS = Signals(
     notes=100,
     candidates=99,
     cross_lingual=False,
-    query_words=1.0,
     bm25_top=8.0,
-    bm25_gap=2.0,
-    bm25_share=1.0,
-    bm25_z=3.0,
     peak=3.0,
     note_coverage=0.5,
     word_coverage=0.75,
-    sentence_coverage=0.5,
     cosine_top=0.6,
-    cosine_gap=0.1,
     cosine_lead=0.2,
     agreement=1.0,
     nearest_coverage=0.5,
@@ -257,7 +251,7 @@ def test_a_written_judge_file_reads_back_equal(
     languages: list[str],
 ):
     file = judge_file()
-    signals = {"bm25_z": Coefficient(mean=mean, scale=5e-324, weight=1e300)}
+    signals = {"peak": Coefficient(mean=mean, scale=5e-324, weight=1e300)}
     keyword = file.keyword.model_copy(update={"intercept": intercept, "signals": signals})
     source = file.fitted_on[0].model_copy(
         update={"dataset": dataset, "languages": tuple(languages)}

@@ -28,7 +28,6 @@ def row(
         notes=100,
         candidates=candidates,
         cross_lingual=cross_lingual,
-        query_words=1.0 + number % 3,
         bm25_top=10 * value,
     )
     key = note or f"note {number}"

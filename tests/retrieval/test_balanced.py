@@ -9,7 +9,6 @@ import pytest
 from gigamind.retrieval.balanced import (
     COSINE_SCALES,
     MIN_ANSWER_SCORE,
-    NO_CHUNKS,
     UNKNOWN_SCALE,
     Balance,
     CosineScale,
@@ -45,17 +44,13 @@ def balance_of(write_vault):
     return balance
 
 
-def read(balance, query, hidden=NO_CHUNKS):
-    return balance.read(query, np.asarray(hidden, np.int64))
-
-
 def said(chunks=0.0, mass=10.0, trust=1.0):
     points = np.array([chunks])
     return WordPoints(points, points, np.zeros(1), np.zeros(1), mass, trust)
 
 
 def test_words_add_up_their_idf_and_fade_where_the_vault_knows_few_of_them(balance_of):
-    words = read(balance_of(ANIMALS), "zebra okapi zebra")
+    words = balance_of(ANIMALS).read("zebra okapi zebra")
 
     assert words.chunks == pytest.approx([ONCE, 0, 0, 0])  # a repeated word counts once
     assert words.mass == pytest.approx(ONCE + NEVER)
@@ -101,7 +96,7 @@ def test_a_name_in_the_query_gives_points(balance_of):
     })  # fmt: skip
 
     def named(query, title):
-        words = read(balance, query)
+        words = balance.read(query)
         return words.order_points(title) - words.rate * words.notes
 
     assert named("where is the red panda?", 0.1) == pytest.approx([0.1, 0.06, 0, 0.16])
@@ -115,7 +110,7 @@ def test_a_note_in_another_language_is_given_the_fourth_best_match(balance_of):
     english = {f"{i}.md": "lion " * i + "grass and more words" for i in range(1, 6)}
     balance = balance_of({**english, "가.md": "사자는 풀밭에 산다"})
 
-    words = read(balance, "lion")
+    words = balance.read("lion")
 
     own = balance.layout.best(words.chunks)
     assert own[5] == 0
@@ -126,7 +121,7 @@ def test_a_note_in_another_language_is_given_the_fourth_best_match(balance_of):
 def test_languages_other_than_korean_and_english_go_by_the_frontmatter(balance_of):
     spanish = {f"{i}.md": f"---\nlang: es\n---\nleon {i}" for i in range(4)}
 
-    assert (read(balance_of({**spanish, "e.md": "of lions"}), "leon").notes > 0).all()
+    assert (balance_of({**spanish, "e.md": "of lions"}).read("leon").notes > 0).all()
 
 
 @pytest.mark.parametrize(("lions", "other"), [(3, "풀밭에 산다"), (9, "grass and more words")])
@@ -135,18 +130,7 @@ def test_where_few_notes_match_or_all_are_of_one_language_nothing_is_lifted(
 ):
     balance = balance_of({**{f"{i}.md": "lion" for i in range(lions)}, "다.md": other})
 
-    assert read(balance, "lion").notes[lions] == 0
-
-
-def test_hidden_chunks_count_as_if_they_were_not_there(balance_of, write_vault):
-    whole = read(balance_of(ANIMALS), "zebra lion", hidden=[0])
-    (write_vault({}).root / "a.md").unlink()
-    without = read(balance_of({}), "zebra lion")
-
-    assert len(whole.chunks) == 4
-    assert whole.chunks[0] == 0
-    assert (whole.mass, whole.trust) == pytest.approx((without.mass, without.trust))
-    assert whole.chunks[1:] == pytest.approx(without.chunks)
+    assert balance.read("lion").notes[lions] == 0
 
 
 @pytest.mark.parametrize("scale", [USE, CosineScale(0.7, 0.9)])
@@ -163,27 +147,17 @@ def test_the_ranking_is_that_of_scoring_every_chunk(scale, balance_of, plain_ind
     for query in ("lion", "lion tiger", "gnu 017 okapi", "none"):
         vector = random.normal(size=4) + east
         vector = (vector / np.linalg.norm(vector)).astype("f4")
-        words = read(balance, query)
+        words = balance.read(query)
         cosines = np.maximum(0, index.cosines(vector, np.arange(150)))
         share = np.maximum(0, cosines - scale.low) / (scale.high - scale.low)
         points = (share + words.order_points(0.1)) * fusion.boosts
         expected = sorted(range(150), key=lambda i: (points[i], i), reverse=True)[:5]
 
-        scored = balance.score(words, fusion, index, vector, NO_CHUNKS)
+        scored = balance.score(words, fusion, index, vector)
 
         assert scored.top(5).tolist() == expected
         assert scored.final[expected] == pytest.approx(points[expected])
         assert scored.base[expected] == pytest.approx(words.answer_scores(share)[expected])
-
-
-def test_a_hidden_note_takes_no_place_even_if_all_are_hidden(balance_of, plain_index):
-    balance, index = balance_of(ANIMALS), plain_index(np.eye(4, dtype="f4"))
-    fusion, zebra = Fusion(0.7, np.ones(4), 4), np.eye(4, dtype="f4")[0]
-
-    for hidden in ([0], [0, 1, 2, 3]):
-        chunks = np.array(hidden)
-        scored = balance.score(read(balance, "zebra lion", hidden), fusion, index, zebra, chunks)
-        assert set(scored.top(4).tolist()).isdisjoint(hidden)
 
 
 def test_the_scale_of_cosines_goes_by_the_family_of_the_embedder():
@@ -226,10 +200,8 @@ def test_what_the_vault_answers_scores_above_the_threshold(query, note, search):
         assert (first.note, first.final_score > 0) == (note, True)
         assert MIN_ANSWER_SCORE <= first.base_score <= 1
         assert retriever.answer_score(query) == first.base_score
-        # It is the same under the other fusion, and gone with its note.
+        # It is the same under the other fusion.
         assert replace(retriever, balanced=False).answer_score(query) == first.base_score
-        hidden = retriever.layout.chunks(np.array([retriever.notes.index(note)]))
-        assert retriever.answer_score(query, hidden) < MIN_ANSWER_SCORE
 
 
 @pytest.mark.parametrize(

@@ -68,16 +68,9 @@ def test_the_keyword_figures_are_those_of_the_best_note():
     retriever = retriever_of(TEXTS)
     found = signals_of(retriever, "apple pear zebra")
     bm25 = retriever.keyword.scores("apple pear zebra")
-    top, second = float(bm25[0]), float(bm25[1])
-    assert (found.bm25_top, found.bm25_gap) == (top, pytest.approx(top - second))
-    assert top > second > 0
+    assert found.bm25_top == float(bm25[0]) > float(bm25[1]) > 0
     apple, pear, zebra = log(1 + 6.5 / 1.5), log(1 + 5.5 / 2.5), log(1 + 7.5 / 0.5)
-    assert found.bm25_share == pytest.approx(top / (apple + pear + zebra))
     assert found.note_coverage == pytest.approx((apple + pear) / (apple + pear + zebra))
-    mean = (top + second) / 7
-    spread = sqrt(((top - mean) ** 2 + (second - mean) ** 2 + 5 * mean**2) / 7)
-    assert found.bm25_z == pytest.approx((top - mean) / spread)
-    assert found.query_words == pytest.approx(log(4))
 
 
 def test_candidates_are_the_notes_that_share_a_word_and_the_peak_stands_above_their_mean():
@@ -100,7 +93,6 @@ def test_notes_without_a_word_of_the_query_change_the_candidates_as_little_as_th
     )
     assert (few.candidates, many.candidates) == (2, 2)
     assert (few.peak, many.peak) == (pytest.approx(1.0), pytest.approx(1.0))
-    assert many.bm25_z > few.bm25_z + 1  # which is why that is no signal of a vault of any size
 
 
 def test_a_word_that_every_note_holds_makes_candidates_of_a_vault_of_one_note():
@@ -137,11 +129,8 @@ def test_of_a_chunk_of_ten_megabytes_the_beginning_is_read():
     assert signals_of(large, "apple pear").word_coverage == pytest.approx(0.5)
 
 
-def test_a_sentence_covers_less_than_the_note_that_it_stands_in():
-    found = signals_of(retriever_of(TEXTS), "apple pear")
-    apple, pear = log(1 + 6.5 / 1.5), log(1 + 5.5 / 2.5)
-    assert found.word_coverage == pytest.approx(1.0)
-    assert found.sentence_coverage == pytest.approx(apple**2 / (apple**2 + pear**2))
+def test_the_words_of_all_sentences_of_a_note_cover_the_query_together():
+    assert signals_of(retriever_of(TEXTS), "apple pear").word_coverage == pytest.approx(1.0)
 
 
 def test_a_query_that_shares_no_word_finds_nothing_in_keyword_mode():
@@ -174,7 +163,6 @@ def test_the_cosines_are_compared_note_by_note(plain_index: type[Any]):
     leg = SemanticLeg(CountingEmbedder([1.0, 0.0]), index)
     found = signals_of(retriever_of(TEXTS, leg), "apple")
     assert found.cosine_top == pytest.approx(0.9)
-    assert found.cosine_gap == pytest.approx(0.4)
     assert found.cosine_lead == pytest.approx(0.9 - (0.5 + 0.4 + 0.2 + 0.1 + 0.0 - 0.3) / 6)
     assert found.agreement == 1 / 4  # the note that holds "apple" is the fourth by cosine
     assert found.nearest_coverage == 0.0  # and the nearest one holds no "apple"

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field
 
 from gigamind.errors import Outcome
+from gigamind.evidence.record import AlignmentQuality
 from gigamind.interop.ranking import Oddity
 from gigamind.records.judged import (
     Count,
@@ -443,19 +444,6 @@ class AgreementReport(Report):
     abstentions: Count
 
 
-class QuoteQualityReport(Report):
-    """How the judge's quotes align: shares of all quotes; exact, normalized, fuzzy and failed add up to 1."""
-
-    quotes: Count
-    exact: Share
-    normalized: Share
-    fuzzy: Share
-    failed: Share
-    near_miss: Share
-    ambiguous: Share
-    critical: Share
-
-
 class SystemLatency(Report):
     """Wall time of an answer of a system, as it was asked for here, in milliseconds: percentiles over `n` answers."""
 
@@ -515,7 +503,7 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     second_looks: tuple[SecondLookReport, ...] = ()
     looked_at: Count = 0
     loose: Count = Field(default=0, exclude_if=lambda count: not count)
-    quotes: QuoteQualityReport | None
+    quotes: AlignmentQuality | None
     correlation: CorrelationReport
     agreement: AgreementReport | None
     flagged: Count

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from gigamind.evaluation.costs import coverage_report, flip_report, llm_report
 from gigamind.evaluation.task import Run, run_report
 from gigamind.evaluation.unfinished import ModelRun
+from gigamind.evidence.record import quality
 from gigamind.metrics.aggregate import latency, means
 from gigamind.metrics.grounding import INSEPARABLE, correlation
 from gigamind.records.environment import describe_environment
@@ -28,7 +28,6 @@ from gigamind.tasks.answers.schema import (
     AnswerSliceReport,
     AnswerSummaryReport,
     CorrelationReport,
-    QuoteQualityReport,
     SearchQAEvaluation,
     SystemLatency,
 )
@@ -105,7 +104,7 @@ def summarise_answers(
             claim.told is None and claim.verdict == "supported" and (claim.share or 0.0) < 1.0
             for claim in claims
         ),
-        quotes=_quotes([claim.evidence for claim in claims if claim.evidence]),
+        quotes=quality([claim.evidence for claim in claims if claim.evidence]),
         correlation=_correlation(items),
         agreement=agreement(items),
         flagged=sum(bool(item.evaluation and item.evaluation.flagged) for item in items),
@@ -248,21 +247,3 @@ def _correlation(items: Sequence[AnswerItemReport]) -> CorrelationReport:
     ]
     r = correlation(both)
     return CorrelationReport(r=r, n=len(both), separate=None if r is None else r <= INSEPARABLE)
-
-
-def _quotes(evidence: Sequence[dict[str, Any]]) -> QuoteQualityReport | None:
-    """The rates of `evidence.quality`, from quotes as they are written."""
-    if not evidence:
-        return None
-    n = len(evidence)
-    methods = Counter(quote.get("method", "failed") for quote in evidence)
-    return QuoteQualityReport(
-        quotes=n,
-        exact=methods["exact"] / n,
-        normalized=methods["normalized"] / n,
-        fuzzy=methods["fuzzy"] / n,
-        failed=methods["failed"] / n,
-        near_miss=sum(quote.get("near_miss") is not None for quote in evidence) / n,
-        ambiguous=sum(bool(quote.get("ambiguous")) for quote in evidence) / n,
-        critical=sum(bool(quote.get("critical")) for quote in evidence) / n,
-    )
