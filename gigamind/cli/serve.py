@@ -43,26 +43,25 @@ def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     values["token"] = values["token"] or os.environ.get(TOKEN_VARIABLE)
     options = validated(ServiceOptions, values)
     sys.setswitchinterval(_SWITCH_S)
-    app = create_app(options)
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     try:
         listening = socket.create_server((options.host, options.port), family=family)
     except OSError as error:
         raise taken_port(options.port, error) from error
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        timeout_graceful_shutdown=_DRAINING_S,
-        timeout_keep_alive=_KEEP_ALIVE_S,
-        server_header=False,
-    )
-    # Why it cannot start is told by who called, in one line; uvicorn would tell it with its traceback.
-    logging.getLogger("uvicorn.error").addFilter(lambda _: _refused(app) is None)
     with listening:
         port = listening.getsockname()[1]
         line = f"gigamind serves {options.notes} at http://{options.host}:{port}"
-        click.echo(translated(line), err=True)
+        app = create_app(options, ready=lambda: click.echo(translated(line), err=True))
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=_DRAINING_S,
+            timeout_keep_alive=_KEEP_ALIVE_S,
+            server_header=False,
+        )
+        # Why it cannot start is told by who called, in one line; uvicorn would tell it with its traceback.
+        logging.getLogger("uvicorn.error").addFilter(lambda _: _refused(app) is None)
         try:
             uvicorn.Server(config).run(sockets=[listening])
         except SystemExit:  # of a start that failed

@@ -53,6 +53,19 @@ def test_sigterm_lets_streams_end_and_takes_no_more_questions(model, tmp_path):
         process.wait()
 
 
+def test_what_cannot_be_served_is_not_said_to_be(tmp_path):
+    command = [sys.executable, "-m", "gigamind", "serve", "--notes", str(tmp_path / "nope")]
+    ended = subprocess.run(
+        [*command, "--model", "openai/chat", "--port", "0"],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, "serves" in ended.stderr) == (2, False)
+    assert ended.stderr.startswith(f"Error: {tmp_path / 'nope'}: ")
+
+
 def until_ready(url):
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
