@@ -31,7 +31,7 @@ def check_terminal() -> None:
     if not sys.stdin.isatty():
         raise InputError(
             "each link is asked about, and there is no terminal to ask at."
-            " Give --yes, which writes all from --min-confidence on."
+            " Give --yes, which writes names from --min-confidence on, and with --phrases phrases, too."
         )
 
 

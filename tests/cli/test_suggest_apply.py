@@ -137,7 +137,11 @@ def test_a_note_that_may_not_be_written_is_told_and_the_others_are_written(apply
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--apply", "copy"), "Give --yes"),
+        (("--apply", "copy"), "Give --yes, which writes names from --min-confidence on, and with"),
+        (
+            ("--apply", "copy", "--lang", "ko"),
+            "이상인 이름에 링크를 걸고, --phrases도 지정하면 구절에도",
+        ),
         (("--in-place",), "no terminal to ask at"),
         (
             ("--apply", "copy", "--in-place", "--yes"),
