@@ -197,6 +197,12 @@ def test_each_link_is_asked_about_as_it_would_stand(folder):
     assert texts(folder / "vault") == expected
 
 
+def test_a_bar_begins_where_its_first_pieces_have_ended(folder):
+    terminal, _, _ = ask(folder, "q\n")
+    assert re.search(r" 1/6 ", terminal.shown)
+    assert not re.search(r" -\d", terminal.shown)
+
+
 @pytest.mark.parametrize(
     ("answers", "expected"),
     [
