@@ -197,6 +197,14 @@ def test_each_link_is_asked_about_as_it_would_stand(folder):
     assert texts(folder / "vault") == expected
 
 
+def test_what_is_no_answer_is_told_in_korean_too(folder):
+    terminal = Terminal(folder, ASK, LC_ALL="ko_KR.UTF-8")
+    terminal.type("maybe\nq\n")
+    terminal.end()
+    assert "오류: y, n, a, q 중 하나를" in terminal.shown
+    assert "Error" not in terminal.shown
+
+
 def test_a_bar_begins_where_its_first_pieces_have_ended(folder):
     terminal, _, _ = ask(folder, "q\n")
     assert re.search(r" 1/6 ", terminal.shown)
