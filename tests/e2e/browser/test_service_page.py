@@ -159,6 +159,21 @@ def service():
         yield service
 
 
+def wants(browser, *languages):
+    """Have the browser ask for these languages, the first before the others."""
+    agent = browser.execute_script("return navigator.userAgent")
+    header = ",".join(languages)
+    asked = {"userAgent": agent, "acceptLanguage": header}
+    browser.execute_cdp_cmd("Emulation.setUserAgentOverride", asked)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _korean(browser):
+    wants(browser, "ko-KR", "en-US")
+    yield
+    wants(browser, "en-US")
+
+
 @pytest.fixture
 def visit(browser, service):
     """A first visit; the console has no error but those of requests that the test lets fail."""
@@ -170,6 +185,7 @@ def visit(browser, service):
     browser.get_log("browser")
     visitor.open()
     yield visitor
+    browser.execute_script("localStorage.clear()")  # now: a page that loads keeps its language
     assert [one for one in browser.get_log("browser") if one["source"] != "network"] == []
 
 
@@ -326,6 +342,26 @@ def test_the_language_changes_what_is_there_and_stays(visit):
     visit.click("#language")
     visit.wait_for_text(".evaluation .badge", "높은 신뢰도")
     assert visit.browser.execute_script("return document.documentElement.lang") == "ko"
+
+
+@pytest.mark.parametrize(
+    ("languages", "shown"),
+    [(["ko-KR", "en-US"], "ko"), (["de", "en-GB", "ko"], "en"), (["fr"], "ko")],
+)
+def test_a_first_visit_is_in_the_language_that_the_browser_asks_for(visit, languages, shown):
+    browser = visit.browser
+    wants(browser, *languages)
+    try:
+        browser.execute_script("localStorage.clear()")
+        visit.open()
+        assert browser.execute_script("return document.documentElement.lang") == shown
+        visit.click("#language")
+        other = {"ko": "Ask your notes", "en": "노트에 물어보세요"}[shown]
+        visit.wait_for_text(".welcome h2", other)
+        visit.open()  # what was chosen stays
+        assert visit.texts(".welcome h2") == [other]
+    finally:
+        wants(browser, "ko-KR", "en-US")
 
 
 def test_an_answer_without_an_evaluation_says_why(visit):
