@@ -96,6 +96,21 @@ SCENES = {
         correctness=1.0,
         summary=HOSTILE,
     ),
+    "numbers": scene(
+        "팀장이 3시간 안에 승인합니다. 첫해에 20일이 생깁니다 [노트 9].",
+        [
+            Said(
+                "팀장이 3시간 안에 승인합니다.",
+                *("unverified", 1, "팀장 승인은 따로 없습니다.", "contradiction", ("3시간",)),
+            ),
+            Said(
+                "첫해에 20일이 생깁니다 [노트 9].",
+                *("unverified", 1, "**15일**이 생깁니다.", "contradiction", ("20일",)),
+            ),
+        ],
+        confidence="low",
+        correctness=0.0,
+    ),
     "beside": scene(notes=(LEAVE,), confidence="low", correctness=0.4),
 }
 
@@ -300,6 +315,19 @@ def test_issues_say_what_is_wrong_and_show_what_the_note_says(visit):
     visit.ask("proven")
     assert visit.texts(".no-issues") == ["근거 문제 없음"]
     assert not visit.all(".issues")
+
+
+def test_a_number_that_contradicts_none_is_named_and_so_is_a_note_that_there_is_not(visit):
+    visit.ask("numbers")
+    assert visit.texts(".issues > ul > li > div > .aside") == [
+        "출처에 없는 숫자가 있습니다: 3시간",
+        "출처 문장이 주장과 어긋납니다.",
+    ]
+    visit.click(".coverage summary")
+    unknown = "9\n답변이 근거로 든 노트 9번은 없습니다."
+    assert visit.texts(".coverage .use")[-1] == unknown
+    visit.click("#language")
+    visit.wait_for_text(".issues .aside", "It has a number that the source does not have: 3시간")
 
 
 def test_claims_are_marked_by_line_sign_and_words_and_lead_to_their_evidence(visit):
