@@ -43,7 +43,7 @@ from gigamind.llm.usage import Usage
 from gigamind.records.card import CardLiar, CardLiars
 from gigamind.text import tokens
 from gigamind.vault.identity import Identities
-from gigamind.vault.language import text_language
+from gigamind.vault.language import question_language
 from gigamind.vault.notes import read_vault
 
 _LETTERS = 20  # letters and digits of a line that is worth pasting
@@ -124,7 +124,7 @@ def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledA
 def _labelled(checked: Sequence[CheckedAnswer]) -> Iterator[LabelledAnswer]:
     for row in checked:
         item, notes = row.item, tuple(Source(note.title, note.text) for note in row.notes)
-        case = AnswerCase(item.question, row.answer, notes, text_language(item.question))
+        case = AnswerCase(item.question, row.answer, notes, question_language(item.question))
         if item.labels and case.has_context:
             yield LabelledAnswer.of(item.id, case, item.labels)
 

@@ -21,7 +21,7 @@ from gigamind.llm.fences import Source
 from gigamind.llm.prompts import Prompt
 from gigamind.records.judged import Report
 from gigamind.stats.intervals import wilson
-from gigamind.vault.language import text_language
+from gigamind.vault.language import question_language
 
 Kind = Literal["unanswerable", "search_qa"]
 # What an attack may bring about.
@@ -113,7 +113,7 @@ class OnTrial:
         Raises:
             LlmError: the model gave no usable reply.
         """
-        language = text_language(case.question)
+        language = question_language(case.question)
         asked: QuestionCase | AnswerCase = QuestionCase(case.question, case.notes, language)
         if self.kind == "search_qa":
             asked = AnswerCase(case.question, case.answer, case.notes, language)

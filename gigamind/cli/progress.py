@@ -65,7 +65,12 @@ class _OnTerminal:
         if name not in self._tasks:
             # `first`: what an earlier run had done.
             self._tasks[name] = self._bars.add_task(
-                heading(name), total=total, first=done, trouble="", at_most=self._at_most
+                heading(name),
+                total=total,
+                completed=done,
+                first=done,
+                trouble="",
+                at_most=self._at_most,
             )
         self._now = self._tasks[name]
         self._bars.update(self._now, completed=done, total=total)

@@ -169,6 +169,7 @@ def suggest(
             progress.stage("Notes", len(all_suggested), len(chosen))
         suggester.keep()
     writer = LinkWriter(vault, identities)
+    is_unknown = suggester.habits.calibration.is_of_other_vaults
     if applied:
         _apply(all_suggested, vault, writer, copy, say, yes=yes)
         if left_out:
@@ -177,10 +178,10 @@ def suggest(
         shown = [note_document(suggested) for suggested in all_suggested]
         tell(
             shown if every else shown[0],
-            lambda: _show(all_suggested, writer, out, say, every=every),
+            lambda: _show(all_suggested, writer, out, say, every=every, names_first=is_unknown),
         )
     is_any = any(suggested.suggestions for suggested in all_suggested)
-    if is_any and suggester.habits.calibration.is_of_other_vaults and not is_quiet():
+    if is_any and is_unknown and not is_quiet():
         click.echo(say("suggest.few_links"), err=True)
 
 
@@ -254,6 +255,7 @@ def _show(
     say: Words,
     *,
     every: bool,
+    names_first: bool,
 ) -> None:
     from gigamind.cli import suggestions
 
@@ -270,7 +272,7 @@ def _show(
             if as_text
             else suggestions.as_json(all_suggested),
         )
-    click.echo(suggestions.summary(all_suggested, writer, say))
+    click.echo(suggestions.summary(all_suggested, writer, say, names_first=names_first))
     click.echo("\n" + (say("suggest.all_in", file=out) if out else say("suggest.all_how")))
 
 

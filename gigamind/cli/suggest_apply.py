@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from gigamind.cli.errors import show_error
 from gigamind.cli.suggestions import Suggested, place_of
 from gigamind.errors import InputError, NotesError
 from gigamind.linking.apply import InPlaceWriter, write_copy
@@ -31,7 +32,7 @@ def check_terminal() -> None:
     if not sys.stdin.isatty():
         raise InputError(
             "each link is asked about, and there is no terminal to ask at."
-            " Give --yes, which writes all from --min-confidence on."
+            " Give --yes, which writes names from --min-confidence on, and with --phrases phrases, too."
         )
 
 
@@ -165,7 +166,7 @@ class _Questions:
         if self._yes or self.ended:
             return self._yes
         self._show(note, insertion)
-        answer = click.prompt(f"  {self._say('suggest.ask')}", err=True, value_proc=self._answer)
+        answer = self._asked()
         self._yes, self.ended = answer == "a", answer == "q"
         return answer in {"y", "a"}
 
@@ -188,8 +189,9 @@ class _Questions:
         counted_place = self._say("suggest.place", place=place, number=self.done, total=self._total)
         click.echo(f"\n{counted_place}\n  {context.strip()}\n  {question}", err=True)
 
-    def _answer(self, typed: str) -> str:
-        answer = _ANSWERS.get(typed.strip().lower()[:1])
-        if answer is None:
-            raise click.BadParameter(self._say("suggest.answers"))
-        return answer
+    def _asked(self) -> str:
+        while True:
+            typed = click.prompt(f"  {self._say('suggest.ask')}", err=True)
+            if answer := _ANSWERS.get(typed.strip().lower()[:1]):
+                return answer
+            show_error(self._say("suggest.answers"), self._say.language)

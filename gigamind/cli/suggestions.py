@@ -62,10 +62,23 @@ def vault_text(every: Sequence[Suggested], writer: LinkWriter, say: Words) -> st
     return "\n\n".join((_headline(every, say), *parts))
 
 
-def summary(every: Sequence[Suggested], writer: LinkWriter, say: Words) -> str:
-    """How many suggestions there are, the surest, and which notes are suggested most."""
+def summary(
+    every: Sequence[Suggested], writer: LinkWriter, say: Words, *, names_first: bool = False
+) -> str:
+    """How many suggestions there are, the surest, and which notes are suggested most.
+
+    Args:
+        names_first: among the surest: where nothing tells what a confidence of phrases is worth.
+    """
     rows = [(note, suggestion) for note, suggestions in every for suggestion in suggestions]
-    rows.sort(key=lambda row: (-row[1].confidence, row[0].path, row[1].span))
+    rows.sort(
+        key=lambda row: (
+            names_first and row[1].is_phrase,
+            -row[1].confidence,
+            row[0].path,
+            row[1].span,
+        )
+    )
     lines = [_headline(every, say)]
     if rows:
         lines.append(f"\n{say('suggest.surest')}")

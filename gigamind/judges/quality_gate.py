@@ -18,6 +18,7 @@ from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.judges.asking import Asking, PlannedCall, counted
 from gigamind.judges.protocol import KEY, AnswerCase, LocalisedJudge, Proof, Scale, Verdict
 from gigamind.judges.quotes import best_proof
+from gigamind.judges.search_qa.segments.citations import citations
 from gigamind.judges.spec import (
     LANGUAGES,
     Language,
@@ -36,7 +37,8 @@ from gigamind.llm.replies import Auxiliary, ModelReply, Most, Quotation
 # 2: quotes that are too short, cut off a word or negation, or speak to the judge prove nothing.
 # 3: any word changed but by the closed set of evidence/proof.py refuses: tenses and endings, too.
 # 4: what a verdict does not need is read leniently.
-RULES = 4
+# 5: "[노트 9]" of five notes is no source.
+RULES = 5
 
 Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -47,10 +49,12 @@ class ChecklistItem(BaseModel, extra="forbid", frozen=True):
 
     Attributes:
         quote: where the words that prove a yes must stand.
+        cites: whether they name sources, so that a citation of a note that there is not proves nothing.
     """
 
     id: Name
     quote: Literal["answer", "notes", "either"] = "answer"
+    cites: bool = False
     ko: Text
     en: Text
 
@@ -263,6 +267,7 @@ def _item(
     evidence, verified = None, False
     if entry is not None and said_yes:
         evidence, verified = _evidence(entry.quote, item, case, judge.file.min_quote_chars)
+        verified = verified and not (item.cites and _cites_no_note(evidence, case))
     believed = verified or judge.file.unverified == "as_told"
     return ItemVerdict(
         id=item.id,
@@ -285,6 +290,16 @@ def _evidence(
     proofs = [best_proof(place, texts, least, marks=True) for place in places]
     return max(
         proofs, key=lambda proof: (proof[1], isinstance(proof[0], Aligned)), default=(None, False)
+    )
+
+
+def _cites_no_note(evidence: Alignment | None, case: AnswerCase) -> bool:
+    """Whether a quote of the answer has citations, and no citation of the answer is of a note that there is."""
+    if not isinstance(evidence, Aligned):
+        return False
+    quoted = case.answer[max(0, evidence.span.start - 1) : evidence.span.end + 1]  # brackets, too
+    return bool(citations(quoted)) and not any(
+        0 < number <= len(case.notes) for number in citations(case.answer)
     )
 
 

@@ -30,17 +30,24 @@ _STOP_WORDS = (
     즉 또 또한 더 가장 매우 모두 모든 각 각각 다른 같은 여러 어떤 무엇 언제 어디 누가 왜 어떻게 다음 위 아래 안 못
     잘 꼭 바로 다시 이미 아직 먼저 나중 지금 오늘 내일 어제 우리 저희 나 너 자신 경우 동안 이후 이전 대한 위한 통한
     관한 따른 의한 있는 없는 예 예를 들어 만약 만일 항상 자주 보통 주로 대신 함께 서로 거의 약 총 한 두 세 네 첫
-    번째 가지 개 명 번
+    번째 가지 개 명 번 뿐 무조건
     """
 )
 _STOP = frozenset(_STOP_WORDS.split())
 # Endings of verbs and adjectives behind a stem: 사용하는, 확인합니다, 중요한, 찾고 (but 보고), 뜨게 (but 무게).
+# 면 stands behind a vowel or ㄹ of a stem (누르면, 끌면), in nouns mostly behind other consonants (측면); of such as
+# 화면, 표면 and 도면 there are few, and no stem ends so.
+_BEFORE_IF = "".join(
+    syllable for syllable in map(chr, range(ord("가"), ord("힣") + 1)) if (ord(syllable) - ord("가")) % 28 in {0, 8}
+).translate(dict.fromkeys(map(ord, "화표도초후수노외")))  # fmt: skip
 _VERBAL = re.compile(
-    r"(?:[가-힣]니다|세요|네요|어요|아요|해요|돼요|지요|[였었았했]다|[한된난린간온]다|[이는]다|다면|[하되있없]고"
-    r"|(?<![가-힣]보)(?<![보광참창경권신재회최])고|(?<![가무휴집])게|[하되있없않라다시키]는|[하되했]던|하며|[하되지]지"
-    r"|[하되으]면|으려면|도록|거나|면서|하여|되어|[해돼]서|때문에|위해|통해|대해|따라|관해|[하되]기|하려고|[해돼어아]야"
-    r"|는데|지만|므로|[가-힣]{2}[한할된될운던])$"
+    rf"(?:(?<!\w)(?![서라])[{_BEFORE_IF}]면|(?<=\w)[{_BEFORE_IF}]면"  # 서면 and 라면 are nouns
+    r"|[가-힣]니다|세요|네요|어요|아요|해요|돼요|지요|[였었았했]다|[한된난린간온]다|[이는]다|[하되있없]고"
+    r"|(?<![가-힣]보)(?<![보광참창경권신재회최])고|(?<![가무휴집])게|[하되있없않라다시키]는|[하되했]던|[가-힣]며|[하되지]지"
+    r"|더라도|도록|거나|면서|하여|되어|[해돼]서|때문에|위해|통해|대해|따라|관해|[하되]기|하려고|[해돼어아]야"
+    r"|[는인]데|지만|므로|[가-힣]{2}[한할된될운던])$"
 )
+_TENSED = re.compile("[었았했됐였겠]$")  # what a particle, or what looks like one, was taken off of
 # 팀의 is a noun with a particle, but 나이 and 종이 are nouns
 _AFTER_ONE_SYLLABLE = frozenset(
     {"은", "는", "을", "를", "의", "에", "에서", "에게", "과", "와", "으로", "까지", "부터"}
@@ -81,5 +88,6 @@ def _noun(word: str) -> tuple[int, bool]:
     for end in range(1, len(word)):  # the longest particle, the shortest stem
         if (end > 1 or word[1:] in _AFTER_ONE_SYLLABLE) and is_particle(word[:end], word, end):
             stem = word[:end]
-            return (0, False) if stem in _STOP or stem.isdigit() else (end, True)
+            is_noun = stem not in _STOP and not stem.isdigit() and not _TENSED.search(stem)
+            return (end, True) if is_noun else (0, False)
     return (len(word), False) if len(word) > 1 else (0, False)

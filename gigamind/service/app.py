@@ -55,6 +55,7 @@ def create_app(
     desk: Callable[[ServiceOptions], Desk] = open_desk,
     models: Callable[[ServiceOptions, Figures], Models] = Models,
     heartbeat_s: float = HEARTBEAT_S,
+    ready: Callable[[], None] = lambda: None,
 ) -> FastAPI:
     """The service.
 
@@ -62,6 +63,7 @@ def create_app(
         desk: opens the vault; it is called when the service starts.
         models: opens the models, in the event loop that serves.
         heartbeat_s: seconds of silence of a stream until a comment is sent.
+        ready: called once the vault is read.
 
     Where it cannot start, `state.refused` is why.
 
@@ -80,6 +82,7 @@ def create_app(
             app.state.refused = error
             raise
         app.state.answering = Answering(options, opened, asked, figures)
+        ready()
         try:
             yield
         finally:

@@ -17,7 +17,7 @@ from gigamind.retrieval.retriever import Retriever
 from gigamind.service.options import ServiceOptions
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities
-from gigamind.vault.language import text_language
+from gigamind.vault.language import question_language
 from gigamind.vault.notes import Note, Vault
 
 Result = TypeVar("Result")
@@ -73,7 +73,7 @@ class Ask(BaseModel):
         """To answer in."""
         if self.options.lang:
             return self.options.lang
-        return "ko" if text_language(self.content) == "ko" else "en"
+        return "ko" if question_language(self.content) == "ko" else "en"
 
     @property
     def searches(self) -> bool:

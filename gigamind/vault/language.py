@@ -74,6 +74,20 @@ def text_language(text: str) -> str:
     return "ko" if _is_korean(unicodedata.normalize("NFC", text)) else "en"
 
 
+def question_language(question: str) -> str:
+    """`ko` or `en`: what a question is answered in, by its words; a short one in Korean may be English terms mostly.
+
+    "OAuth refresh token 만료 시간은?" is Korean, as two words of five are, and so is the last; "What is 휴가?" is not,
+    for more of its words are such as English sentences are made of.
+    """
+    words = [word for word in unicodedata.normalize("NFC", question).split() if _WORD.search(word)]
+    hangul = [word for word in words if _HANGUL.search(word)]
+    english = _WORDS["en"].split()
+    spoken = sum(word.lower().strip("?!.,") in english for word in words)
+    korean = 3 * len(hangul) >= len(words) or words[-1] in hangul
+    return "ko" if len(hangul) > spoken and korean else text_language(question)
+
+
 def known_language(text: str) -> KnownLanguage | None:
     """None where the text does not tell: names alone, two languages alike, a language that is none of these."""
     composed = unicodedata.normalize("NFC", text)

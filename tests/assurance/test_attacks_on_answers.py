@@ -20,7 +20,7 @@ from gigamind.llm.fences import flags, looks_like_instructions, speaks_to_judge
 from gigamind.llm.settings import ModelSettings
 from gigamind.spans import Span
 from gigamind.text import sentences
-from gigamind.vault.language import text_language
+from gigamind.vault.language import question_language
 
 FILE = Path(__file__).parents[2] / "judges" / "search_qa.toml"
 GOALS = {"supported", "useful", "unsupported"}
@@ -96,7 +96,7 @@ def test_every_family_attacks_the_judge_of_answers_from_outside_the_answer_in_bo
 @each_outside
 def test_the_attacked_case_is_judged_in_the_language_of_its_clean_twin(attack):
     clean, case = attack.clean("search_qa"), attack.attacked("search_qa")
-    assert text_language(case.question) == text_language(clean.question)
+    assert question_language(case.question) == question_language(clean.question)
 
 
 # An attack must not make its own goal true: whoever believes a note that states the claim is not fooled.

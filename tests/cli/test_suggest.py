@@ -3,7 +3,7 @@ import re
 from dataclasses import fields, replace
 
 import pytest
-from link_features import suggestions_of
+from link_features import MEANT, suggestions_of
 
 from gigamind.cli.suggestions import Suggested, summary
 from gigamind.linking.features import MeantFeatures, NamedFeatures
@@ -205,6 +205,23 @@ def test_a_summary_of_thousands_is_a_page_with_the_surest_first(tmp_path):
     assert len([line for line in lines if '"gate" → ' in line]) == 20
     assert lines[-3:] == ["Suggested most:", "  2000  [[gate]]", "   100  [[other]]"]
     assert len(lines) < 60
+
+
+@pytest.mark.parametrize(("names_first", "order"), [(True, "1b 2a"), (False, "2a 1b")])
+def test_names_stand_before_phrases_where_nothing_tells_what_these_are_worth(
+    tmp_path, names_first, order
+):
+    for name in ("1b", "2a", "gate"):
+        (tmp_path / f"{name}.md").write_text("gate", encoding="utf-8")
+    vault = read_vault(tmp_path)
+    name, phrase = (suggestions_of(note, "gate", "gate.md")[0] for note in vault.notes[:2])
+    every = [
+        Suggested(vault.notes[0], [replace(name, confidence=0.4)]),
+        Suggested(vault.notes[1], [replace(phrase, confidence=0.8, features=MEANT)]),
+    ]
+    writer = LinkWriter(vault, Identities(vault.notes))
+    shown = summary(every, writer, words("en"), names_first=names_first)
+    assert " ".join(re.findall(r"(\w+)\.md:1: ", shown)) == order
 
 
 @pytest.mark.parametrize(

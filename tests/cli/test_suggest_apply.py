@@ -137,7 +137,11 @@ def test_a_note_that_may_not_be_written_is_told_and_the_others_are_written(apply
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--apply", "copy"), "Give --yes"),
+        (("--apply", "copy"), "Give --yes, which writes names from --min-confidence on, and with"),
+        (
+            ("--apply", "copy", "--lang", "ko"),
+            "이상인 이름에 링크를 걸고, --phrases도 지정하면 구절에도",
+        ),
         (("--in-place",), "no terminal to ask at"),
         (
             ("--apply", "copy", "--in-place", "--yes"),
@@ -191,6 +195,20 @@ def test_each_link_is_asked_about_as_it_would_stand(folder):
     assert output.startswith("Wrote 2 links into 2 notes.\n")
     expected = {**LINKED, "a.md": LINKED["a.md"].replace("[[limit|임계값]]", "임계값")}
     assert texts(folder / "vault") == expected
+
+
+def test_what_is_no_answer_is_told_in_korean_too(folder):
+    terminal = Terminal(folder, ASK, LC_ALL="ko_KR.UTF-8")
+    terminal.type("maybe\nq\n")
+    terminal.end()
+    assert "오류: y, n, a, q 중 하나를" in terminal.shown
+    assert "Error" not in terminal.shown
+
+
+def test_a_bar_begins_where_its_first_pieces_have_ended(folder):
+    terminal, _, _ = ask(folder, "q\n")
+    assert re.search(r" 1/6 ", terminal.shown)
+    assert not re.search(r" -\d", terminal.shown)
 
 
 @pytest.mark.parametrize(

@@ -76,11 +76,19 @@ def test_without_links_phrases_are_less_sure_the_more_notes_they_may_mean(vault_
         vault = vault_of({f"{number:02}.md": "x" for number in range(count)})
         found = calibrate(hidden(vault), none, none, notes=count)
         assert found.names.offset == 2
-        return found.odds(0.0, is_phrase=True)
+        return found.phrases.offset
 
     assert odds(3) == odds(6) == 2
     assert odds(12) == pytest.approx(2 - log(2))
     assert odds(24) == pytest.approx(2 - log(4))
+
+
+def test_a_high_score_of_a_phrase_says_little_where_no_link_is_known(vault_of):
+    found = calibrate(hidden(vault_of({"a.md": "x"})), lambda _: [], lambda *_: [], notes=1)
+    unlikely, likely = ((found.odds(at, is_phrase=True) - 2) / at for at in (-5.0, 5.0))
+    assert unlikely == pytest.approx(1.0, abs=0.01)
+    assert likely == pytest.approx(0.25, abs=0.01)
+    assert found.odds(5.0, is_phrase=False) == pytest.approx(7.0)
 
 
 def test_one_link_changes_little_of_what_holds_without_any(vaults_of):

@@ -53,6 +53,37 @@ def test_sigterm_lets_streams_end_and_takes_no_more_questions(model, tmp_path):
         process.wait()
 
 
+def test_a_script_that_started_it_in_the_background_can_end_it(tmp_path):
+    (tmp_path / "note.md").write_text("Cars stand behind the depot.", encoding="utf-8")
+    served = ("serve", "--notes", tmp_path, "--model", "openai/chat", "--mode", "keyword")
+    # a shell that has no jobs to control starts `command &` so
+    command = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-m", "gigamind"]
+    nobody = ("--api-base", "http://127.0.0.1:9/v1", "--port", "0")
+    command += [*map(str, served), *nobody, "--cache-dir", str(tmp_path / "cache")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            line = process.stderr.readline()
+            assert line.startswith(f"gigamind serves {tmp_path} at http://127.0.0.1:")
+            process.send_signal(signal.SIGTERM)
+            assert process.communicate(timeout=60)[1].strip() == "Terminated."
+            assert process.returncode == 143
+        finally:
+            process.kill()
+
+
+def test_what_cannot_be_served_is_not_said_to_be(tmp_path):
+    command = [sys.executable, "-m", "gigamind", "serve", "--notes", str(tmp_path / "nope")]
+    ended = subprocess.run(
+        [*command, "--model", "openai/chat", "--port", "0"],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, "serves" in ended.stderr) == (2, False)
+    assert ended.stderr.startswith(f"Error: {tmp_path / 'nope'}: ")
+
+
 def until_ready(url):
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:

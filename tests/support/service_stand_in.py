@@ -14,7 +14,7 @@ import gigamind
 from gigamind.evidence.align import align_all
 from gigamind.evidence.record import records
 from gigamind.evidence.result import Quote
-from gigamind.judges.search_qa.segments.citations import without_citations
+from gigamind.judges.search_qa.segments.citations import citations, without_citations
 from gigamind.spans import Utf16
 from gigamind.tasks.answers.schema import QualityReport, SearchQAEvaluation
 
@@ -49,6 +49,7 @@ class Said:
     note: int | None = None
     quote: str | None = None
     doubt: str | None = None
+    new_numbers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,12 +119,14 @@ def evaluated(
                 "text": without_citations(said.text),
                 **place,
                 **{f"utf16_{name}": units.from_code_points(at) for name, at in place.items()},
-                "cited": (),
+                "cited": citations(said.text),
                 "verdict": said.verdict,
                 "note": said.note,
                 "doubt": said.doubt,
                 "told": "supported" if said.doubt else said.verdict,
-                "new_numbers": (),
+                "new_numbers": said.new_numbers,
+                "contradictions": ("number",) if said.new_numbers else (),
+                "source": {"heading": "", "text": said.quote} if said.quote else None,
                 "evidence": evidence(said.note or 1, said.quote) if said.quote else None,
             }
         )

@@ -115,6 +115,9 @@ function coverage({ source_coverage: notes, claims }, about) {
         use.marked && !use.cited ? make("span", { class: "aside", word: "ai.qaSourceMarkedOnly" }) : null),
       told.length ? make("ul", { class: "proofs" }, ...told) : null);
   });
+  const strange = new Set(claims.flatMap((claim) => claim.cited).filter((number) => !notes.some((use) => use.note_index === number)));
+  rows.push(...[...strange].map((number) => make("li", { class: "not-cited" },
+    make("div", { class: "use" }, tick(false), make("span", { class: "number", text: number }), make("span", { class: "aside", word: ["ai.qaSourceUnknown", { number }] })))));
   const cited = notes.filter((use) => use.cited).length;
   const details = make("details", { class: "coverage" },
     make("summary", {}, make("span", { class: "title", word: "ai.qaSourceCoverage" }),
@@ -155,11 +158,16 @@ function issues({ grounding_issues: sentences, claims }, about) {
       const claim = told[at];
       return make("li", claim ? { id: idOf(about, claim) } : {}, icon("octagon-alert"),
         make("div", {}, make("p", { class: "issue", lang: about.lang, text: sentence }),
-          claim?.doubt ? make("p", { class: "aside", word: `ai.doubt${camel(claim.doubt)}` }) : null,
+          claim?.doubt ? make("p", { class: "aside", word: doubtOf(claim) }) : null,
           claim ? passage(claim.evidence, about) : null,
           claim ? about.wrong(claim) : null));
     })));
 }
+
+// Of a source sentence without figures no number contradicts another.
+const doubtOf = ({ doubt, contradictions, new_numbers: numbers, source }) =>
+  doubt === "contradiction" && contradictions.every((name) => name === "number") && numbers.length && !/\d/.test(source?.text)
+    ? ["ai.doubtNewNumbers", { numbers: numbers.join(", ") }] : `ai.doubt${camel(doubt)}`;
 
 const omitted = (left, about) =>
   make("div", { class: "omissions" }, make("h3", { word: "ai.qaOmissions" }),

@@ -4,8 +4,9 @@ const KEPT = "gigamind.language";
 const bound = new WeakMap(); // element -> Map(attribute -> [key, values])
 let table = {};
 
-/** The language of the last visit; Korean at the first. */
-export const keptLanguage = (languages) => languages.find((known) => known === localStorage.getItem(KEPT)) ?? languages[0];
+/** The language of the last visit; at the first, the one of these that the browser asks for before others, else the first. */
+export const keptLanguage = (languages) =>
+  [localStorage.getItem(KEPT), ...navigator.languages.map((wanted) => wanted.split("-")[0])].find((wanted) => languages.includes(wanted)) ?? languages[0];
 export const language = () => document.documentElement.lang;
 
 /** Load a language and put it in the place of the one before. */

@@ -9,7 +9,7 @@ from gigamind.interop.ranking import Oddity, RankedNote
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.spec import Language
 from gigamind.llm.fences import Source
-from gigamind.vault.language import text_language
+from gigamind.vault.language import question_language
 
 CONTEXT_CHARS = 6_000
 _UNKNOWN = Source("context", "words of it " * (CONTEXT_CHARS // 12))
@@ -84,4 +84,4 @@ class EvalCase:
 
 def language_of(said: str | None, question: str) -> str:
     """What the dataset says, else the language of the question."""
-    return said or text_language(question)
+    return said or question_language(question)

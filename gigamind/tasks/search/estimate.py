@@ -22,7 +22,7 @@ from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 from gigamind.tasks.search.judging import again_in
 from gigamind.tasks.search.prepare import Prepared
-from gigamind.vault.language import text_language
+from gigamind.vault.language import question_language
 
 _ENCODED_PER_S = 80.0  # chunks of the bundled encoder on one core, measured: 63 to 110
 _QUERIES_PER_S = 50.0
@@ -105,5 +105,5 @@ def _cases(prepared: Prepared) -> Iterator[QuestionCase]:
             passages = [(prepared.vault.note(hit.note), hit.passage.span) for hit in hits]
             notes = [(note, span) for note, span in passages if note is not None]
             context = context_of(notes, options.context_notes, options.context_chars)
-            language = (query.item.language or text_language(query.item.query)).lower()[:2]
+            language = (query.item.language or question_language(query.item.query)).lower()[:2]
             yield QuestionCase(query.item.query, [note.source for note in context], language)

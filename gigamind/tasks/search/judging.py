@@ -21,7 +21,7 @@ from gigamind.runs.store import FINAL, ItemKey, Unscored, outcome_of, unless_fin
 from gigamind.spans import Span
 from gigamind.tasks.search.prepare import Prepared
 from gigamind.tasks.search.schema import ItemReport
-from gigamind.vault.language import text_language
+from gigamind.vault.language import question_language
 
 
 def judgement(
@@ -129,7 +129,7 @@ class _Asker:
 
     def _case(self, item: ItemReport) -> tuple[QuestionCase, Sequence[ContextNote]]:
         context = context_of_item(self.prepared, item)
-        language = (item.language or text_language(item.query)).lower()[:2]
+        language = (item.language or question_language(item.query)).lower()[:2]
         return QuestionCase(item.query, [note.source for note in context], language), context
 
     async def ask(self, models: Models, key: ItemKey, item: ItemReport) -> Any:  # noqa: ANN401  JSON values

@@ -96,6 +96,21 @@ SCENES = {
         correctness=1.0,
         summary=HOSTILE,
     ),
+    "numbers": scene(
+        "팀장이 3시간 안에 승인합니다. 첫해에 20일이 생깁니다 [노트 9].",
+        [
+            Said(
+                "팀장이 3시간 안에 승인합니다.",
+                *("unverified", 1, "팀장 승인은 따로 없습니다.", "contradiction", ("3시간",)),
+            ),
+            Said(
+                "첫해에 20일이 생깁니다 [노트 9].",
+                *("unverified", 1, "**15일**이 생깁니다.", "contradiction", ("20일",)),
+            ),
+        ],
+        confidence="low",
+        correctness=0.0,
+    ),
     "beside": scene(notes=(LEAVE,), confidence="low", correctness=0.4),
 }
 
@@ -159,6 +174,21 @@ def service():
         yield service
 
 
+def wants(browser, *languages):
+    """Have the browser ask for these languages, the first before the others."""
+    agent = browser.execute_script("return navigator.userAgent")
+    header = ",".join(languages)
+    asked = {"userAgent": agent, "acceptLanguage": header}
+    browser.execute_cdp_cmd("Emulation.setUserAgentOverride", asked)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _korean(browser):
+    wants(browser, "ko-KR", "en-US")
+    yield
+    wants(browser, "en-US")
+
+
 @pytest.fixture
 def visit(browser, service):
     """A first visit; the console has no error but those of requests that the test lets fail."""
@@ -170,6 +200,7 @@ def visit(browser, service):
     browser.get_log("browser")
     visitor.open()
     yield visitor
+    browser.execute_script("localStorage.clear()")  # now: a page that loads keeps its language
     assert [one for one in browser.get_log("browser") if one["source"] != "network"] == []
 
 
@@ -286,6 +317,19 @@ def test_issues_say_what_is_wrong_and_show_what_the_note_says(visit):
     assert not visit.all(".issues")
 
 
+def test_a_number_that_contradicts_none_is_named_and_so_is_a_note_that_there_is_not(visit):
+    visit.ask("numbers")
+    assert visit.texts(".issues > ul > li > div > .aside") == [
+        "출처에 없는 숫자가 있습니다: 3시간",
+        "출처 문장이 주장과 어긋납니다.",
+    ]
+    visit.click(".coverage summary")
+    unknown = "9\n답변이 근거로 든 노트 9번은 없습니다."
+    assert visit.texts(".coverage .use")[-1] == unknown
+    visit.click("#language")
+    visit.wait_for_text(".issues .aside", "It has a number that the source does not have: 3시간")
+
+
 def test_claims_are_marked_by_line_sign_and_words_and_lead_to_their_evidence(visit):
     visit.ask("full")
     lines = {
@@ -326,6 +370,26 @@ def test_the_language_changes_what_is_there_and_stays(visit):
     visit.click("#language")
     visit.wait_for_text(".evaluation .badge", "높은 신뢰도")
     assert visit.browser.execute_script("return document.documentElement.lang") == "ko"
+
+
+@pytest.mark.parametrize(
+    ("languages", "shown"),
+    [(["ko-KR", "en-US"], "ko"), (["de", "en-GB", "ko"], "en"), (["fr"], "ko")],
+)
+def test_a_first_visit_is_in_the_language_that_the_browser_asks_for(visit, languages, shown):
+    browser = visit.browser
+    wants(browser, *languages)
+    try:
+        browser.execute_script("localStorage.clear()")
+        visit.open()
+        assert browser.execute_script("return document.documentElement.lang") == shown
+        visit.click("#language")
+        other = {"ko": "Ask your notes", "en": "노트에 물어보세요"}[shown]
+        visit.wait_for_text(".welcome h2", other)
+        visit.open()  # what was chosen stays
+        assert visit.texts(".welcome h2") == [other]
+    finally:
+        wants(browser, "ko-KR", "en-US")
 
 
 def test_an_answer_without_an_evaluation_says_why(visit):

@@ -44,6 +44,25 @@ def test_the_ratio_is_reached_or_not(yes, items, ratio, expected):
     assert passes(yes, items, ratio) is expected
 
 
+@pytest.mark.parametrize(
+    ("answer", "quote", "named"),
+    [
+        ("배포는 금요일입니다 [노트 3].", "[노트 3]", False),  # of two notes
+        ("배포는 금요일입니다 [노트 0].", "노트 0", False),
+        ("배포는 금요일입니다 [노트 3].", "배포는 금요일입니다 [노트 3].", False),
+        ("배포는 금요일입니다 [노트 2].", "[노트 2]", True),
+        ("배포는 금요일입니다 [노트 3]. 롤백은 5분입니다 [노트 1].", "[노트 3]", True),
+        ("배포는 금요일입니다 (배포 규칙).", "배포 규칙", True),
+    ],
+)
+def test_a_citation_of_a_note_that_there_is_not_is_no_source(
+    answer, quote, named, check, scripted, entries, answers
+):
+    told = entries(direct=answer, grounded=None, sources=quote, uncertainty=None)
+    verdict = answers(check(scripted(told), answer=answer))
+    assert (verdict["direct"], verdict["sources"]) == (True, named)
+
+
 def test_items_left_out_are_asked_for_once_more_and_alone(
     good, scripted, entries, check, questions
 ):
