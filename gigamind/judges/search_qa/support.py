@@ -64,7 +64,7 @@ class Support:
         share: of the claim's words that passage, title and question have, in [0, 1].
         doubtful: to be looked at a second time.
         foreign: claim and passage are of two languages, so that words tell nothing.
-        sparse: they are of one, and have little in common.
+        sparse: they are of one, and have little in common; a row or an item, in content words.
         new_names: of one, and the claim has a name that stands nowhere in the note.
         far_number: the claim has a number in digits that stands elsewhere in the note, and not around the passage.
         only_possible: of one, and the claim states what the passage says may be.
@@ -187,14 +187,16 @@ def support(
     says, source = Reading(without_note_names(claim)), Reading(passage.text)
     beside = Reading(f"{passage.heading}\n{title}\n{question}")
     around = _Around(f"{source.text}\n{beside.text}", {*source.keys, *beside.keys})
-    share = _share(says, around, in_words=not _is_terse(passage))
+    share = _share(says, around)
     own = len(says.content & source.content) / len(says.content) if says.content else 1.0
     numbers, doubtful, far_number = _numbers(says, source, around, note, own)
     contradictions: list[Contradiction] = [*_formal(says, source, own), *numbers]
     if says.is_korean != Reading(passage.said).is_korean:
         return Support(tuple(contradictions), share, doubtful=True, foreign=True)
-    sparse = share < _LEAST[says.is_korean] or own < _LEAST_OWN
-    doubtful = doubtful or sparse
+    least = _LEAST[says.is_korean]
+    named = len(says.content & around.keys) / len(says.content) if says.content else 0.0
+    sparse = own < _LEAST_OWN or max(share, named if _is_terse(passage) else 0.0) < least
+    doubtful = doubtful or sparse or share < least
     changes = list(changes_of(says, source))
     for name, rule in _RULES if own >= _SAME_MATTER else ():
         verdict = rule(says, source, changes)
@@ -231,20 +233,14 @@ def _is_terse(passage: Passage) -> bool:
     return passage.said.startswith("|") or bool(_ITEM.match(passage.said))
 
 
-def _share(says: Reading, around: _Around, *, in_words: bool) -> float:
-    """Of words by their stems and of keyword tokens, in equal parts: a token forgives endings, a stem order.
-
-    Of what is not in words, the share of content words where that is more.
-    """
+def _share(says: Reading, around: _Around) -> float:
+    """Of words by their stems and of keyword tokens, in equal parts: a token forgives endings, a stem order."""
     keys = {key for key in says.keys if any(map(str.isalnum, key))}
     asked, there = tokens(says.text), set(tokens(around.text))
     if not keys or not asked:
         return 1.0
     by_stems = len(keys & around.keys) / len(keys)
-    share = (by_stems + sum(token in there for token in asked) / len(asked)) / 2
-    if in_words or not says.content:
-        return share
-    return max(share, len(says.content & around.keys) / len(says.content))
+    return (by_stems + sum(token in there for token in asked) / len(asked)) / 2
 
 
 # Speech that denies what it reports, and speech that does not vouch for it.
