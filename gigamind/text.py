@@ -135,16 +135,6 @@ _BREAK = re.compile(
 )
 
 
-_MIN_WRAPPED = 30  # characters: a shorter line was ended on purpose
-_SURELY_WRAPPED = (
-    60  # characters, behind which a line goes on with whatever is no mark: a name, code, a bracket
-)
-_ENDED = re.compile(r"[.!?。！？:：;…|][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것)[\s*_]*$")
-_MARKED = re.compile(
-    r"[ \t]*(?:[#|<]|[-*+>][ \t]|\d+[.)][ \t]|```|~~~|\[[^\]\n]+\]:|[-=*_][ \t]*(?:[-=*_][ \t]*)+$)"
-)
-
-
 def sentences(text: str) -> list[Span]:
     """Sentences in the order of the text, without the white space around them; blank ones are left out.
 
@@ -161,13 +151,19 @@ def sentences(text: str) -> list[Span]:
     return spans
 
 
+_MIN_WRAPPED = 30  # characters: a shorter line was ended on purpose
+_SURELY_WRAPPED = 60  # characters: the next line goes on with whatever is no mark, a name or code
+_ENDED = re.compile(r"[.!?。！？:：;…|][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것)[\s*_]*$")
+_MARKED = re.compile(
+    r"[ \t]*(?:[#|<]|[-*+>][ \t]|\d+[.)][ \t]|```|~~~|\[[^\]\n]+\]:|[-=*_][ \t]*(?:[-=*_][ \t]*)+$)"
+)
+
+
 def unwrapped(text: str) -> str:
     """A text of the same length in which a sentence that was wrapped stands in one line."""
     lines = text.replace("\r", " ").split("\n")
-    joined = lines[0]
-    for before, line in pairwise(lines):
-        joined += (" " if goes_on(before, line) else "\n") + line
-    return joined
+    parted = ((" " if goes_on(before, line) else "\n") + line for before, line in pairwise(lines))
+    return "".join((lines[0], *parted))
 
 
 def goes_on(before: str, line: str) -> bool:

@@ -126,9 +126,7 @@ class Budget:
             return True
         if cap is None:
             return False
-        if (
-            self._dearest is None
-        ):  # until the first has been asked about, the price of the next is not known
+        if self._dearest is None:  # what the first call may cost is not known yet
             return True
         return self.spent_pico_usd + self._reserved + calls * self._dearest > cap
 

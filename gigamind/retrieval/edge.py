@@ -59,15 +59,14 @@ class EdgeIndex:
 
     def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
         ids, cosines, ceiling = self.shortlist(query, limit + limit // _SPARE + _SPARE)
-        order = np.argsort(-cosines, kind="stable")[:limit]
-        if len(ids) < len(self._units) and cosines[order[-1]] <= ceiling:
+        if len(ids) < len(self._units) and np.partition(cosines, -limit)[-limit] <= ceiling:
             # Many chunks are about equally near.
             asked = unit(query)
             products = self._units @ asked
             bar = np.partition(products, -limit)[-limit] - _NOISE
             ids = np.flatnonzero(products >= bar)
             cosines = self._cosines(asked, ids)
-            order = np.argsort(-cosines, kind="stable")[:limit]
+        order = np.argsort(-cosines, kind="stable")[:limit]
         return ids[order], cosines[order]
 
     def shortlist(self, query: Vectors, limit: int) -> tuple[Ids, Cosines, float]:

@@ -38,6 +38,7 @@ from gigamind.judges.search_qa.judgement import (
     utility,
     verdict_of,
 )
+from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.search_qa.reply import PartsReply, SearchQAReply
 from gigamind.judges.search_qa.second_look import Statement, Trial
 from gigamind.judges.search_qa.segments.citations import (
@@ -49,7 +50,6 @@ from gigamind.judges.search_qa.segments.citations import (
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 from gigamind.judges.search_qa.segments.lines import composed
 from gigamind.judges.search_qa.segments.pieces import Piece, piece
-from gigamind.judges.search_qa.support import Passage
 from gigamind.judges.search_qa.verify import JudgedClaim, JudgedOmission, Verifier, agreed
 from gigamind.judges.spec import LANGUAGES
 from gigamind.llm.client import Message

@@ -1,4 +1,4 @@
-"""A claim and its source as words: which are denied, and where the one has others than the other.
+"""A claim and its source as words: which are denied, where the one has others than the other, and which change places.
 
 Sentences that differ by an opposite, a role, a unit, a number word or a name share nearly all their words, so no share
 of words tells them apart; the place does (`substitution`), and no list says which words are opposites.  It costs honest
@@ -7,6 +7,7 @@ answers that copy a sentence with a synonym in it: the bounds were chosen so tha
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from rapidfuzz.distance import Levenshtein
 from gigamind.evidence.normalize import unmarked, visible
 from gigamind.evidence.words import ELLIPSIS, Word, is_typo, words
 from gigamind.judges.search_qa.words import GRAMMAR, HANGUL, stem
+from gigamind.text import is_particle
 
 _MOSTLY = (
     0.5  # of the claim's words in the order of the source, from which single words are compared
@@ -320,3 +322,124 @@ def _exchanged(gaps: Sequence[Change], says: Reading) -> frozenset[str]:
     places = [at for at, key in enumerate(says.keys) if key in both]
     listed = places and _JOINING & {*says.keys[places[0] : places[-1]]}
     return frozenset() if listed else frozenset(both)
+
+
+_CASES = {
+    **dict.fromkeys(("이", "가", "께서"), "S"),
+    **dict.fromkeys(("은", "는"), "T"),
+    **dict.fromkeys(("을", "를"), "O"),
+    **dict.fromkeys(("에게", "한테", "께", "에"), "D"),
+    **dict.fromkeys(("에서", "에게서", "한테서", "부터"), "F"),
+    **dict.fromkeys(("으로", "로"), "L"),
+}
+_CASE = re.compile(
+    rf"(?<!\w)([\w]{{2,}}?)({'|'.join(sorted(_CASES, key=len, reverse=True))})(?!\w)"
+)
+_PASSIVE = re.compile(r"받|당하|당한|당했")
+_FAR, _NEXT = 6, 3  # shared words, and words, within which two that changed places are looked for
+_SYMMETRIC = frozenset(("and", "or", "with", "equals", "same", "between"))
+
+
+def swapped(says: Reading, source: Reading, _: Sequence[Change]) -> bool | None:
+    """Whether two words have changed places; False where other words around them differ, too."""
+    if source.raw.startswith("|"):  # cells stand in the order of their columns
+        return None
+    return (_cases_swapped if says.is_korean else _order_swapped)(says, source)
+
+
+def _cases_swapped(says: Reading, source: Reading) -> bool | None:
+    theirs = _cases(source.text)
+    ours = _cases(says.text, theirs)
+    same_voice = bool(_PASSIVE.search(says.text)) == bool(_PASSIVE.search(source.text))
+    same = same_voice and says.keys[-1:] == source.keys[-1:]
+    moved = {(case, theirs[word]) for word, case in ours.items() if theirs.get(word, case) != case}
+    plain = {(case.replace("T", "S"), other.replace("T", "S")) for case, other in moved}
+    if any(case != other and (other, case) in plain for case, other in plain):
+        return same
+    return False if same and any("T" not in pair for pair in moved) else None
+
+
+def _cases(text: str, known: Collection[str] = ()) -> dict[str, str]:
+    """The case of each word that stands once, with a particle; behind one that is known, it need not fit the sound."""
+    cases: dict[str, str] = {}
+    twice: set[str] = set()
+    for match in _CASE.finditer(text):
+        if match[1] in known or is_particle(match[1], text, match.end(1)):
+            twice |= {match[1]} & cases.keys()
+            cases[match[1]] = _CASES[match[2]]
+    return {word: case for word, case in cases.items() if word not in twice}
+
+
+_AUXILIARY = frozenset(("is", "are", "was", "were", "be", "been", "being", "has", "have", "had"))
+_NAME_WORDS = 3  # of what stands on one side
+
+
+def _order_swapped(says: Reading, source: Reading) -> bool | None:
+    return True if _sides_swapped(says, source) else _words_swapped(says, source)
+
+
+def _sides_swapped(says: Reading, source: Reading) -> bool:
+    """Whether what stands before some words of the claim stands behind them in the source, and the other way round."""
+    ours, theirs = (
+        [key_of(word.text) for word in reading.words if word.text not in _AUXILIARY]
+        for reading in (says, source)
+    )
+    return any(
+        not _SYMMETRIC.intersection(ours[at : at + size])
+        and any(map(is_content, ours[at : at + size]))
+        and _are_exchanged(
+            (ours[max(0, at - _NAME_WORDS) : at], ours[at + size :][: _NAME_WORDS + 1]),
+            (
+                theirs[max(0, there - _NAME_WORDS) : there],
+                theirs[there + size :][: _NAME_WORDS + 1],
+            ),
+        )
+        for at, there, size in _shared_runs(ours, theirs)
+    )
+
+
+def _are_exchanged(
+    ours: tuple[Sequence[str], Sequence[str]], theirs: tuple[Sequence[str], Sequence[str]]
+) -> bool:
+    """Whether the words just before and just behind of the one stand on the other side of the other."""
+    (before, behind), (their_before, their_behind) = ours, theirs
+    if not (before and behind and their_before and their_behind):
+        return False
+    left, their_left = before[-1], their_before[-1]
+    return (
+        left != their_left
+        # "In the cabinet lie samples" is "samples lie in the cabinet".
+        and all(map(is_content, (left, their_left, behind[0], their_behind[0])))
+        and left in their_behind
+        and their_left in behind
+        and their_behind[0] in before
+        and behind[0] in their_before
+    )
+
+
+def _shared_runs(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Where the longest runs of words that are the same begin in each, and how many words they have."""
+    for at, key in enumerate(ours):
+        for there, other in enumerate(theirs):
+            if key == other and not (at and there and ours[at - 1] == theirs[there - 1]):
+                same = takewhile(
+                    lambda pair: pair[0] == pair[1], zip(ours[at:], theirs[there:], strict=False)
+                )
+                yield at, there, sum(1 for _ in same)
+
+
+def _words_swapped(says: Reading, source: Reading) -> bool | None:
+    once = {key for key, count in Counter(source.keys).items() if count == 1}
+    once &= {key for key, count in Counter(says.keys).items() if count == 1 and is_content(key)}
+    places = {key: at for at, key in enumerate(source.keys) if key in once}
+    shared = [(at, places[key]) for at, key in enumerate(says.keys) if key in places]
+    turned: bool | None = None
+    for index, (a, b) in enumerate(shared):
+        for c, d in shared[index + 1 : index + _FAR]:
+            between = says.keys[a + 1 : c]
+            if d < b and not _SYMMETRIC & {*between, *source.keys[d + 1 : b]}:
+                if between and between == source.keys[d + 1 : b]:
+                    return True
+                if c - a < _NEXT and b - d < _NEXT:
+                    turned = False
+    return turned

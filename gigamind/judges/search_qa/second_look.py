@@ -18,7 +18,7 @@ from pydantic import Field
 from gigamind.assets import asset
 from gigamind.errors import LlmError
 from gigamind.judges.asking import OF_THE_REPLY, Asking, PlannedCall, Seat, counted
-from gigamind.judges.search_qa.support import Passage
+from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.spec import Language, PromptName, load_judge_prompt
 from gigamind.llm.client import Asked, Message
 from gigamind.llm.prompts import Prompt

@@ -7,14 +7,12 @@ contradiction must not hit what is honestly supported.  What was measured, and o
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Literal
 
-from gigamind.evidence.clause import is_asked, sentences_around
+from gigamind.evidence.clause import is_asked
 from gigamind.evidence.critical import opposed
 from gigamind.judges.search_qa.numbers import (
     ROUNDED,
@@ -25,6 +23,7 @@ from gigamind.judges.search_qa.numbers import (
     numbers_in_words,
     numbers_of,
 )
+from gigamind.judges.search_qa.passage import HEADING, Passage
 from gigamind.judges.search_qa.reading import (
     DENIALS,
     Change,
@@ -35,13 +34,11 @@ from gigamind.judges.search_qa.reading import (
     is_edited,
     key_of,
     substitution,
+    swapped,
 )
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.words import HANGUL
-from gigamind.spans import Span
-from gigamind.text import is_particle, sentences, tokens
-
-__all__ = ["Contradiction", "Passage", "Support", "passage_of", "support"]
+from gigamind.text import sentences, tokens
 
 Contradiction = Literal[
     "number", "negation", "polarity", "limit", "roles", "question", "heading", "reported"
@@ -90,90 +87,6 @@ class _Around:
     keys: AbstractSet[str]
 
 
-HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]++(.*)$|[ \t>]*(?:\*\*|__)([^*_\n]+)(?:\*\*|__)[ \t:：]*$")
-_ITEM = re.compile(r"(?P<indent>[ \t>]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")
-_LEAD_IN = re.compile(r"[:：][\s*_]*$")
-_MAX_LINES = 500  # above a table's row or a list's item
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """What a quote is read in.
-
-    Attributes:
-        heading: the nearest one above, without marks; empty where there is none.
-        said: the whole sentences that the quote touches, as the note has them, or a table's row.
-        lead: what leads to a list's item, or the header of a row; empty elsewhere.
-    """
-
-    heading: str
-    said: str
-    lead: str = ""
-
-    @property
-    def text(self) -> str:
-        """All of it but the heading."""
-        return f"{self.lead}\n{self.said}" if self.lead else self.said
-
-
-def passage_of(span: Span, text: str) -> Passage:
-    """The sentences that a span touches, and what they stand under."""
-    around = sentences_around(text, span)
-    start = text.rfind("\n", 0, around.start) + 1
-    end = text.find("\n", around.end)
-    line = text[start : end if end >= 0 else len(text)]
-    said, lead = around.slice(text), ""
-    if line.lstrip(" \t>").startswith("|"):
-        said, lead = line, _header(text, start)
-    elif item := _ITEM.match(line):
-        lead = _lead_in(text, start, len(item["indent"]))
-    elif HEADING.match(line):
-        said = line
-    return Passage(_heading_above(text, start), said, lead)
-
-
-def _lines_above(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """Where the lines before an offset start, and the lines, the nearest first."""
-    while start > 0:
-        before = text.rfind("\n", 0, start - 1) + 1
-        yield before, text[before : start - 1]
-        start = before
-
-
-def _heading_above(text: str, start: int) -> str:
-    for _, line in _lines_above(text, start):
-        if match := HEADING.match(line):
-            return (match[1] or match[2] or "").strip(" \t#*_`")
-    return ""
-
-
-def _header(text: str, start: int) -> str:
-    """The first line of a table, but for its first rows, which have it at hand."""
-    header = ""
-    for number, (_, line) in enumerate(_lines_above(text, start)):
-        if "|" not in line or number >= _MAX_LINES:
-            break
-        header = line
-    return header
-
-
-def _lead_in(text: str, start: int, indent: int) -> str:
-    """The sentences of the line with a colon that a list's item stands under."""
-    for number, (before, line) in enumerate(_lines_above(text, start)):
-        if number >= _MAX_LINES or HEADING.match(line):
-            break
-        item = _ITEM.match(line)
-        depth = len(line) - len(line.lstrip())
-        if line.strip() and (depth < indent or (item is None and depth == 0)):
-            leads = _LEAD_IN.search(line)
-            return (
-                sentences_around(text, Span(before, before + len(line))).slice(text)
-                if leads
-                else ""
-            )
-    return ""
-
-
 def support(
     claim: str, passage: Passage, *, title: str = "", question: str = "", note: str = ""
 ) -> Support:
@@ -195,7 +108,7 @@ def support(
         return Support(tuple(contradictions), share, doubtful=True, foreign=True)
     least = _LEAST[says.is_korean]
     named = len(says.content & around.keys) / len(says.content) if says.content else 0.0
-    sparse = own < _LEAST_OWN or max(share, named if _is_terse(passage) else 0.0) < least
+    sparse = own < _LEAST_OWN or max(share, named if passage.is_terse else 0.0) < least
     doubtful = doubtful or sparse or share < least
     changes = list(changes_of(says, source))
     for name, rule in _RULES if own >= _SAME_MATTER else ():
@@ -223,14 +136,9 @@ def support(
         sparse=sparse,
         new_names=new_names,
         far_number=far_number,
-        only_possible=_is_only_possible(says, source),
+        only_possible=_is_only_possible(says, source, changes),
         substitution=substituted,
     )
-
-
-def _is_terse(passage: Passage) -> bool:
-    """Whether it is a row or an item, which names things and leaves out the grammar between them."""
-    return passage.said.startswith("|") or bool(_ITEM.match(passage.said))
 
 
 def _share(says: Reading, around: _Around) -> float:
@@ -397,14 +305,13 @@ _ABLE = re.compile(r"수(?:가|는|도)?")
 _FUTURE = re.compile("(?:\u110b\u1173)?\u11af$")  # 을, or ㄹ, of what may be: 바뀔 수, 있을 수
 
 
-def _is_only_possible(says: Reading, source: Reading) -> bool:
+def _is_only_possible(says: Reading, source: Reading, changes: Sequence[Change]) -> bool:
     """Whether a claim states, in its last predicate where it is Korean, what its source says may be."""
     if _HEDGED.search(says.text) or _MAY.search(says.text):
         return False
     if not says.is_korean:
         return any(
-            _PERHAPS.search(" ".join(word.text for word in change.theirs))
-            for change in changes_of(says, source)
+            _PERHAPS.search(" ".join(word.text for word in change.theirs)) for change in changes
         )
     words = source.words
     may_be = {
@@ -485,131 +392,10 @@ def _unlimited(says: Reading, source: Reading, _: Sequence[Change]) -> bool | No
     return False if (said_only and not only) or (said_except and not exceptions) else None
 
 
-_CASES = {
-    **dict.fromkeys(("이", "가", "께서"), "S"),
-    **dict.fromkeys(("은", "는"), "T"),
-    **dict.fromkeys(("을", "를"), "O"),
-    **dict.fromkeys(("에게", "한테", "께", "에"), "D"),
-    **dict.fromkeys(("에서", "에게서", "한테서", "부터"), "F"),
-    **dict.fromkeys(("으로", "로"), "L"),
-}
-_CASE = re.compile(
-    rf"(?<!\w)([\w]{{2,}}?)({'|'.join(sorted(_CASES, key=len, reverse=True))})(?!\w)"
-)
-_PASSIVE = re.compile(r"받|당하|당한|당했")
-_FAR, _NEXT = 6, 3  # shared words, and words, within which two that changed places are looked for
-_JOINING = frozenset(("and", "or", "with", "equals", "same", "between"))
-
-
-def _swapped(says: Reading, source: Reading, _: Sequence[Change]) -> bool | None:
-    """Whether two words have changed places; False where other words around them differ, too."""
-    if source.raw.startswith("|"):  # cells stand in the order of their columns
-        return None
-    return (_cases_swapped if says.is_korean else _order_swapped)(says, source)
-
-
-def _cases_swapped(says: Reading, source: Reading) -> bool | None:
-    theirs = _cases(source.text)
-    ours = _cases(says.text, theirs)
-    same_voice = bool(_PASSIVE.search(says.text)) == bool(_PASSIVE.search(source.text))
-    same = same_voice and says.keys[-1:] == source.keys[-1:]
-    moved = {(case, theirs[word]) for word, case in ours.items() if theirs.get(word, case) != case}
-    plain = {(case.replace("T", "S"), other.replace("T", "S")) for case, other in moved}
-    if any(case != other and (other, case) in plain for case, other in plain):
-        return same
-    return False if same and any("T" not in pair for pair in moved) else None
-
-
-def _cases(text: str, known: Collection[str] = ()) -> dict[str, str]:
-    """The case of each word that stands once, with a particle; behind one that is known, it need not fit the sound."""
-    cases: dict[str, str] = {}
-    twice: set[str] = set()
-    for match in _CASE.finditer(text):
-        if match[1] in known or is_particle(match[1], text, match.end(1)):
-            twice |= {match[1]} & cases.keys()
-            cases[match[1]] = _CASES[match[2]]
-    return {word: case for word, case in cases.items() if word not in twice}
-
-
-_AUXILIARY = frozenset(("is", "are", "was", "were", "be", "been", "being", "has", "have", "had"))
-_NAME_WORDS = 3  # of what stands on one side
-
-
-def _order_swapped(says: Reading, source: Reading) -> bool | None:
-    return True if _sides_swapped(says, source) else _words_swapped(says, source)
-
-
-def _sides_swapped(says: Reading, source: Reading) -> bool:
-    """Whether what stands before some words of the claim stands behind them in the source, and the other way round."""
-    ours, theirs = (
-        [key_of(word.text) for word in reading.words if word.text not in _AUXILIARY]
-        for reading in (says, source)
-    )
-    return any(
-        not _JOINING.intersection(ours[at : at + size])
-        and any(map(is_content, ours[at : at + size]))
-        and _are_exchanged(
-            (ours[max(0, at - _NAME_WORDS) : at], ours[at + size :][: _NAME_WORDS + 1]),
-            (
-                theirs[max(0, there - _NAME_WORDS) : there],
-                theirs[there + size :][: _NAME_WORDS + 1],
-            ),
-        )
-        for at, there, size in _shared_runs(ours, theirs)
-    )
-
-
-def _are_exchanged(
-    ours: tuple[Sequence[str], Sequence[str]], theirs: tuple[Sequence[str], Sequence[str]]
-) -> bool:
-    """Whether the words just before and just behind of the one stand on the other side of the other."""
-    (before, behind), (their_before, their_behind) = ours, theirs
-    if not (before and behind and their_before and their_behind):
-        return False
-    left, their_left = before[-1], their_before[-1]
-    return (
-        left != their_left
-        # "In the cabinet lie samples" is "samples lie in the cabinet".
-        and all(map(is_content, (left, their_left, behind[0], their_behind[0])))
-        and left in their_behind
-        and their_left in behind
-        and their_behind[0] in before
-        and behind[0] in their_before
-    )
-
-
-def _shared_runs(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Where the longest runs of words that are the same begin in each, and how many words they have."""
-    for at, key in enumerate(ours):
-        for there, other in enumerate(theirs):
-            if key == other and not (at and there and ours[at - 1] == theirs[there - 1]):
-                same = takewhile(
-                    lambda pair: pair[0] == pair[1], zip(ours[at:], theirs[there:], strict=False)
-                )
-                yield at, there, sum(1 for _ in same)
-
-
-def _words_swapped(says: Reading, source: Reading) -> bool | None:
-    once = {key for key, count in Counter(source.keys).items() if count == 1}
-    once &= {key for key, count in Counter(says.keys).items() if count == 1 and is_content(key)}
-    places = {key: at for at, key in enumerate(source.keys) if key in once}
-    shared = [(at, places[key]) for at, key in enumerate(says.keys) if key in places]
-    turned: bool | None = None
-    for index, (a, b) in enumerate(shared):
-        for c, d in shared[index + 1 : index + _FAR]:
-            between = says.keys[a + 1 : c]
-            if d < b and not _JOINING & {*between, *source.keys[d + 1 : b]}:
-                if between and between == source.keys[d + 1 : b]:
-                    return True
-                if c - a < _NEXT and b - d < _NEXT:
-                    turned = False
-    return turned
-
-
 _Rule = Callable[[Reading, Reading, Sequence[Change]], bool | None]
 _RULES: tuple[tuple[Contradiction, _Rule], ...] = (
     ("negation", _negated),
     ("polarity", _turned),
     ("limit", _unlimited),
-    ("roles", _swapped),
+    ("roles", swapped),
 )

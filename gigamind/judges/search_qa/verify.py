@@ -15,11 +15,12 @@ from gigamind.evidence.critical import NEGATION
 from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
 from gigamind.judges.quotes import Weakness, is_too_short, strongest
 from gigamind.judges.search_qa.numbers import Number, known_numbers, new_numbers
+from gigamind.judges.search_qa.passage import Passage, passage_of
 from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules, Told
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Piece, Role
-from gigamind.judges.search_qa.support import Contradiction, Passage, Support, passage_of, support
+from gigamind.judges.search_qa.support import Contradiction, Support, support
 from gigamind.judges.search_qa.words import GRAMMAR, HANGUL, TELLING, stems
 from gigamind.llm.fences import Source
 

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
-from gigamind.judges.search_qa.support import Passage, passage_of, support
+from gigamind.judges.search_qa.passage import Passage, passage_of
+from gigamind.judges.search_qa.support import support
 from gigamind.spans import Span
 
 
