@@ -384,32 +384,38 @@ def _sides_swapped(says: Reading, source: Reading) -> bool:
         [key_of(word.text) for word in reading.words if word.text not in _AUXILIARY]
         for reading in (says, source)
     )
+    once = {key for key in ours if ours.count(key) == theirs.count(key) == 1 and is_content(key)}
+
+    def is_pivot(run: Sequence[str]) -> bool:
+        return _SYMMETRIC.isdisjoint(run) and any(map(is_content, run))
+
     return any(
-        not _SYMMETRIC.intersection(ours[at : at + size])
-        and any(map(is_content, ours[at : at + size]))
-        and _are_exchanged(
-            (ours[max(0, at - _NAME_WORDS) : at], ours[at + size :][: _NAME_WORDS + 1]),
-            (
-                theirs[max(0, there - _NAME_WORDS) : there],
-                theirs[there + size :][: _NAME_WORDS + 1],
-            ),
-        )
+        is_pivot(ours[at : at + size])
+        and _are_exchanged(_sides(ours, at, size), _sides(theirs, there, size), once)
         for at, there, size in _shared_runs(ours, theirs)
     )
 
 
-def _are_exchanged(
-    ours: tuple[Sequence[str], Sequence[str]], theirs: tuple[Sequence[str], Sequence[str]]
-) -> bool:
-    """Whether the words just before and just behind of the one stand on the other side of the other."""
+_Sides = tuple[Sequence[str], Sequence[str]]
+
+
+def _sides(keys: Sequence[str], at: int, size: int) -> _Sides:
+    """The words just before some, and those just behind."""
+    return keys[max(0, at - _NAME_WORDS) : at], keys[at + size : at + size + _NAME_WORDS + 1]
+
+
+def _are_exchanged(ours: _Sides, theirs: _Sides, once: AbstractSet[str]) -> bool:
+    """Whether the words next to the one stand on the other side of the other; those that stand twice tell nothing."""
     (before, behind), (their_before, their_behind) = ours, theirs
     if not (before and behind and their_before and their_behind):
         return False
     left, their_left = before[-1], their_before[-1]
     return (
         left != their_left
+        and {left, their_left} <= once
         # "In the cabinet lie samples" is "samples lie in the cabinet".
-        and all(map(is_content, (left, their_left, behind[0], their_behind[0])))
+        and is_content(behind[0])
+        and is_content(their_behind[0])
         and left in their_behind
         and their_left in behind
         and their_behind[0] in before

@@ -141,6 +141,10 @@ HONEST = [
     ("You have to wear a helmet unless you ride indoors.", "Helmets must be worn except indoors."),
     ("회의는 오후 3시에 시작합니다.", "회의는 15:00에 시작한다."),
     ("Gateway outage", "## Gateway outage"),
+    (
+        "They work with nurse practitioners, registered nurses, registered pnactical nurses and registered therapists.",
+        "They work with nurse practitioners, registered nurses, registered practical nurses and registered therapists.",
+    ),
     ("운영 서버에 직접 접속하지 말아야 합니다.", "운영 서버에 직접 접속하지 마세요."),
     ("이 요금은 제공되지 않습니다.", "이 요금은 제공되진 않습니다."),
     ("There were over 900 developers.", "There were over nine hundred developers."),
