@@ -32,12 +32,11 @@ from gigamind.judges.search_qa.reading import (
     changes_of,
     is_content,
     is_edited,
-    key_of,
     substitution,
     swapped,
 )
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.words import HANGUL
+from gigamind.judges.search_qa.words import HANGUL, stem
 from gigamind.text import sentences, tokens
 
 Contradiction = Literal[
@@ -230,8 +229,8 @@ def _numbers(
 
 # What turns a negation round again, or makes it a condition: then no word of it is held against another.
 _TURNING = re.compile(
-    r"없이|여부|[으하되이지않]면(?!서)|라면|전까지|전에|외에|말고|대신|도록|아직|모[든두]|반드시|꼭|뿐"
-    r"|거의|\b(?:without|unless|until|before|if|whether|only|but|except|rather|instead|all|every|always|necessarily|yet"
+    r"없이|여부|[으하되이지않]면(?!서| ?안 ?[되돼됩된될됐])|라면|전까지|전에|외에|말고|대신|도록|아직"
+    r"|모[든두]|반드시|꼭|뿐|거의|\b(?:without|unless|until|before|if|whether|only|but|except|rather|instead|all|every|always|necessarily|yet"
     r"|when|either|neither|nor|no \w+ than)\b"
 )
 
@@ -301,7 +300,9 @@ _PERHAPS = re.compile(r"\b(?:may|might)\b(?! \d)")
 _HEDGED = re.compile(
     r"\b(?:may|might|can|could|would|possibly|perhaps|likely|sometimes|often|if|when)\b"
 )
-_ABLE = re.compile(r"수(?:가|는|도)?")
+_ABLE = re.compile(r"수(?:가|는|도)?|가능성[이도은]?")
+_IS = re.compile(r"있|높|[크클]")
+_PLANNED = re.compile(r"예정|계획|전망")
 _FUTURE = re.compile("(?:\u110b\u1173)?\u11af$")  # 을, or ㄹ, of what may be: 바뀔 수, 있을 수
 
 
@@ -316,12 +317,22 @@ def _is_only_possible(says: Reading, source: Reading, changes: Sequence[Change])
     words = source.words
     may_be = {
         at
-        for at in range(len(words) - 2)
-        if _ABLE.fullmatch(words[at + 1].whole) and words[at + 2].text.startswith("있")
+        for at in range(len(words) - 1)
+        if _PLANNED.match(words[at + 1].whole)
+        or (
+            _ABLE.fullmatch(words[at + 1].whole)
+            and _IS.match(words[min(at + 2, len(words) - 1)].whole)
+        )
     }
     last = next((key for key in reversed(says.keys) if any(map(str.isalnum, key))), "")
     is_stated = any(key == last and at not in may_be for at, key in enumerate(source.keys))
-    return not is_stated and any(key_of(_without_future(words[at].whole)) == last for at in may_be)
+    roots = {_root(stem(_without_future(words[at].whole))) for at in may_be}
+    return not is_stated and _root(last) in roots
+
+
+def _root(key: str) -> str:
+    """What 열리 and 열렸 share."""
+    return key[:1] + unicodedata.normalize("NFD", key[1:])[:1]
 
 
 def _without_future(word: str) -> str:
@@ -359,7 +370,7 @@ _ALL = re.compile(
     r"|everything|everywhere|regardless)\b"
 )
 _ONLY = re.compile(
-    r"(?<![미\d십백천])만(?:[을이은의]?(?!\w))|밖에|뿐|\b(?:only|solely|exclusively)\b"
+    r"(?<![미\d십백천])(?:(?<!지)|(?<=까지))만(?:[을이은의]?(?!\w))|밖에|뿐|\b(?:only|solely|exclusively)\b"
 )
 _EXCEPT = re.compile(
     r"제외|예외|아닌 한|뺀(?!\w)|빼고|외에는"

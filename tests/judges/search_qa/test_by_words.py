@@ -63,6 +63,50 @@ def test_of_equal_sentences_the_one_of_the_note_that_the_claim_names_is_its_quot
     assert judged("반차는 0.5일로 계산한다.", notes=twice).claims[0].note == 1
 
 
+RULES_OF_BIKES = Source(
+    "자전거",
+    """배터리가 젖으면 셀이 깨질 수 있습니다.
+
+물방울은 누수일 가능성이 있습니다.
+
+새 지점은 가을에 열릴 예정입니다.
+
+잔량이 적으면, 자전거는 느린 모드로 달립니다.
+
+표는 앱이나 창구에서 살 수 있습니다.
+
+회원의 상당 부분이 서울에 삽니다.
+
+20 이상의 큰 번호를 갖는 짐은 뒤에 싣습니다.
+
+점검하면 기록은 서버에 저장됩니다.
+
+한 번에 많이 빌리면 서버가 막을 수 있으므로 예약은 하나씩 처리했습니다.
+
+정비사는 서울에 3명, 부산에 2명 있습니다.
+""",
+)
+
+
+@pytest.mark.each(
+    "answer, doubt",
+    [
+        ("배터리가 젖으면 셀이 깨집니다.", "only_possible"),
+        ("물방울은 누수입니다.", "only_possible"),
+        ("새 지점은 가을에 열렸습니다.", "only_possible"),
+        ("잔량이 적으면 자전거는 느린 모드로 달립니다.", None),
+        ("표는 앱이나 창구에서 살 수 있지만, 표는 앱에 있습니다.", None),  # 지만 says no "only"
+        ("정비사는 서울에 모두 3명 있습니다.", None),  # a sum
+        ("예약은 하나씩 처리했습니다.", None),  # the condition is of the clause before
+    ],
+)
+def test_a_korean_claim_that_tells_as_a_fact_what_may_be_or_is_planned_is_not_believed(
+    answer, doubt
+):
+    (claim,) = judged(answer, question="자전거는 어떤가요?", notes=(RULES_OF_BIKES,)).claims
+    assert (claim.verdict, claim.doubt) == ("not_found" if doubt else "supported", doubt)
+
+
 @pytest.mark.each(
     "answer, roles",
     [

@@ -19,6 +19,7 @@ KEEP = "The hub keeps the events of thirty days in the inner memory."
          "The installer may call the installer when the hub is new.", "installer", "owner"),
         ("휴가는 대표가 승인합니다.", "휴가는 팀장이 승인합니다.", "팀장이", "대표가"),
         ("문은 닫혀 있어야 합니다.", "문은 열려 있어야 합니다.", "열려", "닫혀"),
+        ("기본적으로 상대는 컴퓨터입니다.", "기본적으로 상대는 사람입니다.", "사람입니다", "컴퓨터입니다"),
         ("김민수 씨가 회의를 이끈다.", "김민주 씨가 회의를 이끈다.", "김민주", "김민수"),
     ],
 )  # fmt: skip

@@ -55,6 +55,16 @@ CONTRADICTED = [
     ("roles", "회사가 직원을 고소했다.", "직원이 회사를 고소했다."),
     ("roles", "자료를 부산에서 서울로 옮긴다.", "자료를 서울에서 부산으로 옮긴다."),
     ("roles", "개발팀이 디자인팀에 시안을 전달한다.", "디자인팀이 개발팀에 시안을 전달한다."),
+    (
+        "roles",
+        "표준 사용자는 관리자 사용자가 못 하는 일을 할 수 있습니다.",
+        "관리자 사용자는 표준 사용자가 못 하는 일을 할 수 있습니다.",
+    ),
+    (
+        "roles",
+        "세모는 네모를 본으로 만든 운영 체제입니다.",
+        "네모는 세모(Semo) 체제를 본으로 만든 운영 체제입니다.",
+    ),
     ("roles", "Marketing reviews the drafts of Legal.", "Legal reviews the drafts of Marketing."),
     ("roles", "Bob reports to Alice.", "Alice reports to Bob."),
     ("roles", "Globex acquired Initech.", "Initech acquired Globex."),
@@ -67,6 +77,8 @@ CONTRADICTED = [
     ),
     ("number", "비밀번호는 13자 이상입니다.", "비밀번호는 12자 이상입니다."),
     ("negation", "운영 서버에 직접 접속하세요.", "운영 서버에 직접 접속하지 마세요."),
+    ("negation", "배터리는 따로 보관해야 합니다.", "배터리는 따로 보관하면 안 됩니다."),
+    ("negation", "배터리는 따로 보관합니다.", "배터리는 따로 보관해서는 안된다."),
     ("negation", "이 요금은 제공됩니다.", "이 요금은 제공되진 않습니다."),
     ("negation", "파일을 실행하는 것입니다.", "파일을 실행하는 것이 아닙니다."),
     ("question", "환불은 7일 안에 됩니다.", "환불은 7일 안에 되나요?"),
@@ -147,6 +159,9 @@ HONEST = [
     ),
     ("운영 서버에 직접 접속하지 말아야 합니다.", "운영 서버에 직접 접속하지 마세요."),
     ("이 요금은 제공되지 않습니다.", "이 요금은 제공되진 않습니다."),
+    ("배터리는 따로 보관하지 말아야 합니다.", "배터리는 따로 보관하면 안 됩니다."),
+    ("부산에서 서울은 가깝다.", "서울은 부산에서 가깝다."),
+    ("회사는 공식적으로 재단의 일부가 아닙니다.", "(회사는 공식적으로 재단의 일부는 아닙니다.)"),
     ("There were over 900 developers.", "There were over nine hundred developers."),
     (
         "The Developers elect the Project Leader.",
@@ -195,6 +210,7 @@ BELIEVED = [
     ("병가는 1년에 10일까지 유급입니다 [노트 1].", "병가는 1년에 10일까지 유급이다."),
     ("일주일에 이틀까지 집에서 일할 수 있습니다.", "일주일에 이틀까지 집에서 일할 수 있다."),
     ("The outage lasted 83 minutes [Note 1].", "The outage lasted 83 minutes, until noon."),
+    ("요금은 비싸지만 문은 넓습니다.", "요금은 비싸지만, 문은 넓습니다."),
     ("MySQL stays readable for 72 hours.", "**Keep MySQL** readable for 72 hours."),
 ]
 
