@@ -64,6 +64,7 @@ class Support:
         new_names: of one, and the claim has a name that stands nowhere in the note.
         far_number: the claim has a number in digits that stands elsewhere in the note, and not around the passage.
         only_possible: of one, and the claim states what the passage says may be.
+        other_limits: of one, and one of the two has a condition, a bound or a denial that the other seems to lack.
         substitution: of one, and the claim copies the passage but for this word; None where it does not.
     """
 
@@ -75,6 +76,7 @@ class Support:
     new_names: bool = False
     far_number: bool = False
     only_possible: bool = False
+    other_limits: bool = False
     substitution: Substitution | None = None
 
 
@@ -115,10 +117,18 @@ def support(
         if verdict:
             contradictions.append(name)
         doubtful = doubtful or verdict is not None
+    dropped = _drops_condition(says, source)
+    other_limits = says.is_korean and (
+        bool(dropped)
+        or _adds_bound(says, source, around)
+        or _bounds_number_otherwise(says, source)
+        or _denies_last_otherwise(says, source)
+    )
     doubtful = (
         doubtful
+        or other_limits
+        or dropped is not None
         or (bool(changes) and _is_of_other_mode(says, source))
-        or _drops_condition(says, source)
     )
     new_names = _names_new(says, around, note)
     substituted = substitution(says, source)
@@ -136,6 +146,7 @@ def support(
         new_names=new_names,
         far_number=far_number,
         only_possible=_is_only_possible(says, source, changes),
+        other_limits=other_limits,
         substitution=substituted,
     )
 
@@ -340,38 +351,99 @@ def _without_future(word: str) -> str:
     return unicodedata.normalize("NFC", bare)
 
 
+# "하면 된다" and "하면 안 된다" are no conditions, nor is "예를 들면".
 _CONDITION = re.compile(
     r"\b(?:if|when|whenever|unless|provided|once)\b"
-    r"|(?<=[가-힣])(?<![화측표장단전반국평정양외내])면(?!\w)|(?:경우|때)(?:에?는?)(?!\w)"
+    r"|(?<=[가-힣])(?<![화측표장단전반국평정양외내들])면(?!\w| ?(?:안 ?)?[되돼됩된될됐])"
+    r"|(?<!어떤 )(?<!일부 )(?<!대부분의 )(?:경우|때)(?:에?[는만]?)(?!\w)"
 )
+_WHEN = re.compile(r"경우|때|시에?는?(?!\w)|에 따라|않는 한|한[해하]")
 _CLAUSE = re.compile(r"[,.;:()]")
 _CLAUSE_CHARS = 120
+_LINK = re.compile(r"(?:므로|지만|는데|니까)(?!\w)")  # ends what a condition is of
+_MOST = 0.6  # of a Korean claim's words behind a condition, from which it stands under it
 
 
-def _drops_condition(says: Reading, source: Reading) -> bool:
-    """Whether a claim states without a condition what its source says under one."""
+def _drops_condition(says: Reading, source: Reading) -> bool | None:
+    """Whether a claim states without a condition what its source says under one; False where that is but likely."""
     if _CONDITION.search(says.text):
-        return False
+        return None
+    likely: bool | None = None
     for match in _CONDITION.finditer(source.text):
-        if HANGUL.search(match[0]):
-            near = source.text[max(0, match.start() - _CLAUSE_CHARS) : match.start()]
-            clause = _CLAUSE.split(near)[-1]
-        else:
-            clause = _CLAUSE.split(source.text[match.end() : match.end() + _CLAUSE_CHARS])[0]
-        under = Reading(clause).content
+        behind = source.text[match.end() : match.end() + _CLAUSE_CHARS]
+        near = source.text[max(0, match.start() - _CLAUSE_CHARS) : match.start()]
+        is_korean = bool(HANGUL.search(match[0]))
+        under = Reading(_CLAUSE.split(near)[-1] if is_korean else _CLAUSE.split(behind)[0]).content
         if under and 2 * len(under & says.content) < len(under):
-            return True
-    return False
+            likely = False
+            certain = _stands_under(says, match[0], behind) if is_korean else not says.is_korean
+            if certain:
+                return True
+    return likely
+
+
+def _stands_under(says: Reading, condition: str, behind: str) -> bool:
+    """Whether a Korean claim says what stands behind a condition; "때" alone but tells when."""
+    if _WHEN.search(says.text) or (condition.startswith("때") and not condition.endswith("만")):
+        return False
+    words = _LINK.split(behind, maxsplit=1)[0].split()[: len(says.words)]
+    return len(says.content & Reading(" ".join(words)).content) >= _MOST * len(says.content)
 
 
 _ALL = re.compile(
-    r"(?<!\w)(?:모든|모두|누구나|누구든|언제나|언제든|항상|전부|전원|무조건|예외 ?없이)"
+    r"(?<!\w)(?:모든|모두(?! ?(?:\d|(?:한|두|세|네|[다여]섯|일곱|여덟|아홉|열) ))"  # no sum: "모두 3명"
+    r"|누구나|누구든|언제나|언제든|항상|전부|전원|무조건|예외 ?없이)"
     r"|\b(?:all|every|everyone|everybody|anyone|anybody|always|anytime"
     r"|everything|everywhere|regardless)\b"
 )
 _ONLY = re.compile(
     r"(?<![미\d십백천])(?:(?<!지)|(?<=까지))만(?:[을이은의]?(?!\w))|밖에|뿐|\b(?:only|solely|exclusively)\b"
 )
+# What may stand for "all" or "only" in the source of a claim that says so.
+_ANY = re.compile(
+    r"(?<!\w)(?:각|매 |누구|아무|어느|어떤|단 )|마다|전체|오직|유일|단지|하나|제외|외에|한해|한하여"
+)
+
+
+def _adds_bound(says: Reading, source: Reading, around: _Around) -> bool:
+    """Whether a claim says "all" or "only" of what its source says without any such word."""
+    patterns = (_ALL, _ONLY)
+    adds = any(pattern.search(says.text) for pattern in patterns)
+    there = any(pattern.search(around.text) for pattern in patterns)
+    return adds and not there and not _ANY.search(source.text)
+
+
+_BOUNDED = re.compile(
+    r"(?<![\d,.])(\d[\d,.]*+ ?[가-힣a-z%℃]{0,4}?)[을를이가의]? ?(?:(이상|부터)|(이하|까지|이내)|(미만)|(초과|넘(?!지)))"
+)
+
+
+def _bounds_of(text: str) -> set[tuple[str, int | None]]:
+    """The numbers with their units, and on which side each bounds."""
+    return {(match[1].replace(" ", ""), match.lastindex) for match in _BOUNDED.finditer(text)}
+
+
+def _bounds_number_otherwise(says: Reading, source: Reading) -> bool:
+    """Whether a number bounds from the other side: "100 이하" of "100 이상"."""
+    there = _bounds_of(source.text)
+    numbers = {number for number, _ in there}
+    return any(number in numbers for number, _ in _bounds_of(says.text) - there)
+
+
+_HARDLY = re.compile(r"거의|없이")
+
+
+def _denies_last_otherwise(says: Reading, source: Reading) -> bool:
+    """Whether a claim denies its last content word, which its source states, or the other way round."""
+    at = next((at for at in reversed(range(len(says.keys))) if is_content(says.keys[at])), None)
+    if at is None or len(says.denials) == len(source.denials):
+        return False
+    key = says.keys[at]
+    if says.keys.count(key) != 1 or source.keys.count(key) != 1 or _HARDLY.search(source.text):
+        return False
+    return (at in says.denials) != (source.keys.index(key) in source.denials)
+
+
 _EXCEPT = re.compile(
     r"제외|예외|아닌 한|뺀(?!\w)|빼고|외에는"
     r"|\b(?:except(?: for)?|excluding|unless|other than|apart from|aside from|but not)\b(?P<en>(?: [\w'-]+){1,4})"

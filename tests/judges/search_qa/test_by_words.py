@@ -94,15 +94,18 @@ RULES_OF_BIKES = Source(
         ("배터리가 젖으면 셀이 깨집니다.", "only_possible"),
         ("물방울은 누수입니다.", "only_possible"),
         ("새 지점은 가을에 열렸습니다.", "only_possible"),
+        ("자전거는 느린 모드로 달립니다.", "other_limits"),  # whose condition is left out
         ("잔량이 적으면 자전거는 느린 모드로 달립니다.", None),
+        ("표는 앱에서만 살 수 있습니다.", "other_limits"),
         ("표는 앱이나 창구에서 살 수 있지만, 표는 앱에 있습니다.", None),  # 지만 says no "only"
+        ("회원의 전부가 서울에 삽니다.", "other_limits"),
         ("정비사는 서울에 모두 3명 있습니다.", None),  # a sum
+        ("번호가 20 이하인 짐은 뒤에 싣습니다.", "other_limits"),
+        ("점검하면 기록은 서버에 저장되지 않습니다.", "other_limits"),
         ("예약은 하나씩 처리했습니다.", None),  # the condition is of the clause before
     ],
 )
-def test_a_korean_claim_that_tells_as_a_fact_what_may_be_or_is_planned_is_not_believed(
-    answer, doubt
-):
+def test_a_korean_claim_of_another_condition_bound_or_certainty_is_not_believed(answer, doubt):
     (claim,) = judged(answer, question="자전거는 어떤가요?", notes=(RULES_OF_BIKES,)).claims
     assert (claim.verdict, claim.doubt) == ("not_found" if doubt else "supported", doubt)
 
