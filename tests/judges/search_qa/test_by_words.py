@@ -57,6 +57,37 @@ def test_a_supported_claim_has_the_whole_sentence_as_its_quote():
     assert claim.note == 1
 
 
+MEAL = Source(
+    "Feasts",
+    "The feast lasts three days. Its guests bring honey and cheese.\n\nNobody sings.\n\n"
+    "| Dish | Hour |\n|---|---|\n| Soup | 17:30 |\n| Honey cake | 20:45 |\n",
+)
+
+
+@pytest.mark.each(
+    "answer, verdict",
+    [
+        ("The feast lasts three days, and guests bring honey and cheese.", "supported"),
+        ("The feast lasts nine days, and guests bring honey and cheese.", "not_found"),
+        ("Guests bring honey and cheese, and nobody of them sings there.", "not_found"),  # a new paragraph
+        ("The soup is served at 20:45.", "not_found"),  # of the next row
+    ],
+)  # fmt: skip
+def test_a_claim_that_joins_two_sentences_is_held_against_both(answer, verdict):
+    (claim,) = judged(answer, notes=[MEAL]).claims
+    assert claim.verdict == verdict
+
+
+def test_a_claim_that_joins_two_sentences_has_both_as_its_quote():
+    (claim,) = judged(
+        "The feast lasts three days, and guests bring honey and cheese.", notes=[MEAL]
+    ).claims
+    assert (
+        claim.evidence.quote.text
+        == "The feast lasts three days. Its guests bring honey and cheese."
+    )
+
+
 def test_of_equal_sentences_the_one_of_the_note_that_the_claim_names_is_its_quote():
     twice = [LEAVE, Source("다른 노트", LEAVE.text)]
     assert judged("반차는 0.5일로 계산한다 [노트 2].", notes=twice).claims[0].note == 2
