@@ -188,6 +188,8 @@ def _doubt_of_words(support: Support) -> Doubt | None:
         return "new_number"
     if support.only_possible:
         return "only_possible"
+    if support.other_limits:
+        return "other_limits"
     return "other_word" if support.substitution else None
 
 

@@ -36,6 +36,7 @@ Doubt = (
         "new_name",
         "new_number",
         "only_possible",
+        "other_limits",
         "other_word",
         "little_in_common",
         "not_confirmed",
