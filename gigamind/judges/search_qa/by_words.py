@@ -1,13 +1,15 @@
 """Judges answers by their words, without a model: free, and the same every time.
 
-A claim is held against the sentence of the notes that shares most of its words, by the rules that a model's quotes are
-held to (`verify`, `support`).  It judges words, not meaning: a claim said in other words is not found, and one that
-turns the meaning of the same words, without a sign that `support` knows, may pass.  Nothing here can tell how useful
-an answer is or what it leaves out.  What was measured: docs/judges.md.
+A claim is held against the sentence of the notes that shares most of its words, or against two in a row where one has
+too few, by the rules that a model's quotes are held to (`verify`, `support`).  It judges words, not meaning: a claim
+said in other words is not found, and one that turns the meaning of the same words, without a sign that `support`
+knows, may pass.  Nothing here can tell how useful an answer is or what it leaves out.  What was measured:
+docs/judges.md.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -24,6 +26,7 @@ from gigamind.judges.search_qa.judgement import (
     judgement_of,
     verdict_of,
 )
+from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import RULES, ClaimFinding, ProofRules, SearchQAReply, ToldRole
 from gigamind.judges.search_qa.roles import Roles
@@ -100,8 +103,18 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     verifier = Verifier(case.notes, case.question, rules)
     pieces = pieces_of(case.answer)
     claims = claims_of(pieces)
-    findings = _findings(claims, case)
-    judged = [_by_rule(claim) for claim in verifier.looked_at(verifier.judge(claims, findings), {})]
+    lines = _Lines(case.notes)
+    findings = _findings(claims, case, lines)
+    judged = _judged(claims, findings, verifier)
+    by_two = {
+        one.claim.id: _with_quote(findings[one.claim.id], *lines.nearest_two(one.claim))
+        for one in judged
+        if one.doubt == "little_in_common"
+    }
+    again = _judged([claim for claim in claims if claim.id in by_two], by_two, verifier)
+    joined = {one.claim.id: one for one in again if one.verdict == "supported"}
+    findings |= {id_: by_two[id_] for id_ in joined}
+    judged = [joined.get(one.claim.id, one) for one in judged]
     reply = SearchQAReply(
         claims=tuple(findings.values()), source_coverage=(), grounding_issues=(), omissions=(),
         answerable=False, answer_note=None, answer_quote="", utility_reason="", utility=0.0,
@@ -120,23 +133,36 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     )
 
 
-def _findings(claims: Sequence[Claim], case: AnswerCase) -> dict[int, ClaimFinding]:
+def _findings(
+    claims: Sequence[Claim], case: AnswerCase, lines: "_Lines"
+) -> dict[int, ClaimFinding]:
     """What a model would be asked for, by the ids of sentences: their roles, and a quote for each claim."""
-    roles, lines = Roles(case.question, case.notes, claims), _Lines(case.notes)
+    roles = Roles(case.question, case.notes, claims)
     return {claim.id: _finding(claim, roles.by_form(claim), lines) for claim in claims}
 
 
 def _finding(claim: Claim, role: ToldRole, lines: "_Lines") -> ClaimFinding:
     text = claim.piece.text
-    note, quote = lines.nearest(claim) if role == "claim" else (None, "")
-    return ClaimFinding(
+    told = ClaimFinding(
         id=claim.id,
         role=role,
         abstention_quote=text if role == "abstention" else "",
-        verdict="supported" if quote else "not_found",
-        note=note,
-        quote=quote,
+        verdict="not_found",
+        note=None,
+        quote="",
     )
+    return _with_quote(told, *lines.nearest(claim)) if role == "claim" else told
+
+
+def _with_quote(finding: ClaimFinding, note: int | None, quote: str) -> ClaimFinding:
+    verdict = "supported" if quote else "not_found"
+    return finding.model_copy(update={"verdict": verdict, "note": note, "quote": quote})
+
+
+def _judged(
+    claims: Sequence[Claim], findings: Mapping[int, ClaimFinding], verifier: Verifier
+) -> list[JudgedClaim]:
+    return [_by_rule(claim) for claim in verifier.looked_at(verifier.judge(claims, findings), {})]
 
 
 def _by_rule(claim: JudgedClaim) -> JudgedClaim:
@@ -167,27 +193,71 @@ def _doubt_of_words(support: Support) -> Doubt | None:
     return "other_word" if support.substitution else None
 
 
+_FEWEST_OF_TWO = 4  # words of a claim that join what two sentences say
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One sentence of a note, or two, as they may be a quote."""
+
+    note: int
+    text: str
+    content: AbstractSet[str]
+    is_korean: bool
+
+
 class _Lines:
-    """The sentences of the notes, over the lines that they were wrapped in, to find one by its words."""
+    """The sentences of the notes, over the lines that they were wrapped in, to find one or two by their words."""
 
     def __init__(self, notes: Sequence[Source]) -> None:
-        self._lines = [
-            (number, text, Reading(text))
-            for number, note in enumerate(notes, start=1)
-            for text in (span.slice(note.text) for span in sentences(unwrapped(note.text)))
-        ]
+        self._lines: list[_Line] = []
+        self._neighbours: list[tuple[_Line, _Line, str]] = []
+        for number, note in enumerate(notes, start=1):
+            text, end = unwrapped(note.text), 0
+            for span in sentences(text):
+                reading = Reading(span.slice(text))
+                line = _Line(number, reading.raw, reading.content, reading.is_korean)
+                is_next = bool(end) and text.count("\n", end, span.start) <= 1
+                if is_next and not Passage("", line.text).is_terse:
+                    before = self._lines[-1]
+                    both = text[end - len(before.text) : span.end]
+                    self._neighbours.append((before, line, both))
+                self._lines.append(line)
+                end = span.end
 
     def nearest(self, claim: Claim) -> tuple[int | None, str]:
         """The number of a note and its sentence that has most of the words of a claim, the shortest of several.
 
         Of as short ones it is that of a note that the claim names; no note and "" where none has a word of it.
         """
-        says = Reading(without_note_names(claim.piece.text))
-        best: tuple[int | None, str] = (None, "")
-        most = (0, 0, False)
-        for number, text, line in self._lines:
-            shared = len(says.content & line.content)
-            rank = (shared, -len(line.content), number in claim.piece.cited)
-            if shared and line.is_korean == says.is_korean and rank > most:
-                best, most = (number, text), rank
-        return best
+        return _nearest(claim, _says(claim), self._lines)
+
+    def nearest_two(self, claim: Claim) -> tuple[int | None, str]:
+        """The same of two sentences of one paragraph, each of which has a word of the claim that the other lacks.
+
+        A row or an item begins anew: two of them side by side say nothing of each other.
+        """
+        says = _says(claim)
+        pairs = (
+            _Line(first.note, both, first.content | second.content, first.is_korean)
+            for first, second, both in self._neighbours
+            if len(says.content) >= _FEWEST_OF_TWO
+            and says.content & first.content - second.content
+            and says.content & second.content - first.content
+        )
+        return _nearest(claim, says, pairs)
+
+
+def _says(claim: Claim) -> Reading:
+    return Reading(without_note_names(claim.piece.text))
+
+
+def _nearest(claim: Claim, says: Reading, lines: Iterable[_Line]) -> tuple[int | None, str]:
+    best: tuple[int | None, str] = (None, "")
+    most = (0, 0, False)
+    for line in lines:
+        shared = len(says.content & line.content)
+        rank = (shared, -len(line.content), line.note in claim.piece.cited)
+        if shared and line.is_korean == says.is_korean and rank > most:
+            best, most = (line.note, line.text), rank
+    return best

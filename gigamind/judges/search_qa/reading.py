@@ -194,9 +194,22 @@ _BOUND = re.compile(
 )
 
 
+_OF_VOICE = frozenset(("by",))  # "elected by the members" is "the members elect"
+
+
 def is_bound_otherwise(ours: str, theirs: str) -> bool:
     """Whether the one says other bounds than the other: all and some, until and before, only."""
     return sorted(_BOUND.findall(ours)) != sorted(_BOUND.findall(theirs))
+
+
+def drops_bound(says: Reading, changes: Sequence[Change]) -> bool:
+    """Whether a claim that is mostly its source leaves out a bound of it: "some", "almost", "only"."""
+    kept = _OF_VOICE.union(_BOUND.findall(says.text))
+    return any(
+        set(_BOUND.findall(change.texts[1])) - kept
+        for change in changes
+        if change.is_short and not change.ours and not all(word.bracket for word in change.theirs)
+    )
 
 
 def _is_edit(change: Change, moved: AbstractSet[str]) -> bool:

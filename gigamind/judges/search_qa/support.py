@@ -30,6 +30,7 @@ from gigamind.judges.search_qa.reading import (
     Reading,
     Substitution,
     changes_of,
+    drops_bound,
     is_content,
     is_edited,
     substitution,
@@ -112,22 +113,24 @@ def support(
     sparse = own < _LEAST_OWN or max(share, named if passage.is_terse else 0.0) < least
     doubtful = doubtful or sparse or share < least
     changes = list(changes_of(says, source))
+    dropped = _drops_condition(says, source)
+    denies_otherwise = False
     for name, rule in _RULES if own >= _SAME_MATTER else ():
         verdict = rule(says, source, changes)
         if verdict:
             contradictions.append(name)
         doubtful = doubtful or verdict is not None
-    dropped = _drops_condition(says, source)
-    other_limits = says.is_korean and (
-        bool(dropped)
-        or _adds_bound(says, source, around)
-        or _bounds_number_otherwise(says, source)
-        or _denies_last_otherwise(says, source)
+        denies_otherwise = denies_otherwise or (name == "negation" and verdict is False)
+    bounded = _bounds_number_otherwise(says, source) or _denies_last_otherwise(says, source)
+    in_english = drops_bound(says, changes) or denies_otherwise
+    other_limits = (
+        bool(dropped) or _adds_bound(says, source) or (bounded if says.is_korean else in_english)
     )
     doubtful = (
         doubtful
         or other_limits
         or dropped is not None
+        or in_english
         or (bool(changes) and _is_of_other_mode(says, source))
     )
     new_names = _names_new(says, around, note)
@@ -402,15 +405,17 @@ _ONLY = re.compile(
 # What may stand for "all" or "only" in the source of a claim that says so.
 _ANY = re.compile(
     r"(?<!\w)(?:각|매 |누구|아무|어느|어떤|단 )|마다|전체|오직|유일|단지|하나|제외|외에|한해|한하여"
+    r"|\b(?:each|any\w*|whole|entire|just|no|none)\b"
 )
 
 
-def _adds_bound(says: Reading, source: Reading, around: _Around) -> bool:
+def _adds_bound(says: Reading, source: Reading) -> bool:
     """Whether a claim says "all" or "only" of what its source says without any such word."""
-    patterns = (_ALL, _ONLY)
-    adds = any(pattern.search(says.text) for pattern in patterns)
-    there = any(pattern.search(around.text) for pattern in patterns)
-    return adds and not there and not _ANY.search(source.text)
+    return (
+        any(pattern.search(says.text) for pattern in (_ALL, _ONLY))
+        and not source.denials
+        and not any(pattern.search(source.text) for pattern in (_ALL, _ONLY, _ANY))
+    )
 
 
 _BOUNDED = re.compile(

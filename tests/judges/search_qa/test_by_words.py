@@ -57,6 +57,62 @@ def test_a_supported_claim_has_the_whole_sentence_as_its_quote():
     assert claim.note == 1
 
 
+MEAL = Source(
+    "Feasts",
+    "The feast lasts three days. Its guests bring honey and cheese.\n\nNobody sings.\n\n"
+    "| Dish | Hour |\n|---|---|\n| Soup | 17:30 |\n| Honey cake | 20:45 |\n",
+)
+
+
+@pytest.mark.each(
+    "answer, verdict",
+    [
+        ("The feast lasts three days, and guests bring honey and cheese.", "supported"),
+        ("The feast lasts nine days, and guests bring honey and cheese.", "not_found"),
+        ("Guests bring honey and cheese, and nobody of them sings there.", "not_found"),  # a new paragraph
+        ("The soup is served at 20:45.", "not_found"),  # of the next row
+    ],
+)  # fmt: skip
+def test_a_claim_that_joins_two_sentences_is_held_against_both(answer, verdict):
+    (claim,) = judged(answer, notes=[MEAL]).claims
+    assert claim.verdict == verdict
+
+
+def test_a_claim_that_joins_two_sentences_has_both_as_its_quote():
+    (claim,) = judged(
+        "The feast lasts three days, and guests bring honey and cheese.", notes=[MEAL]
+    ).claims
+    assert (
+        claim.evidence.quote.text
+        == "The feast lasts three days. Its guests bring honey and cheese."
+    )
+
+
+MARKET = Source(
+    "Market",
+    "If it rains, the market moves to the hall. Almost all stalls sell fruit. Some bakers are closed on Mondays.\n\n"
+    "Dogs are welcome at the market.\n",
+)
+
+
+@pytest.mark.each(
+    "answer, doubt",
+    [
+        ("The market moves to the hall.", "other_limits"),
+        ("The market moves to the hall when it rains.", None),
+        ("All stalls sell fruit.", "other_limits"),
+        ("Almost all stalls sell fruit.", None),
+        ("Bakers are closed on Mondays.", "other_limits"),
+        ("On Mondays some bakers are closed.", None),
+        ("Only dogs are welcome at the market.", "other_limits"),
+        ("Dogs are welcome at the market without leads.", "other_limits"),
+    ],
+)  # fmt: skip
+def test_a_claim_with_another_condition_or_bound_than_its_sentence_is_not_believed(answer, doubt):
+    (claim,) = judged(answer, notes=[MARKET]).claims
+    assert (claim.verdict, claim.doubt) == ("not_found" if doubt else "supported", doubt)
+
+
 def test_of_equal_sentences_the_one_of_the_note_that_the_claim_names_is_its_quote():
     twice = [LEAVE, Source("다른 노트", LEAVE.text)]
     assert judged("반차는 0.5일로 계산한다 [노트 2].", notes=twice).claims[0].note == 2

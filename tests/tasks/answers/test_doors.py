@@ -30,6 +30,7 @@ def claim(**values):
         ({"doubt": "quote_changed", "source": None}, [("told_supported", True), ("unproven", False)]),
         ({"told": None, "evidence": {}}, [("proven", True), ("says", True)]),
         ({"told": None, "evidence": {}, "doubt": "new_name"}, [("proven", True), ("new_name", False)]),
+        ({"told": None, "evidence": {}, "doubt": "other_limits"}, [("proven", True), ("other_limits", False)]),
         ({"told": None, "evidence": None}, []),
         ({"told": "not_found", "source": None}, [("told_not_found", False)]),
         ({"told": "contradicted", "contradictions": ("number",)},
