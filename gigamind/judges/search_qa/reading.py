@@ -264,15 +264,49 @@ class Substitution:
 
 def substitution(says: Reading, source: Reading) -> Substitution | None:
     """The first word that stands in the place of another in an otherwise copied sentence; None where none does."""
+    return _substitution(says, source, _COPIED)
+
+
+def substitution_in_item(says: Reading, item: Reading) -> Substitution | None:
+    """The same of a table's row or a list's item, which leaves out the grammar that a claim of it has."""
+    return _substitution(_Content(says.raw), _Content(item.raw), _COPIED_BUT_ONCE)
+
+
+class _Content(Reading):
+    """A text as its content words alone."""
+
+    @cached_property
+    def words(self) -> Sequence[Word]:
+        return [word for word in words(self.text) if is_content(key_of(word.text))]
+
+
+def _substitution(says: Reading, source: Reading, copied: float) -> Substitution | None:
     gaps = list(_gaps(says, source))
     equal = len(says.keys) - sum(len(gap.ours) for gap in gaps)
+    gaps = [gap for gap in gaps if not _names_pronoun(gap)]
     whole = equal + sum(max(len(gap.ours), len(gap.theirs)) for gap in gaps)
-    if equal < (_COPIED if len(gaps) > 1 else _COPIED_BUT_ONCE) * whole:
+    lone = [gap for gap in gaps if len(gap.ours) == len(gap.theirs) == 1]
+    turned = _exchanged(lone, says)
+    if len(turned) > 1:  # two words have taken each other's place, whatever else differs
+        return Substitution(*next(gap for gap in lone if key_of(gap.ours[0].text) in turned).texts)
+    if equal < (copied if len(gaps) > 1 else _COPIED_BUT_ONCE) * whole:
         return None
     exchanged = _exchanged(gaps, says)
     replaced = (gap for gap in gaps if gap.ours and gap.theirs)
     others = (gap for gap in replaced if _is_other(gap, says, source, exchanged))
     return next((Substitution(*gap.texts) for gap in others), None)
+
+
+_PRONOUNS = frozenset(
+    ("he", "she", "it", "they", "him", "her", "them", "his", "its", "their", "this", "these")
+)
+
+
+def _names_pronoun(gap: Change) -> bool:
+    """Whether a claim says what a pronoun of its source stands for, which puts no other word in."""
+    theirs = {word.text for word in gap.theirs}
+    named = bool(gap.ours) and not _PRONOUNS.isdisjoint(theirs)
+    return named and not any(is_content(key_of(word)) for word in theirs)
 
 
 def _gaps(says: Reading, source: Reading) -> Iterator[Change]:

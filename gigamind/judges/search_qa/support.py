@@ -36,6 +36,7 @@ from gigamind.judges.search_qa.reading import (
     is_edited,
     key_of,
     substitution,
+    substitution_in_item,
     swapped,
 )
 from gigamind.judges.search_qa.segments.citations import without_note_names
@@ -128,6 +129,8 @@ def support(
     doubtful = doubtful or other_limits or (bool(changes) and _is_of_other_mode(says, source))
     new_names = _names_new(says, around, note)
     substituted = substitution(says, source)
+    if passage.is_terse and not substituted:
+        substituted = substitution_in_item(says, Reading(passage.said))
     doubtful = (
         doubtful
         or is_edited(changes, around.keys)
