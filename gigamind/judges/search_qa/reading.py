@@ -123,15 +123,14 @@ _AFTER_JI = re.compile(rf"[않못]|{_STOP}")  # 지 않다, 지 못하다, 지 �
 _JI = re.compile(r"지[는도를만]?$|[진질]$")
 # "할 수 없다", "하는 것이 아니다": what is denied stands before.
 _MEANS = re.compile(r"[수적일바것필리때](?:[이가은는도을를]|에는?)?")
+# "You need not pay" and "you do not need to pay" deny the same.
+_OF_DUTY = re.compile(r"need(?:ed)?|required|allowed|permitted|able|necessary")
 
 
 def _denied(reading: Reading, at: int, word: str) -> Iterator[int]:
     """Where the word stands that is denied by the one at a place; nothing where that denies none."""
     if word in _BEFORE or word.endswith("n't"):
-        for next_at in range(at + 1, min(at + _FURTHEST, len(reading.words))):
-            if is_content(reading.keys[next_at]):
-                yield next_at
-                return
+        yield from _denied_behind(reading, at)
     elif _BEHIND.match(word) and at:
         before = at - 1
         while before and reading.words[before].bracket:
@@ -143,6 +142,16 @@ def _denied(reading: Reading, at: int, word: str) -> Iterator[int]:
         yield before
     elif _INSIDE.match(word):
         yield at
+
+
+def _denied_behind(reading: Reading, at: int) -> Iterator[int]:
+    """The next content word behind an English negation, and where that is one of duty, what it leads to."""
+    for next_at in range(at + 1, min(at + _FURTHEST, len(reading.words))):
+        if is_content(reading.keys[next_at]):
+            yield next_at
+            word, *behind = reading.words[next_at : next_at + 2]
+            if not (_OF_DUTY.fullmatch(word.text) and behind and behind[0].text == "to"):
+                return
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,11 +447,17 @@ def _sides_swapped(says: Reading, source: Reading) -> bool:
 
     return any(
         is_pivot(ours[at : at + size])
-        and _are_exchanged(_sides(ours, at, size), _sides(theirs, there, size), once)
+        and (
+            _are_exchanged(_sides(ours, at, size), _sides(theirs, there, size), once)
+            or _is_turned(
+                ours[:at], ours[at + size :], theirs[:there], theirs[there + size :], once
+            )
+        )
         for at, there, size in _shared_runs(ours, theirs)
     )
 
 
+_SUBJECTS = frozenset(map(key_of, ("he", "she", "it", "they", "who", "which")))
 _Sides = tuple[Sequence[str], Sequence[str]]
 
 
@@ -467,6 +482,25 @@ def _are_exchanged(ours: _Sides, theirs: _Sides, once: AbstractSet[str]) -> bool
         and their_left in behind
         and their_behind[0] in before
         and behind[0] in their_before
+    )
+
+
+def _is_turned(
+    before: Sequence[str],
+    behind: Sequence[str],
+    their_before: Sequence[str],
+    their_behind: Sequence[str],
+    once: AbstractSet[str],
+) -> bool:
+    """The same of a source that has a pronoun on the one side, and before it, what that stands for."""
+    if not (behind and their_before and their_behind) or their_before[-1] not in _SUBJECTS:
+        return False
+    right, their_right = behind[0], their_behind[0]
+    return (
+        right != their_right
+        and {right, their_right} <= once
+        and right in their_before
+        and their_right in before
     )
 
 
