@@ -126,6 +126,8 @@ _AFTER_JI = re.compile(rf"[않못]|{_STOP}")  # 지 않다, 지 못하다, 지 �
 _JI = re.compile(r"지[는도를만]?$|[진질]$")
 # "할 수 없다", "하는 것이 아니다": what is denied stands before.
 _MEANS = re.compile(r"[수적일바것필리때](?:[이가은는도을를]|에는?)?")
+# "You need not pay" and "you do not need to pay" deny the same.
+_OF_DUTY = re.compile(r"need(?:ed)?|required|allowed|permitted|able|necessary")
 
 
 def _denied(reading: Reading, at: int, word: str) -> Iterator[int]:
@@ -133,10 +135,7 @@ def _denied(reading: Reading, at: int, word: str) -> Iterator[int]:
     if at and _FORBIDDEN.match(word) and _IF_DONE.search(reading.words[at - 1].whole):
         yield at - 1
     elif word in _BEFORE or word.endswith("n't"):
-        for next_at in range(at + 1, min(at + _FURTHEST, len(reading.words))):
-            if is_content(reading.keys[next_at]):
-                yield next_at
-                return
+        yield from _denied_behind(reading, at)
     elif _BEHIND.match(word) and at:
         before = at - 1
         while before and reading.words[before].bracket not in (0, reading.words[at].bracket):
@@ -148,6 +147,16 @@ def _denied(reading: Reading, at: int, word: str) -> Iterator[int]:
         yield before
     elif _INSIDE.match(word):
         yield at
+
+
+def _denied_behind(reading: Reading, at: int) -> Iterator[int]:
+    """The next content word behind an English negation, and where that is one of duty, what it leads to."""
+    for next_at in range(at + 1, min(at + _FURTHEST, len(reading.words))):
+        if is_content(reading.keys[next_at]):
+            yield next_at
+            word, *behind = reading.words[next_at : next_at + 2]
+            if not (_OF_DUTY.fullmatch(word.text) and behind and behind[0].text == "to"):
+                return
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,15 +278,49 @@ class Substitution:
 
 def substitution(says: Reading, source: Reading) -> Substitution | None:
     """The first word that stands in the place of another in an otherwise copied sentence; None where none does."""
+    return _substitution(says, source, _COPIED)
+
+
+def substitution_in_item(says: Reading, item: Reading) -> Substitution | None:
+    """The same of a table's row or a list's item, which leaves out the grammar that a claim of it has."""
+    return _substitution(_Content(says.raw), _Content(item.raw), _COPIED_BUT_ONCE)
+
+
+class _Content(Reading):
+    """A text as its content words alone."""
+
+    @cached_property
+    def words(self) -> Sequence[Word]:
+        return [word for word in words(self.text) if is_content(key_of(word.text))]
+
+
+def _substitution(says: Reading, source: Reading, copied: float) -> Substitution | None:
     gaps = list(_gaps(says, source))
     equal = len(says.keys) - sum(len(gap.ours) for gap in gaps)
+    gaps = [gap for gap in gaps if not _names_pronoun(gap)]
     whole = equal + sum(max(len(gap.ours), len(gap.theirs)) for gap in gaps)
-    if equal < (_COPIED if len(gaps) > 1 else _COPIED_BUT_ONCE) * whole:
+    lone = [gap for gap in gaps if len(gap.ours) == len(gap.theirs) == 1]
+    turned = _exchanged(lone, says)
+    if len(turned) > 1:  # two words have taken each other's place, whatever else differs
+        return Substitution(*next(gap for gap in lone if key_of(gap.ours[0].text) in turned).texts)
+    if equal < (copied if len(gaps) > 1 else _COPIED_BUT_ONCE) * whole:
         return None
     exchanged = _exchanged(gaps, says)
     replaced = (gap for gap in gaps if gap.ours and gap.theirs)
     others = (gap for gap in replaced if _is_other(gap, says, source, exchanged))
     return next((Substitution(*gap.texts) for gap in others), None)
+
+
+_PRONOUNS = frozenset(
+    ("he", "she", "it", "they", "him", "her", "them", "his", "its", "their", "this", "these")
+)
+
+
+def _names_pronoun(gap: Change) -> bool:
+    """Whether a claim says what a pronoun of its source stands for, which puts no other word in."""
+    theirs = {word.text for word in gap.theirs}
+    named = bool(gap.ours) and not _PRONOUNS.isdisjoint(theirs)
+    return named and not any(is_content(key_of(word)) for word in theirs)
 
 
 def _gaps(says: Reading, source: Reading) -> Iterator[Change]:
@@ -452,11 +495,17 @@ def _sides_swapped(says: Reading, source: Reading) -> bool:
 
     return any(
         is_pivot(ours[at : at + size])
-        and _are_exchanged(_sides(ours, at, size), _sides(theirs, there, size), once)
+        and (
+            _are_exchanged(_sides(ours, at, size), _sides(theirs, there, size), once)
+            or _is_turned(
+                ours[:at], ours[at + size :], theirs[:there], theirs[there + size :], once
+            )
+        )
         for at, there, size in _shared_runs(ours, theirs)
     )
 
 
+_SUBJECTS = frozenset(map(key_of, ("he", "she", "it", "they", "who", "which")))
 _Sides = tuple[Sequence[str], Sequence[str]]
 
 
@@ -481,6 +530,25 @@ def _are_exchanged(ours: _Sides, theirs: _Sides, once: AbstractSet[str]) -> bool
         and their_left in behind
         and their_behind[0] in before
         and behind[0] in their_before
+    )
+
+
+def _is_turned(
+    before: Sequence[str],
+    behind: Sequence[str],
+    their_before: Sequence[str],
+    their_behind: Sequence[str],
+    once: AbstractSet[str],
+) -> bool:
+    """The same of a source that has a pronoun on the one side, and before it, what that stands for."""
+    if not (behind and their_before and their_behind) or their_before[-1] not in _SUBJECTS:
+        return False
+    right, their_right = behind[0], their_behind[0]
+    return (
+        right != their_right
+        and {right, their_right} <= once
+        and right in their_before
+        and their_right in before
     )
 
 

@@ -7,7 +7,7 @@ contradiction must not hit what is honestly supported.  What was measured, and o
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal
@@ -16,6 +16,7 @@ from gigamind.evidence.clause import is_asked
 from gigamind.evidence.critical import opposed
 from gigamind.judges.search_qa.numbers import (
     ROUNDED,
+    Number,
     are_reordered,
     is_known,
     is_rounded_from,
@@ -34,6 +35,7 @@ from gigamind.judges.search_qa.reading import (
     is_content,
     is_edited,
     substitution,
+    substitution_in_item,
     swapped,
 )
 from gigamind.judges.search_qa.segments.citations import without_note_names
@@ -63,7 +65,8 @@ class Support:
         foreign: claim and passage are of two languages, so that words tell nothing.
         sparse: they are of one, and have little in common; a row or an item, in content words.
         new_names: of one, and the claim has a name that stands nowhere in the note.
-        far_number: the claim has a number in digits that stands elsewhere in the note, and not around the passage.
+        far_number: the claim has a number that does not stand around the passage: in digits one that stands elsewhere
+            in the note, in words one where the passage has another.
         only_possible: of one, and the claim states what the passage says may be.
         other_limits: of one, and one of the two has a condition, a bound or a denial that the other seems to lack.
         substitution: of one, and the claim copies the passage but for this word; None where it does not.
@@ -135,6 +138,8 @@ def support(
     )
     new_names = _names_new(says, around, note)
     substituted = substitution(says, source)
+    if passage.is_terse and not substituted:
+        substituted = substitution_in_item(says, Reading(passage.said))
     doubtful = (
         doubtful
         or is_edited(changes, around.keys)
@@ -207,10 +212,9 @@ def _numbers(
 ) -> tuple[list[Contradiction], bool, bool]:
     """Whether a number of the claim contradicts, whether one is doubtful, and whether one stands elsewhere."""
     digits = numbers_of(says.text)
-    in_words = [
-        number for number in numbers_in_words(says.text) if number.unit and number.value != "1"
-    ]
-    if not digits and not in_words:
+    some = [number for number in numbers_in_words(says.text) if number.value != "1"]
+    in_words = [number for number in some if number.unit]
+    if not digits and not some:
         return [], False, False
     known = known_numbers(around.text)
     missing = [number for number in digits if not is_known(number, known)]
@@ -220,12 +224,14 @@ def _numbers(
     others = [
         number for number in (*there, *there_in_words) if number.unit and not is_known(number, said)
     ]
+    bare = any(not number.unit and not is_known(number, known) for number in some)
+    elsewhere = bare and _has_other_number(source, said)
     if not missing and not missing_words:
         units = {number.unit for number in others}
         beside = [
             number for number in digits if number.unit in units and not is_known(number, there)
         ]
-        return [], bool(beside) or are_reordered(digits, there), False
+        return [], elsewhere or bool(beside) or are_reordered(digits, there), elsewhere
     if ROUNDED.search(says.text):
         missing = [number for number in missing if not is_rounded_from(number, there)]
     for missing_number in (*missing, *missing_words):
@@ -238,7 +244,13 @@ def _numbers(
     whole = known_numbers(note)
     if any(not is_known(number, whole) for number in missing):
         return ["number"], True, False
-    return [], True, bool(missing)
+    return [], True, elsewhere or bool(missing)
+
+
+def _has_other_number(source: Reading, said: Collection[Number]) -> bool:
+    """Whether a source has a number, of whatever unit, that is not among those said."""
+    there = (*numbers_of(source.text), *numbers_in_words(source.text))
+    return any(number.value != "1" and not is_known(number, said) for number in there)
 
 
 # What turns a negation round again, or makes it a condition: then no word of it is held against another.

@@ -91,7 +91,8 @@ def test_a_claim_that_joins_two_sentences_has_both_as_its_quote():
 MARKET = Source(
     "Market",
     "If it rains, the market moves to the hall. Almost all stalls sell fruit. Some bakers are closed on Mondays.\n\n"
-    "Dogs are welcome at the market.\n",
+    "Dogs are welcome at the market.\n\n"
+    "The parade, the oldest of the county, passes through seven towns.\n",
 )
 
 
@@ -106,9 +107,13 @@ MARKET = Source(
         ("On Mondays some bakers are closed.", None),
         ("Only dogs are welcome at the market.", "other_limits"),
         ("Dogs are welcome at the market without leads.", "other_limits"),
+        ("The parade passes through nine towns.", "new_number"),
+        ("The parade passes through seven towns.", None),
     ],
 )  # fmt: skip
-def test_a_claim_with_another_condition_or_bound_than_its_sentence_is_not_believed(answer, doubt):
+def test_a_claim_with_another_condition_bound_or_number_than_its_sentence_is_not_believed(
+    answer, doubt
+):
     (claim,) = judged(answer, notes=[MARKET]).claims
     assert (claim.verdict, claim.doubt) == ("not_found" if doubt else "supported", doubt)
 

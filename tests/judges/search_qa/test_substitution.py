@@ -2,7 +2,7 @@
 
 import pytest
 
-from gigamind.judges.search_qa.reading import Reading, substitution
+from gigamind.judges.search_qa.reading import Reading, substitution, substitution_in_item
 
 KEEP = "The hub keeps the events of thirty days in the inner memory."
 
@@ -17,6 +17,10 @@ KEEP = "The hub keeps the events of thirty days in the inner memory."
         ("Anderson keeps the keys of the office.", "Andersen keeps the keys of the office.", "andersen", "anderson"),
         ("The owner may call the installer when the hub is new.",
          "The installer may call the installer when the hub is new.", "installer", "owner"),
+        ("He wrote the guide, which was sold by Kern.",
+         "Dora wrote the guide, which was sold by Lutz.", "lutz", "kern"),
+        ("In Porto the cook is a guide, and in many towns, mostly those of Lugo, a friend.",
+         "In Lugo the cook is known as a guide, in many towns, mostly those of Porto, a friend.", "lugo", "porto"),
         ("휴가는 대표가 승인합니다.", "휴가는 팀장이 승인합니다.", "팀장이", "대표가"),
         ("문은 닫혀 있어야 합니다.", "문은 열려 있어야 합니다.", "열려", "닫혀"),
         ("기본적으로 상대는 컴퓨터입니다.", "기본적으로 상대는 사람입니다.", "사람입니다", "컴퓨터입니다"),
@@ -58,3 +62,17 @@ def test_of_a_claim_in_words_of_its_own_a_single_word_is_no_copy_with_another():
         substitution(Reading("one two blue four five six seven eight nine ten"), source) is not None
     )
     assert substitution(Reading("one two blue four green six seven eight nine ten"), source) is None
+
+
+@pytest.mark.each(
+    "item, claim, ours",
+    [
+        ("- Hall 21, the Lantern (type Sb)", "Hall 21, the Lantern, is a theatre of type Sa.", "sa"),
+        ("| Lantern hall | stone | north |", "The Lantern hall is of brick, in the north.", "brick"),
+        ("- Hall 21, the Lantern (type Sb)", "Hall 21, the Lantern, is a theatre of type Sb.", None),
+        ("- Lantern hall: stone", "The Lantern hall is built of stone.", None),
+    ],
+)  # fmt: skip
+def test_a_row_or_an_item_is_compared_without_the_grammar_that_it_leaves_out(item, claim, ours):
+    found = substitution_in_item(Reading(claim), Reading(item))
+    assert (found.ours if found else None) == ours

@@ -75,6 +75,12 @@ CONTRADICTED = [
         "The Developers are elected by the Project Leader.",
         "The Project Leader is elected by the Developers.",
     ),
+    (
+        "roles",
+        "They say that cats turned into dogs.",
+        "Dogs are called young, because people say that they turned into cats.",
+    ),
+    ("negation", "Guests must sign the book.", "Guests are not required to sign the book."),
     ("number", "비밀번호는 13자 이상입니다.", "비밀번호는 12자 이상입니다."),
     ("negation", "운영 서버에 직접 접속하세요.", "운영 서버에 직접 접속하지 마세요."),
     ("negation", "배터리는 따로 보관해야 합니다.", "배터리는 따로 보관하면 안 됩니다."),
@@ -128,6 +134,7 @@ HONEST = [
     ("직원은 노트북을 받는다.", "인턴을 제외한 직원은 노트북을 받는다."),
     ("Admins may delete notes.", "Only admins may delete notes."),
     ("No approval is needed.", "You do not need approval."),
+    ("Guests need not sign the book.", "Guests do not need to sign the book."),
     ("The cache is not disabled.", "The cache is enabled."),
     (
         "Elvis impersonators have existed since the 1950s.",
