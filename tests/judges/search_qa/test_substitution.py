@@ -23,6 +23,10 @@ KEEP = "The hub keeps the events of thirty days in the inner memory."
          "In Lugo the cook is known as a guide, in many towns, mostly those of Porto, a friend.", "lugo", "porto"),
         ("휴가는 대표가 승인합니다.", "휴가는 팀장이 승인합니다.", "팀장이", "대표가"),
         ("문은 닫혀 있어야 합니다.", "문은 열려 있어야 합니다.", "열려", "닫혀"),
+        ("여기서 상자란 창 안의 네모를 말하며, 기본값은 KOSPI 시장입니다.",  # a name, whatever else differs
+         "상자의 기본값으로 KOSDAQ 시장을 씁니다.", "kosdaq", "kospi"),
+        ("이는 색을 세 채널에 독립적으로 바꾼다.", "대비 증가는 색을 세 채널에 동일하게 바꾼다.",
+         "동일하게", "독립적으로"),
         ("기본적으로 상대는 컴퓨터입니다.", "기본적으로 상대는 사람입니다.", "사람입니다", "컴퓨터입니다"),
         ("김민수 씨가 회의를 이끈다.", "김민주 씨가 회의를 이끈다.", "김민주", "김민수"),
     ],
