@@ -68,7 +68,7 @@ class Support:
         far_number: the claim has a number that does not stand around the passage: in digits one that stands elsewhere
             in the note, in words one where the passage has another.
         only_possible: of one, and the claim states what the passage says may be.
-        other_limits: of one, and one of the two has a condition, a bound or a denial that the other seems to lack.
+        other_limits: of one, and one of the two has a condition, bound, reason or denial that the other seems to lack.
         substitution: of one, and the claim copies the passage but for this word; None where it does not.
     """
 
@@ -124,10 +124,14 @@ def support(
             contradictions.append(name)
         doubtful = doubtful or verdict is not None
         denies_otherwise = denies_otherwise or (name == "negation" and verdict is False)
-    bounded = _bounds_number_otherwise(says, source) or _denies_last_otherwise(says, source)
+    in_korean = (
+        _bounds_number_otherwise(says, source)
+        or _denies_last_otherwise(says, source)
+        or _adds_reason(says, around)
+    )
     in_english = drops_bound(says, changes) or denies_otherwise
     other_limits = (
-        bool(dropped) or _adds_bound(says, source) or (bounded if says.is_korean else in_english)
+        bool(dropped) or _adds_bound(says, source) or (in_korean if says.is_korean else in_english)
     )
     doubtful = (
         doubtful
@@ -445,6 +449,21 @@ def _bounds_number_otherwise(says: Reading, source: Reading) -> bool:
     there = _bounds_of(source.text)
     numbers = {number for number, _ in there}
     return any(number in numbers for number, _ in _bounds_of(says.text) - there)
+
+
+_REASON = re.compile(r"때문|덕분|탓|(?<=[기을를] )위[해하]")
+_REASON_WORDS = 2  # before such a word, by which a reason is known
+
+
+def _adds_reason(says: Reading, around: _Around) -> bool:
+    """Whether a Korean claim gives a reason or an aim of which its source has no word."""
+    for match in _REASON.finditer(says.text):
+        near = says.text[max(0, match.start() - _CLAUSE_CHARS) : match.start()]
+        words = _CLAUSE.split(near)[-1].split()[-_REASON_WORDS:]
+        reason = Reading(" ".join(words)).content
+        if reason and reason.isdisjoint(around.keys):
+            return True
+    return False
 
 
 _HARDLY = re.compile(r"거의|없이")

@@ -163,10 +163,13 @@ RULES_OF_BIKES = Source(
         ("정비사는 서울에 모두 3명 있습니다.", None),  # a sum
         ("번호가 20 이하인 짐은 뒤에 싣습니다.", "other_limits"),
         ("점검하면 기록은 서버에 저장되지 않습니다.", "other_limits"),
+        ("물가가 올랐기 때문에 정비사는 서울에 3명, 부산에 2명 있습니다.", "other_limits"),
         ("예약은 하나씩 처리했습니다.", None),  # the condition is of the clause before
     ],
 )
-def test_a_korean_claim_of_another_condition_bound_or_certainty_is_not_believed(answer, doubt):
+def test_a_korean_claim_of_another_condition_bound_reason_or_certainty_is_not_believed(
+    answer, doubt
+):
     (claim,) = judged(answer, question="자전거는 어떤가요?", notes=(RULES_OF_BIKES,)).claims
     assert (claim.verdict, claim.doubt) == ("not_found" if doubt else "supported", doubt)
 
