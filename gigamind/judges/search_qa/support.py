@@ -315,6 +315,7 @@ def _is_of_other_mode(says: Reading, source: Reading) -> bool:
 
 # What is held for possible: before its verb in English, behind it in Korean.
 _PERHAPS = re.compile(r"\b(?:may|might)\b(?! \d)")
+_COULD = re.compile(r"\b(?:may|might|could)\b(?! \d)")
 _HEDGED = re.compile(
     r"\b(?:may|might|can|could|would|possibly|perhaps|likely|sometimes|often|if|when)\b"
 )
@@ -324,6 +325,8 @@ _FUTURE = re.compile("(?:\u110b\u1173)?\u11af$")  # 을, or ㄹ, of what may be:
 
 def _is_only_possible(says: Reading, source: Reading, changes: Sequence[Change]) -> bool:
     """Whether a claim states, in its last predicate where it is Korean, what its source says may be."""
+    if any(_makes_certain(change) for change in changes):
+        return True
     if _HEDGED.search(says.text) or _MAY.search(says.text):
         return False
     if not says.is_korean:
@@ -339,6 +342,12 @@ def _is_only_possible(says: Reading, source: Reading, changes: Sequence[Change])
     last = next((key for key in reversed(says.keys) if any(map(str.isalnum, key))), "")
     is_stated = any(key == last and at not in may_be for at, key in enumerate(source.keys))
     return not is_stated and any(key_of(_without_future(words[at].whole)) == last for at in may_be)
+
+
+def _makes_certain(change: Change) -> bool:
+    """Whether a claim, however hedged elsewhere, has "will" or the like in the very place of "could"."""
+    ours, theirs = change.texts
+    return bool(change.is_short and ours and _COULD.search(theirs)) and not _HEDGED.search(ours)
 
 
 def _without_future(word: str) -> str:
