@@ -46,6 +46,8 @@ _RULES_OF_WORDS = 3
 _SAYS_OTHERWISE: frozenset[Contradiction] = frozenset(
     {"number", "negation", "polarity", "limit", "roles"}
 )
+# What the sentence beside may have.
+_OF_ONE_SENTENCE: frozenset[Doubt] = frozenset({"little_in_common", "new_number"})
 
 
 class WordsJudgeFile(JudgeFile):
@@ -109,7 +111,7 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     by_two = {
         one.claim.id: _with_quote(findings[one.claim.id], *lines.nearest_two(one.claim))
         for one in judged
-        if one.doubt == "little_in_common"
+        if one.doubt in _OF_ONE_SENTENCE
     }
     again = _judged([claim for claim in claims if claim.id in by_two], by_two, verifier)
     joined = {one.claim.id: one for one in again if one.verdict == "supported"}

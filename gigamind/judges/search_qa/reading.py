@@ -203,7 +203,8 @@ _BOUND = re.compile(
 )
 
 
-_OF_VOICE = frozenset(("by",))  # "elected by the members" is "the members elect"
+# "Elected by the members" is "the members elect", and what all do some do.
+_LEFT_OUT_FREELY = frozenset(("by", "all", "every", "always"))
 
 
 def is_bound_otherwise(ours: str, theirs: str) -> bool:
@@ -213,7 +214,7 @@ def is_bound_otherwise(ours: str, theirs: str) -> bool:
 
 def drops_bound(says: Reading, changes: Sequence[Change]) -> bool:
     """Whether a claim that is mostly its source leaves out a bound of it: "some", "almost", "only"."""
-    kept = _OF_VOICE.union(_BOUND.findall(says.text))
+    kept = _LEFT_OUT_FREELY.union(_BOUND.findall(says.text))
     return any(
         set(_BOUND.findall(change.texts[1])) - kept
         for change in changes

@@ -327,6 +327,7 @@ def _is_of_other_mode(says: Reading, source: Reading) -> bool:
 
 # What is held for possible: before its verb in English, behind it in Korean.
 _PERHAPS = re.compile(r"\b(?:may|might)\b(?! \d)")
+_COULD = re.compile(r"\b(?:may|might|could)\b(?! \d)")
 _HEDGED = re.compile(
     r"\b(?:may|might|can|could|would|possibly|perhaps|likely|sometimes|often|if|when)\b"
 )
@@ -338,6 +339,8 @@ _FUTURE = re.compile("(?:\u110b\u1173)?\u11af$")  # 을, or ㄹ, of what may be:
 
 def _is_only_possible(says: Reading, source: Reading, changes: Sequence[Change]) -> bool:
     """Whether a claim states, in its last predicate where it is Korean, what its source says may be."""
+    if any(_makes_certain(change) for change in changes):
+        return True
     if _HEDGED.search(says.text) or _MAY.search(says.text):
         return False
     if not says.is_korean:
@@ -363,6 +366,12 @@ def _is_only_possible(says: Reading, source: Reading, changes: Sequence[Change])
 def _root(key: str) -> str:
     """What 열리 and 열렸 share."""
     return key[:1] + unicodedata.normalize("NFD", key[1:])[:1]
+
+
+def _makes_certain(change: Change) -> bool:
+    """Whether a claim, however hedged elsewhere, has "will" or the like in the very place of "could"."""
+    ours, theirs = change.texts
+    return bool(change.is_short and ours and _COULD.search(theirs)) and not _HEDGED.search(ours)
 
 
 def _without_future(word: str) -> str:

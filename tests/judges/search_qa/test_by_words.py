@@ -60,6 +60,7 @@ def test_a_supported_claim_has_the_whole_sentence_as_its_quote():
 MEAL = Source(
     "Feasts",
     "The feast lasts three days. Its guests bring honey and cheese.\n\nNobody sings.\n\n"
+    "All hives of the village were moved in 1907. The bees died in 1911.\n\n"
     "| Dish | Hour |\n|---|---|\n| Soup | 17:30 |\n| Honey cake | 20:45 |\n",
 )
 
@@ -71,6 +72,7 @@ MEAL = Source(
         ("The feast lasts nine days, and guests bring honey and cheese.", "not_found"),
         ("Guests bring honey and cheese, and nobody of them sings there.", "not_found"),  # a new paragraph
         ("The soup is served at 20:45.", "not_found"),  # of the next row
+        ("Hives were moved in 1907, and the bees of the village died in 1911.", "supported"),
     ],
 )  # fmt: skip
 def test_a_claim_that_joins_two_sentences_is_held_against_both(answer, verdict):
@@ -91,7 +93,7 @@ def test_a_claim_that_joins_two_sentences_has_both_as_its_quote():
 MARKET = Source(
     "Market",
     "If it rains, the market moves to the hall. Almost all stalls sell fruit. Some bakers are closed on Mondays.\n\n"
-    "Dogs are welcome at the market.\n\n"
+    "All tables are free. Dogs are welcome at the market. When the river is high, the bridge could be closed.\n\n"
     "The parade, the oldest of the county, passes through seven towns.\n",
 )
 
@@ -103,15 +105,18 @@ MARKET = Source(
         ("The market moves to the hall when it rains.", None),
         ("All stalls sell fruit.", "other_limits"),
         ("Almost all stalls sell fruit.", None),
+        ("Tables are free.", None),
         ("Bakers are closed on Mondays.", "other_limits"),
         ("On Mondays some bakers are closed.", None),
         ("Only dogs are welcome at the market.", "other_limits"),
         ("Dogs are welcome at the market without leads.", "other_limits"),
+        ("When the river is high, the bridge will be closed.", "only_possible"),
+        ("When the river is high, the bridge could be closed.", None),
         ("The parade passes through nine towns.", "new_number"),
         ("The parade passes through seven towns.", None),
     ],
 )  # fmt: skip
-def test_a_claim_with_another_condition_bound_or_number_than_its_sentence_is_not_believed(
+def test_a_claim_with_another_condition_bound_hedge_or_number_than_its_sentence_is_not_believed(
     answer, doubt
 ):
     (claim,) = judged(answer, notes=[MARKET]).claims
