@@ -420,7 +420,7 @@ def _stands_under(says: Reading, condition: str, behind: str) -> bool:
 
 _ALL = re.compile(
     r"(?<!\w)(?:모든|모두(?! ?(?:\d|(?:한|두|세|네|[다여]섯|일곱|여덟|아홉|열) ))"  # no sum: "모두 3명"
-    r"|누구나|누구든|언제나|언제든|항상|전부|전원|무조건|예외 ?없이)"
+    r"|누구나|누구든|(?:어느|아무|어떤) \w+[나든](?!\w)|어디서나|언제나|언제든|항상|전부|전원|무조건|예외 ?없이)"
     r"|\b(?:all|every|everyone|everybody|anyone|anybody|always|anytime"
     r"|everything|everywhere|regardless)\b"
 )

@@ -47,6 +47,7 @@ CONTRADICTED = [
     ("polarity", "Revenue decreased last year.", "Revenue increased last year."),
     ("polarity", "The cache is enabled by default.", "The cache is disabled by default."),
     ("limit", "모든 직원이 삭제할 수 있습니다.", "관리자 직원만 삭제할 수 있습니다."),
+    ("limit", "어느 지점에서나 짐을 맡길 수 있습니다.", "서울 지점에서만 짐을 맡길 수 있습니다."),
     ("limit", "인턴은 장비를 받습니다.", "인턴을 제외한 직원은 장비를 받습니다."),
     ("limit", "All staff get a laptop.", "All staff except interns get a laptop."),
     ("limit", "Interns get a laptop.", "All staff except interns get a laptop."),
