@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -27,9 +28,9 @@ from gigamind.judges.search_qa.judgement import (
     verdict_of,
 )
 from gigamind.judges.search_qa.passage import Passage
-from gigamind.judges.search_qa.reading import Reading
+from gigamind.judges.search_qa.reading import Reading, is_content
 from gigamind.judges.search_qa.reply import RULES, ClaimFinding, ProofRules, SearchQAReply, ToldRole
-from gigamind.judges.search_qa.roles import Roles
+from gigamind.judges.search_qa.roles import CLAUSES, Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
 from gigamind.judges.search_qa.support import Contradiction, Support
@@ -243,11 +244,23 @@ class _Lines:
         pairs = (
             _Line(first.note, both, first.content | second.content, first.is_korean)
             for first, second, both in self._neighbours
-            if len(says.content) >= _FEWEST_OF_TWO
-            and says.content & first.content - second.content
-            and says.content & second.content - first.content
+            if len(says.content) >= _FEWEST_OF_TWO and _joins(says, first.content, second.content)
         )
         return _nearest(claim, says, pairs)
+
+
+def _joins(says: Reading, first: AbstractSet[str], second: AbstractSet[str]) -> bool:
+    """Whether a claim has words of each of two sentences alone, and is not the head of one with the tail of the other.
+
+    Between what it has of the one and of the other stands a link, unless the two are mixed.
+    """
+    ours = [
+        (word, key in first)
+        for word, key in zip(says.words, says.keys, strict=True)
+        if is_content(key) and (key in first) != (key in second)
+    ]
+    turns = [(a, b) for (a, one), (b, other) in pairwise(ours) if one != other]
+    return len(turns) > 1 or any(CLAUSES.search(says.text[a.end : b.start]) for a, b in turns)
 
 
 def _says(claim: Claim) -> Reading:

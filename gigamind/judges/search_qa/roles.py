@@ -32,7 +32,7 @@ from gigamind.judges.search_qa.words import (
 )
 from gigamind.llm.fences import Source
 
-_CLAUSES = re.compile(
+CLAUSES = re.compile(
     r"[,;:—–](?: and\b)?|\b(?:but|however|while|although|though|whereas|because|so|and|yet)\b"
     r"|(?<=지만)\s|(?<=는데)\s|(?<=으나)\s|(?<=[가-힣]고)\s|(?<=[가-힣]며)\s|(?<=니다)\s"
 )
@@ -163,7 +163,7 @@ def _clauses(text: str) -> list[tuple[str, bool]]:
     """The clauses of a sentence, and whether its link may join mere words: "and", or a first comma."""
     clauses: list[tuple[str, bool]] = []
     at, before = 0, ""
-    for end in (*_CLAUSES.finditer(text), None):
+    for end in (*CLAUSES.finditer(text), None):
         part, behind = text[at : end.start() if end else len(text)], end[0] if end else ""
         loose = (before or behind) == "and" or (not before and behind == ",")
         if clauses and len(part.split()) < _FEWEST_OF_CLAUSE:

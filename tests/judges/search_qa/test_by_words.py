@@ -71,6 +71,7 @@ MEAL = Source(
         ("The feast lasts three days, and guests bring honey and cheese.", "supported"),
         ("The feast lasts nine days, and guests bring honey and cheese.", "not_found"),
         ("Guests bring honey and cheese, and nobody of them sings there.", "not_found"),  # a new paragraph
+        ("The feast lasts three guests and brings honey and cheese.", "not_found"),  # a head with another's tail
         ("The soup is served at 20:45.", "not_found"),  # of the next row
         ("Hives were moved in 1907, and the bees of the village died in 1911.", "supported"),
     ],
