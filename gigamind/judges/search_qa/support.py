@@ -379,10 +379,10 @@ def _without_future(word: str) -> str:
     return unicodedata.normalize("NFC", bare)
 
 
-# "하면 된다" and "하면 안 된다" are no conditions, nor is "예를 들면".
+# "하면 된다" and "하면 안 된다" are no conditions, nor are "예를 들면" and "보자면".
 _CONDITION = re.compile(
     r"\b(?:if|when|whenever|unless|provided|once)\b"
-    r"|(?<=[가-힣])(?<![화측표장단전반국평정양외내들])면(?!\w| ?(?:안 ?)?[되돼됩된될됐])"
+    r"|(?<=[가-힣])(?<![화측표장단전반국평정양외내들자])면(?!\w| ?(?:안 ?)?[되돼됩된될됐])"
     r"|(?<!어떤 )(?<!일부 )(?<!대부분의 )(?:경우|때)(?:에?[는만]?)(?!\w)"
 )
 _WHEN = re.compile(r"경우|때|시에?는?(?!\w)|에 따라|않는 한|한[해하]")

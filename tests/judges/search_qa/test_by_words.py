@@ -146,6 +146,8 @@ RULES_OF_BIKES = Source(
 
 20 이상의 큰 번호를 갖는 짐은 뒤에 싣습니다.
 
+우선 창고를 보자면 창고는 세 곳 중 가장 작습니다.
+
 점검하면 기록은 서버에 저장됩니다.
 
 한 번에 많이 빌리면 서버가 막을 수 있으므로 예약은 하나씩 처리했습니다.
@@ -170,6 +172,7 @@ RULES_OF_BIKES = Source(
         ("번호가 20 이하인 짐은 뒤에 싣습니다.", "other_limits"),
         ("점검하면 기록은 서버에 저장되지 않습니다.", "other_limits"),
         ("물가가 올랐기 때문에 정비사는 서울에 3명, 부산에 2명 있습니다.", "other_limits"),
+        ("창고는 세 곳 중 가장 작습니다.", None),  # 보자면 is no condition
         ("예약은 하나씩 처리했습니다.", None),  # the condition is of the clause before
     ],
 )

@@ -49,6 +49,7 @@ def test_a_word_in_the_place_of_another_is_found_in_a_copied_sentence(source, cl
         ("Roses and tulips stand near the gate.", "Tulips and roses stand near the gate."),  # a list
         ("The deforestation of the region went on.", "The deforrestation of the region went on."),  # a slip
         ("못 쓴 연차는 다음 해에 소멸합니다.", "못 쓴 연차는 다음 해에 사라집니다."),  # the predicate at the end
+        ("시스템은 CD나 DVD같은 매체에서 바로 켠다.", "시스템은 CD나 DVD 같은 매체에서 바로 켠다."),
         ("금액은 다음 날 오전에 취소했다.", "금액은 다음 날오전에 취소했다."),  # spaced otherwise
         ("이월분은 다음 해에 소멸합니다.", "이월분이 다음 해에 소멸한다."),
     ],
