@@ -125,7 +125,9 @@ def support(
         if verdict:
             contradictions.append(name)
         doubtful = doubtful or verdict is not None
-        other_limits = other_limits or (name == "negation" and verdict is False)
+        # A denial of the claim alone is mostly more said: "even without a port".
+        denies_less = name == "negation" and verdict is False and not says.denials
+        other_limits = other_limits or denies_less
     doubtful = doubtful or other_limits or (bool(changes) and _is_of_other_mode(says, source))
     new_names = _names_new(says, around, note)
     substituted = substitution(says, source)
