@@ -203,8 +203,8 @@ _BOUND = re.compile(
 )
 
 
-# "Elected by the members" is "the members elect", and what all do some do.
-_LEFT_OUT_FREELY = frozenset(("by", "all", "every", "always"))
+# "Elected by the members" is "the members elect", "3 l or 0.75 gallons" is 3 l, and what all do some do.
+_LEFT_OUT_FREELY = frozenset(("by", "or", "all", "every", "always"))
 
 
 def is_bound_otherwise(ours: str, theirs: str) -> bool:

@@ -117,19 +117,20 @@ def support(
     doubtful = doubtful or sparse or share < least
     changes = list(changes_of(says, source))
     dropped = _drops_condition(says, source)
-    denies_otherwise = False
+    denies_less = False
     for name, rule in _RULES if own >= _SAME_MATTER else ():
         verdict = rule(says, source, changes)
         if verdict:
             contradictions.append(name)
         doubtful = doubtful or verdict is not None
-        denies_otherwise = denies_otherwise or (name == "negation" and verdict is False)
+        # A denial of the claim alone is mostly more said: "even without a port".
+        denies_less = denies_less or (name == "negation" and verdict is False and not says.denials)
     in_korean = (
         _bounds_number_otherwise(says, source)
         or _denies_last_otherwise(says, source)
         or _adds_reason(says, around)
     )
-    in_english = drops_bound(says, changes) or denies_otherwise
+    in_english = drops_bound(says, changes) or denies_less
     other_limits = (
         bool(dropped) or _adds_bound(says, source) or (in_korean if says.is_korean else in_english)
     )

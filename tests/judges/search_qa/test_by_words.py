@@ -94,6 +94,7 @@ def test_a_claim_that_joins_two_sentences_has_both_as_its_quote():
 MARKET = Source(
     "Market",
     "If it rains, the market moves to the hall. Almost all stalls sell fruit. Some bakers are closed on Mondays.\n\n"
+    "Honey is sold in the yard, but not inside the hall. One kilo or two pounds cost 4 coins.\n\n"
     "All tables are free. Dogs are welcome at the market. When the river is high, the bridge could be closed.\n\n"
     "The parade, the oldest of the county, passes through seven towns.\n",
 )
@@ -110,7 +111,9 @@ MARKET = Source(
         ("Bakers are closed on Mondays.", "other_limits"),
         ("On Mondays some bakers are closed.", None),
         ("Only dogs are welcome at the market.", "other_limits"),
-        ("Dogs are welcome at the market without leads.", "other_limits"),
+        ("No doubt, when the river is high, the bridge could be closed.", None),
+        ("One kilo costs 4 coins.", None),
+        ("Honey is sold inside the hall.", "other_limits"),
         ("When the river is high, the bridge will be closed.", "only_possible"),
         ("When the river is high, the bridge could be closed.", None),
         ("The parade passes through nine towns.", "new_number"),
