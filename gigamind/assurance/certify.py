@@ -19,7 +19,6 @@ from gigamind.assurance.agreement import (
     worst_misses,
 )
 from gigamind.assurance.judged_runs import (
-    JsonPart,
     JudgedKind,
     JudgedRun,
     RunItem,
@@ -49,7 +48,13 @@ from gigamind.version import __version__
 from gigamind.wording import AUTO, LanguageChoice, language_of
 
 
-class _Fooled(JsonPart):
+class _Part(BaseModel):
+    """What is needed of a trial's report, whatever else it holds."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _Fooled(_Part):
     hits: int = Field(ge=0)
     of: int = Field(ge=0)
 
@@ -60,11 +65,11 @@ class _Fooled(JsonPart):
         return self
 
 
-class _Overall(JsonPart):
+class _Overall(_Part):
     fooled: _Fooled
 
 
-class _TrialReport(JsonPart):
+class _TrialReport(_Part):
     fingerprint: str
 
 
