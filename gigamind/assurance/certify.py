@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Self, TypeVar
+from typing import Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -24,6 +24,7 @@ from gigamind.assurance.judged_runs import (
     RunItem,
     read_judged_runs,
 )
+from gigamind.assurance.options import CertifyOptions
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
 from gigamind.judges.protocol import Scale
@@ -45,7 +46,7 @@ from gigamind.reports.cards.page import card_files
 from gigamind.stats.estimate import Estimate
 from gigamind.stats.intervals import wilson
 from gigamind.version import __version__
-from gigamind.wording import AUTO, LanguageChoice, language_of
+from gigamind.wording import language_of
 
 
 class _Part(BaseModel):
@@ -325,31 +326,6 @@ def _clusters(clusters: int, items: int) -> int | None:
 def _miss(verdict: LabelledVerdict, run: JudgedRun) -> CardMiss:
     item = run.items[verdict.id]
     return CardMiss.like(verdict, question=item.question, quotes=item.quotes)
-
-
-class CertifyOptions(BaseModel):
-    """What a certification is told.  Paths are relative to the working directory."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    runs: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(
-        description="out folders of finished runs: the one that is certified, then its repetitions"
-    )
-    labels: Path | None = Field(
-        None,
-        description="JSON lines of people's labels; for a search run, by default the dataset's own",
-    )
-    attacks: Path | None = Field(
-        None, description="JSON report of `gigamind judge attack` on the same judge"
-    )
-    tests: Path | None = Field(
-        None, description="JSON report of `gigamind judge test` on the same judge"
-    )
-    out: Path | None = Field(
-        None, description="new folder for the card; eval/cards/<time> without it"
-    )
-    lang: LanguageChoice = Field("auto", description=f"language of the card; {AUTO}")
-    seed: int = Field(42, description="of the bootstrap intervals")
 
 
 def write_card(options: CertifyOptions, kinds: Mapping[str, JudgedKind]) -> tuple[JudgeCard, Path]:

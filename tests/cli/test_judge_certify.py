@@ -57,6 +57,11 @@ def test_a_card_is_written_and_its_headline_told(
     assert f'<html lang="{lang}">' in page
 
 
+def test_without_out_the_card_stands_where_that_of_the_flow_does(gigamind, run_folder):
+    assert gigamind("judge", "certify", "run").code == 0
+    assert list(run_folder.parent.glob("eval/cards/*/judge_card.html"))
+
+
 def test_cautions_go_to_standard_error(gigamind, run_folder):
     ended = gigamind("judge", "certify", run_folder, "--out", "card")
     assert "Only 2 labels for unanswerable = yes" in ended.stderr
@@ -106,7 +111,6 @@ def test_repetitions_are_further_runs(gigamind, run_folder):
     ("arguments", "message"),
     [
         (["nowhere", "--out", "card"], "run.json: missing"),
-        (["run"], "Missing option '--out'"),
         (["--out", "card"], "Missing argument 'RUN...'"),
         (["run", "--out", "run"], "exists already"),
         (["run", "--out", "card", "--labels", "labels.jsonl"], "labels.jsonl:2: field"),

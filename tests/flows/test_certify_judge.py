@@ -5,7 +5,7 @@ from flow_artifacts import newest_artifact
 from judged_folders import write_judged_run, write_lines
 from prefect.flows import load_flow_from_entrypoint
 
-from gigamind.assurance.certify import CertifyOptions
+from gigamind.assurance.options import CertifyOptions
 from gigamind.publish.artifacts import CARD_KEY
 from gigamind.records.card import read_card
 
