@@ -28,6 +28,7 @@ from gigamind.assurance.options import CertifyOptions
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
 from gigamind.judges.protocol import Scale
+from gigamind.loading import first_problem
 from gigamind.records.card import (
     CardAttacks,
     CardBin,
@@ -103,9 +104,7 @@ def _read_trial(path: Path, judge: JudgeReport, model: type[Trial], what: str, m
             f"{path}: the {what.partition(' ')[0]} cannot be read ({error.strerror})"
         ) from error
     except ValidationError as error:
-        raise InputError(
-            f"{path}: no report of {what} a judge ({error.errors()[0]['msg']})"
-        ) from error
+        raise InputError(f"{path}: no report of {what} a judge ({first_problem(error)})") from error
     if report.fingerprint != judge.fingerprint:
         raise InputError(
             f"{path}: {what} another judge ({report.fingerprint[:12]}, and the runs were judged by"

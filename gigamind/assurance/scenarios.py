@@ -8,8 +8,9 @@ from pydantic import Field
 
 from gigamind.assets import asset
 from gigamind.errors import InputError
-from gigamind.evidence.schema import Encodable, Strict, numbered_lines, parsed, read_text
+from gigamind.evidence.schema import Encodable, Strict, read_text
 from gigamind.llm.fences import Source
+from gigamind.loading import numbered_lines, parsed
 
 AnswerName = Literal["right", "wrong", "useless"]
 Text = Annotated[Encodable, Field(min_length=1)]

@@ -36,6 +36,7 @@ from gigamind.llm.store import Record, Store, key_of
 from gigamind.llm.through_litellm import LitellmClient, taken
 from gigamind.llm.transport import OpenAIClient, speaks_openai, wanted
 from gigamind.llm.usage import Price
+from gigamind.loading import first_problem
 
 Reply = TypeVar("Reply", bound=BaseModel)
 # Usage is counted beneath instructor; without any, it looks for Anthropic's package at each call, in every folder.
@@ -445,16 +446,12 @@ def _reason(error: BaseException) -> BaseException:
         if isinstance(cause, GigamindError):
             return cause
         if isinstance(cause, ValidationError):
-            return LlmError(f"the reply failed validation: {_first(cause)}", "invalid_output")
+            return LlmError(
+                f"the reply failed validation: {scrub(first_problem(cause))}", "invalid_output"
+            )
     if isinstance(cause, ValueError):  # instructor's own, of an answer that holds no JSON
         return LlmError(f"the reply could not be read: {scrub(str(cause))}", "invalid_output")
     return cause
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(part) for part in first["loc"]) or "the whole"
-    return scrub(f"{place}: {first['msg']}")
 
 
 _LENGTHS = ("minLength", "maxLength")

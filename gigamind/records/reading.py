@@ -1,4 +1,4 @@
-"""Reads again what gigamind wrote: whole files, lines of JSON, and which field is wrong."""
+"""Reads again what gigamind wrote: whole files, and lines of JSON."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -6,6 +6,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gigamind.errors import InputError
+from gigamind.loading import first_problem
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -63,9 +64,3 @@ def written_lines(path: Path, missing: str) -> list[tuple[str, str]]:
     # Not splitlines: a note's text may hold U+2028, which JSON leaves as it is.
     lines = read_written(path, missing).split("\n")
     return [(f"{path}:{number}", line) for number, line in enumerate(lines, start=1) if line]
-
-
-def first_problem(error: ValidationError) -> str:
-    """The first field that is wrong, and what is wrong with it."""
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'the whole'}: {first['msg']}"

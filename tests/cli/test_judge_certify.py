@@ -113,7 +113,10 @@ def test_repetitions_are_further_runs(gigamind, run_folder):
         (["nowhere", "--out", "card"], "run.json: missing"),
         (["--out", "card"], "Missing argument 'RUN...'"),
         (["run", "--out", "run"], "exists already"),
-        (["run", "--out", "card", "--labels", "labels.jsonl"], "labels.jsonl:2: field"),
+        (
+            ["run", "--out", "card", "--labels", "labels.jsonl"],
+            "labels.jsonl:2: unanswerable: Field required",
+        ),
     ],
 )
 def test_bad_input_is_one_clear_error_and_exit_code_1(gigamind, run_folder, arguments, message):
