@@ -45,7 +45,6 @@ from gigamind.records.folder import check_out_folder, write_texts
 from gigamind.records.judged import JudgeReport
 from gigamind.reports.cards.page import card_files
 from gigamind.stats.estimate import Estimate
-from gigamind.stats.intervals import wilson
 from gigamind.version import __version__
 from gigamind.wording import language_of
 
@@ -132,8 +131,7 @@ def read_attacks(path: Path, judge: JudgeReport) -> CardAttacks:
     mend = "attack the judge that is certified"
     report = _read_trial(path, judge, _AttackReport, "attacks on", mend)
     hits, of = report.overall.fooled.hits, report.overall.fooled.of
-    rate = Estimate(hits / of, wilson(hits, of), of, of) if of else Estimate(None, None, 0, 0)
-    return CardAttacks(succeeded=hits, attempted=of, rate=_figure(rate))
+    return CardAttacks(succeeded=hits, attempted=of, rate=_figure(Estimate.share(hits, of)))
 
 
 _MISSES = 20
