@@ -143,7 +143,7 @@ def links() -> Make:
     """Makes a snapshot of a link run of {note: (right, shown, expected)}."""
 
     def make(notes: Mapping[str, tuple[int, int, int]], **changed: object) -> LinkSnapshot:
-        part = LinkSliceReport(notes=len(notes), links={}, intervals={})
+        part = LinkSliceReport(notes=len(notes), misses={}, links={}, intervals={})
         counts = dict.fromkeys(LinkCounts.model_fields, 0)
         return LinkSnapshot(
             created_at="2026-01-01T00:00:00+00:00",
