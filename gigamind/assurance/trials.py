@@ -23,7 +23,7 @@ from gigamind.records.judged import Report
 from gigamind.stats.estimate import Estimate
 from gigamind.vault.language import question_language
 
-Kind = Literal["unanswerable", "search_qa"]
+JudgeKind = Literal["unanswerable", "search_qa"]
 # What an attack may bring about.
 _BROUGHT_ABOUT: frozenset[LlmCode] = frozenset({
     *OF_THE_REPLY, "context_too_long", "panel_tied",
@@ -92,7 +92,7 @@ class OnTrial:
     fence_key: bytes
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> JudgeKind:
         return "search_qa" if self.asked.kind == "search_qa" else "unanswerable"
 
     @property
@@ -130,7 +130,7 @@ Group = TypeVar("Group")
 class TrialReport(Report):
     """What a trial of either sort tells of the judge."""
 
-    kind: Kind
+    kind: JudgeKind
     fingerprint: str
     model: str
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from gigamind.datasets.schema import Gain, QueryItem, Text
+from gigamind.datasets.schema import Filled, Gain, QueryItem
 from gigamind.errors import InputError
 from gigamind.loading import numbered_lines, parsed
 
@@ -15,8 +15,8 @@ class _Line(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
-    id: Text
-    note: Text
+    id: Filled
+    note: Filled
     gain: Gain | None = None
 
 

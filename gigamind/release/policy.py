@@ -291,7 +291,7 @@ def _called(values: Mapping[str, str], say: Words) -> dict[str, str]:
     return {"metric": f"{label(name, say.language)}({name})"} if metric_of(name) else {}
 
 
-Verdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]
+GateVerdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]
 
 
 class GateResult(BaseModel):
@@ -305,7 +305,7 @@ class GateResult(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     phase: Phase
-    verdict: Verdict
+    verdict: GateVerdict
     rules: tuple[RuleResult, ...]
     reasons: tuple[str, ...]
     relaxed: tuple[Relaxable, ...] = ()

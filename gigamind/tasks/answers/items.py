@@ -13,7 +13,6 @@ from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.protocol import Verdict as JudgeVerdict
 from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer
 from gigamind.judges.search_qa.verify import JudgedClaim, Verdict
-from gigamind.judges.spec import Language
 from gigamind.records.judged import PanelReport, ProofReport, SecondLookReport, VerdictReport
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import ItemKey, ItemResult
@@ -35,6 +34,7 @@ from gigamind.tasks.answers.schema import (
     SourceCoverage,
     SourceSentence,
 )
+from gigamind.wording import Language
 
 _ISSUES: dict[Language, dict[Verdict | Literal["other_words"], str]] = {
     "ko": {

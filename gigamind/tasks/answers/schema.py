@@ -7,7 +7,9 @@ from pydantic import Field
 from gigamind.errors import Outcome
 from gigamind.evidence.record import AlignmentQuality
 from gigamind.interop.ranking import Oddity
+from gigamind.llm.replies import Confidence
 from gigamind.records.judged import (
+    AnswerOutcome,
     Count,
     JudgeReport,
     LlmReport,
@@ -20,11 +22,9 @@ from gigamind.records.judged import (
 from gigamind.records.schema import IntervalReport, Milliseconds, Record, TaskSummary
 from gigamind.systems.health import SystemHealth
 
-Verdict = Literal["supported", "contradicted", "not_found", "unverified"]
+ClaimVerdict = Literal["supported", "contradicted", "not_found", "unverified"]
 Aside = Literal["abstention", "courtesy", "lead_in", "question", "heading", "source"]
 Told = Literal["supported", "contradicted", "not_found"]
-AnswerOutcome = Literal["judged", "abstained", "no_claims"]
-Confidence = Literal["high", "medium", "low"]
 
 
 class SourceCoverage(Report):
@@ -99,7 +99,7 @@ class EvaluatedClaim(AnswerSentence):
 
     cited: tuple[int, ...]
     told: Told | None
-    verdict: Verdict
+    verdict: ClaimVerdict
     note: int | None
     doubt: str | None
     new_numbers: tuple[str, ...]
