@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gigamind.datasets.check import GivenNote
+from gigamind.datasets.check_answers import GivenNote
 from gigamind.datasets.schema import AnswerLabels
 from gigamind.interop.ranking import Oddity, RankedNote
 from gigamind.judges.protocol import AnswerCase

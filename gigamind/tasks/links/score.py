@@ -13,7 +13,7 @@ from typing import get_args
 
 from pydantic import TypeAdapter
 
-from gigamind.datasets.check import CheckedLink
+from gigamind.datasets.check_links import CheckedLink
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Evaluation, Interrupted, Run, run_report
 from gigamind.linking.suggest import load_suggester
