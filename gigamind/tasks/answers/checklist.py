@@ -20,14 +20,14 @@ from gigamind.runs.store import unless_final
 from gigamind.stats.estimate import Estimate
 from gigamind.stats.slices import sliced
 from gigamind.tasks.answers.options import AnswerEvalOptions
-from gigamind.tasks.answers.schema import (
-    AnswerItemReport,
+from gigamind.tasks.answers.quality import (
     QualityItemRate,
     QualityItemReport,
     QualityReport,
     QualitySliceReport,
     QualitySummaryReport,
 )
+from gigamind.tasks.answers.schema import AnswerItemReport
 
 GATE_ROLE = "quality_gate"
 Gate = Chosen[QualityGate]

@@ -24,7 +24,8 @@ from gigamind.release.model import (
     check_values,
     paired_values,
 )
-from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport, QualityReport
+from gigamind.tasks.answers.quality import QualityReport
+from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
 
 
 def check_of(quality: QualityReport | None) -> SnapshotCheck | None:

@@ -20,6 +20,7 @@ from gigamind.spans import Utf16
 from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.checklist import GATE_ROLE
 from gigamind.tasks.answers.labels import grounding_of, labels_report
+from gigamind.tasks.answers.quality import QualityReport
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
     AnswerVoteReport,
@@ -29,7 +30,6 @@ from gigamind.tasks.answers.schema import (
     EvaluatedOmission,
     LabelsReport,
     NoteReport,
-    QualityReport,
     SearchQAEvaluation,
     SourceCoverage,
     SourceSentence,

@@ -28,6 +28,7 @@ from gigamind.reports.page.layout import (
 )
 from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.doors import contradictions, doors, not_believed, second_look
+from gigamind.tasks.answers.quality import QualitySummaryReport
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
     AnswerRunRecord,
@@ -37,7 +38,6 @@ from gigamind.tasks.answers.schema import (
     EvaluatedClaim,
     EvaluatedOmission,
     NoteReport,
-    QualitySummaryReport,
     SearchQAEvaluation,
     SourceSentence,
 )
