@@ -20,6 +20,8 @@ from gigamind.errors import InputError
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+_SHOWN = 10  # problems in one message
+
 File = TypeVar("File", bound=BaseModel)
 
 
@@ -110,6 +112,17 @@ def parsed(model: type[File], text: str | bytes, where: str) -> File:
             raise InputError(f"{where}: {problem}") from error
         fields = ", ".join(known.alias or name for name, known in model.model_fields.items())
         raise InputError(f"{where}: {problem}; the fields are {fields}") from error
+
+
+def refuse_problems(problems: Sequence[str]) -> None:
+    """Raise the first problems, each with its place and how to mend it, if there are any.
+
+    Raises:
+        InputError: there are.
+    """
+    if problems:
+        more = f"\n... and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        raise InputError("\n".join(problems[:_SHOWN]) + more)
 
 
 def first_problem(error: ValidationError) -> str:

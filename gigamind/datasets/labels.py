@@ -9,9 +9,8 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.errors import InputError
-from gigamind.loading import parsed
+from gigamind.loading import parsed, refuse_problems
 
-_SHOWN = 10  # problems in one message
 _Grade = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
 
 
@@ -109,9 +108,7 @@ def read_labels(path: Path, model: type[Label]) -> Labels:
             )
         else:
             values[label.id], lines[label.id] = label.values(), number
-    if problems:
-        more = f"\n... and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        raise InputError("\n".join(problems[:_SHOWN]) + more)
+    refuse_problems(problems)
     if not values:
         fields = ", ".join(f'"{name}": ...' for name in model.model_fields)
         raise InputError(f"{path}: holds no label. Write one JSON object a line: {{{fields}}}.")
