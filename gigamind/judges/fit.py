@@ -34,6 +34,7 @@ from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.retriever import Retriever, recording
 from gigamind.retrieval.signals import signals_of
 from gigamind.stats.agreement import expected_calibration_error, reliability_bins
+from gigamind.stats.logistic import likeliest_weights, sigmoid
 
 ENOUGH_UNANSWERABLE = 50  # with so many, "auto" leaves no note out
 
@@ -143,7 +144,6 @@ def _groups(keys: Sequence[Collection[str]]) -> list[int]:
 
 Matrix = npt.NDArray[np.float64]
 _DIGITS = 6  # of a coefficient: more depends on the machine's own sums, and helps nobody who reads the file
-_CLOSE = 1e-9  # gradient at which the optimum is reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,33 +182,11 @@ def fit_logistic(
     standard: Matrix = (features - mean) / scale
 
     rows: Matrix = np.column_stack([np.ones(len(standard)), standard])
-    penalty: Matrix = np.array([0.0, *[ridge] * features.shape[1]])
-
-    def loss(at: Matrix) -> float:
-        odds: Matrix = rows @ at + offset
-        cost: Matrix = np.logaddexp(0, odds) - positive * odds
-        return float(share @ cost + penalty @ at**2 / 2)
-
-    at: Matrix = np.zeros(len(penalty))
-    while True:  # Newton's method: the loss is convex, so a step that is short enough lowers it
-        odds: Matrix = rows @ at + offset
-        slope: Matrix = rows.T @ (share * (_sigmoid(odds) - positive)) + penalty * at
-        if not np.abs(slope).max() > _CLOSE:
-            break
-        spreads: Matrix = share * _sigmoid(odds) * _sigmoid(-odds)
-        curvature: Matrix = (rows.T * spreads) @ rows + np.diag(penalty)
-        step = np.linalg.solve(curvature, slope).astype(np.float64)
-        most = loss(at) + _CLOSE
-        while loss(at - step) > most:
-            step /= 2
-        at = at - step
-    coefficients: Matrix = at.round(_DIGITS)
+    free = np.zeros(rows.shape[1])
+    held: Matrix = np.array([0.0, *[ridge] * features.shape[1]])
+    coefficients = likeliest_weights(rows, positive, free, held, counts=share, offset=offset)
+    coefficients = coefficients.round(_DIGITS)
     return Logistic(mean, scale, coefficients[1:], float(coefficients[0]))
-
-
-def _sigmoid(odds: Matrix) -> Matrix:
-    falling: Matrix = np.logaddexp(0, -odds)  # exp(-odds) alone overflows
-    return np.exp(-falling)
 
 
 FOLDS = 10
@@ -322,7 +300,7 @@ def _fitted(rows: Sequence[Labelled], names: Sequence[str], *, cross: bool) -> d
             name: Coefficient(mean=mean, scale=scale, weight=weight)
             for name, mean, scale, weight in zip(names, *columns, strict=True)
         },
-        "reliability": _reliability(_sigmoid(unseen - threshold).tolist(), judged),
+        "reliability": _reliability(sigmoid(unseen - threshold).tolist(), judged),
     }
 
 
