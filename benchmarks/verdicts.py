@@ -1,6 +1,7 @@
 """How well the free judges tell unanswerable queries: the calibrated one beside the threshold of the seed.
 
     .venv/bin/python benchmarks/verdicts.py --xquad DIR      # or make bench-verdicts XQUAD=DIR; without, the examples
+    .venv/bin/python benchmarks/verdicts.py --share DIR/usr/share    # GNOME's help, and paraphrases about its programs
 
 Judges are taken as they stand; `best F1` is what any setting, chosen on these very queries, could have reached.  Of all
 sources stands here the half that no constant was chosen on (see fit_calibrated.py).  Answerable example queries are
@@ -18,6 +19,7 @@ from pathlib import Path
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
+import fit_calibrated
 import vaults
 
 from gigamind.datasets.check import CheckedQuery, check_queries
@@ -32,9 +34,11 @@ from gigamind.retrieval.retriever import Retriever, recording
 from gigamind.retrieval.settings import RetrievalSettings, default_cache_folder
 from gigamind.retrieval.signals import signals_of
 from gigamind.vault.identity import Identities
+from gigamind.vault.language import KnownLanguage
 from gigamind.vault.notes import read_vault
 
 SIZES = (60, 180, 1_000, 5_000)
+HELP: tuple[KnownLanguage, ...] = ("en", "ko")
 PAIRS = (("en", "en"), ("de", "de"), ("es", "es"), ("de", "en"))  # asked, noted
 Judged = tuple[
     bool, bool, float
@@ -44,6 +48,7 @@ Judged = tuple[
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--xquad", type=Path, help="folder with xquad.en.json, ...")
+    parser.add_argument("--share", type=Path, help="folder of packages; see fit_calibrated.py")
     parser.add_argument("--judge", type=Path, default=judge_path("calibrated"))
     parser.add_argument("--mode", choices=("hybrid", "semantic", "keyword"), default="hybrid")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
@@ -57,15 +62,19 @@ def main() -> None:
     print(" ms a query |")
     print("|---|---:|---:|---|---:|---:|---:|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as folder:
-        for collection in _collections(arguments.xquad, arguments.sizes, Path(folder)):
+        sources = (arguments.xquad, arguments.share)
+        for collection in _collections(*sources, arguments.sizes, Path(folder)):
             _show(collection, settings, arguments.judge)
 
 
 def _collections(
-    xquad: Path | None, sizes: Sequence[int], out: Path
+    xquad: Path | None, share: Path | None, sizes: Sequence[int], out: Path
 ) -> Iterator[vaults.Collection]:
     """One after the other, in one folder."""
     yield vaults.example_queries(out, odd_ids=True)
+    for language in HELP if share else ():
+        for made in (fit_calibrated.help_pages, fit_calibrated.paraphrases):
+            yield made(share, out, 0, notes=language, queries=language, odd=True)
     if xquad is None:
         return
     for asked, noted in PAIRS:

@@ -6,7 +6,7 @@ from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 
-from gigamind.assurance.certify import CertifyOptions
+from gigamind.assurance.options import CertifyOptions
 from gigamind.errors import GigamindError
 from gigamind.publish.artifacts import publish_card
 from gigamind.publish.ends import failed, speak

@@ -21,7 +21,7 @@ def with_checksum(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def checked(row: object) -> Any:  # noqa: ANN401  JSON values
-    """The object without its checksum; as it is where it has none, for it was made by hand or by an older version.
+    """The object without its checksum; as it is where it has none, for it was made by hand.
 
     Raises:
         ValueError: the checksum is of something else.

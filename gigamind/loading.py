@@ -1,17 +1,26 @@
-"""Loads what a team names: an attribute of their module, or a TOML file, theirs or one that comes with gigamind."""
+"""Loads what a team names: an attribute of their module, a TOML file, theirs or one that comes with gigamind, or rows.
+
+What pydantic finds wrong with fields is told here alike for all of them; rows of datasets have words of their own.
+"""
 
 import difflib
+import json
 import sys
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from gigamind.assets import asset
 from gigamind.errors import InputError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_SHOWN = 10  # problems in one message
 
 File = TypeVar("File", bound=BaseModel)
 
@@ -70,13 +79,69 @@ def read_fields(path: Path, model: type[File], what: str) -> File:
         return model.model_validate(read_toml(path, what))
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
+            field = field_name(first["loc"])
             raise InputError(
-                f"{path}: {place}: there is no such field; {meant_by(place, model.model_fields)}"
+                f"{path}: {field}: there is no such field; {meant_by(field, model.model_fields)}"
             ) from None
-        field = f"{place}: " if place else ""
-        raise InputError(f"{path}: {field}{first['msg'].removeprefix('Value error, ')}") from None
+        raise InputError(f"{path}: {first_problem(error)}") from None
+
+
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines that are not blank, numbered from 1.  U+2028 ends no line: a JSON string may hold it."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, line
+
+
+def parsed(model: type[File], text: str | bytes, where: str) -> File:
+    """JSON text as a model.
+
+    Raises:
+        InputError: the text is not JSON, or no such model; the first problem, after `where`.
+    """
+    try:
+        values: object = json.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of 5 000 digits
+        raise InputError(f"{where}: not JSON ({error})") from error
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        problem = first_problem(error)
+        if len(error.errors()[0]["loc"]) > 1:
+            raise InputError(f"{where}: {problem}") from error
+        fields = ", ".join(known.alias or name for name, known in model.model_fields.items())
+        raise InputError(f"{where}: {problem}; the fields are {fields}") from error
+
+
+def refuse_problems(problems: Sequence[str]) -> None:
+    """Raise the first problems, each with its place and how to mend it, if there are any.
+
+    Raises:
+        InputError: there are.
+    """
+    if problems:
+        more = f"\n... and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        raise InputError("\n".join(problems[:_SHOWN]) + more)
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first field that is wrong, unless all is, and what is wrong with it."""
+    return problem_of(error.errors(include_url=False)[0])
+
+
+def problem_of(details: "ErrorDetails") -> str:
+    """A field that is wrong, unless all is, and what is wrong with it."""
+    is_no_object = details["type"] == "model_type"  # pydantic names a class of ours
+    message = "Input should be a JSON object" if is_no_object else details["msg"]
+    field = field_name(details["loc"])
+    return f"{field}: {message.removeprefix('Value error, ')}".removeprefix(": ")
+
+
+def field_name(location: Sequence[int | str]) -> str:
+    """`("expected_spans", 0, "start")` as `expected_spans[0].start`."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
+    return "".join(steps).removeprefix(".")
 
 
 def meant_by(name: str, known: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ from gigamind.stats.agreement import ReliabilityBin, binary_agreement, graded_ag
 from gigamind.stats.estimate import Estimate
 from gigamind.stats.intervals import Clusters, Matrix, bounded_means, clusters_of, count
 from gigamind.stats.ppi import CorrectedMean, corrected_mean
+from gigamind.stats.slices import sliced
 
 _PAIR = 2
 
@@ -96,15 +97,9 @@ def agreement_by_language(
     verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
 ) -> dict[str, Agreement]:
     """The same for the items of each language, in alphabetical order; items of no language have no part."""
-    languages = sorted({verdict.language for verdict in verdicts if verdict.language})
     return {
-        language: agreement(
-            [verdict for verdict in verdicts if verdict.language == language],
-            scale,
-            seed=seed,
-            label=f"{label} {language}",
-        )
-        for language in languages
+        language: agreement(own, scale, seed=seed, label=f"{label} {language}")
+        for language, own in sliced(verdicts, lambda verdict: [verdict.language or None]).items()
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Self, TypeVar
+from typing import Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -19,15 +19,16 @@ from gigamind.assurance.agreement import (
     worst_misses,
 )
 from gigamind.assurance.judged_runs import (
-    JsonPart,
     JudgedKind,
     JudgedRun,
     RunItem,
     read_judged_runs,
 )
+from gigamind.assurance.options import CertifyOptions
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
 from gigamind.judges.protocol import Scale
+from gigamind.loading import first_problem
 from gigamind.records.card import (
     CardAttacks,
     CardBin,
@@ -44,12 +45,17 @@ from gigamind.records.folder import check_out_folder, write_texts
 from gigamind.records.judged import JudgeReport
 from gigamind.reports.cards.page import card_files
 from gigamind.stats.estimate import Estimate
-from gigamind.stats.intervals import wilson
 from gigamind.version import __version__
-from gigamind.wording import AUTO, LanguageChoice, language_of
+from gigamind.wording import language_of
 
 
-class _Fooled(JsonPart):
+class _Part(BaseModel):
+    """What is needed of a trial's report, whatever else it holds."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _Fooled(_Part):
     hits: int = Field(ge=0)
     of: int = Field(ge=0)
 
@@ -60,11 +66,11 @@ class _Fooled(JsonPart):
         return self
 
 
-class _Overall(JsonPart):
+class _Overall(_Part):
     fooled: _Fooled
 
 
-class _TrialReport(JsonPart):
+class _TrialReport(_Part):
     fingerprint: str
 
 
@@ -97,9 +103,7 @@ def _read_trial(path: Path, judge: JudgeReport, model: type[Trial], what: str, m
             f"{path}: the {what.partition(' ')[0]} cannot be read ({error.strerror})"
         ) from error
     except ValidationError as error:
-        raise InputError(
-            f"{path}: no report of {what} a judge ({error.errors()[0]['msg']})"
-        ) from error
+        raise InputError(f"{path}: no report of {what} a judge ({first_problem(error)})") from error
     if report.fingerprint != judge.fingerprint:
         raise InputError(
             f"{path}: {what} another judge ({report.fingerprint[:12]}, and the runs were judged by"
@@ -127,8 +131,7 @@ def read_attacks(path: Path, judge: JudgeReport) -> CardAttacks:
     mend = "attack the judge that is certified"
     report = _read_trial(path, judge, _AttackReport, "attacks on", mend)
     hits, of = report.overall.fooled.hits, report.overall.fooled.of
-    rate = Estimate(hits / of, wilson(hits, of), of, of) if of else Estimate(None, None, 0, 0)
-    return CardAttacks(succeeded=hits, attempted=of, rate=_figure(rate))
+    return CardAttacks(succeeded=hits, attempted=of, rate=_figure(Estimate.share(hits, of)))
 
 
 _MISSES = 20
@@ -320,31 +323,6 @@ def _clusters(clusters: int, items: int) -> int | None:
 def _miss(verdict: LabelledVerdict, run: JudgedRun) -> CardMiss:
     item = run.items[verdict.id]
     return CardMiss.like(verdict, question=item.question, quotes=item.quotes)
-
-
-class CertifyOptions(BaseModel):
-    """What a certification is told.  Paths are relative to the working directory."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    runs: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(
-        description="out folders of finished runs: the one that is certified, then its repetitions"
-    )
-    labels: Path | None = Field(
-        None,
-        description="JSON lines of people's labels; for a search run, by default the dataset's own",
-    )
-    attacks: Path | None = Field(
-        None, description="JSON report of `gigamind judge attack` on the same judge"
-    )
-    tests: Path | None = Field(
-        None, description="JSON report of `gigamind judge test` on the same judge"
-    )
-    out: Path | None = Field(
-        None, description="new folder for the card; eval/cards/<time> without it"
-    )
-    lang: LanguageChoice = Field("auto", description=f"language of the card; {AUTO}")
-    seed: int = Field(42, description="of the bootstrap intervals")
 
 
 def write_card(options: CertifyOptions, kinds: Mapping[str, JudgedKind]) -> tuple[JudgeCard, Path]:

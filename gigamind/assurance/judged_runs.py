@@ -1,21 +1,20 @@
 """Reads what a finished run's judge said, and the labels that its dataset has itself, from the run's out folder.
 
-What differs by task is a `JudgedKind`: its scales, and how a line of per_item.jsonl is read.
+What differs by task is a `JudgedKind`: its scales, and what a line of per_item.jsonl holds of them.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import Any
 
 from gigamind.datasets.labels import Label, ScoreLabel
 from gigamind.errors import InputError
 from gigamind.judges.protocol import Scale
-from gigamind.records.judged import JudgeReport, SecondLookReport
-from gigamind.records.reading import first_problem, read_written, written_lines
+from gigamind.records.judged import JudgeReport, LlmReport, SecondLookReport
+from gigamind.records.reading import read_report, read_reports, read_written
+from gigamind.records.schema import ErrorReport, RunReport
+from gigamind.release.model import ComparedTask
 
 _MISSING = "missing; give the out folder of a finished run"
 
@@ -49,51 +48,14 @@ class JudgedKind:
     Attributes:
         scales: name -> kind.
         label: a row of its labels file.
-        items: those of one line of per_item.jsonl, given as JSON values; raises ValidationError.
+        compared: the models of its files.
+        items: those of one line of per_item.jsonl.
     """
 
     scales: Mapping[str, Scale]
     label: type[Label]
-    items: Callable[[object], Sequence[RunItem]]
-
-
-class JsonPart(BaseModel):
-    """What is needed of a piece of a file, whatever else it holds."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class _Run(JsonPart):
-    """What is needed of run.json."""
-
-    run_id: str
-    task: str
-    dataset: str
-    dataset_hash: str
-    judge: JudgeReport | None = None
-
-
-class _Panel(JsonPart):
-    short: int = 0
-
-
-class _Usage(JsonPart):
-    cache_hits: int
-    panel: _Panel | None = None
-
-
-class _Summary(JsonPart):
-    """What is needed of summary.json."""
-
-    llm: _Usage | None = None
-    second_looks: tuple[SecondLookReport, ...] = ()
-
-
-class _Error(JsonPart):
-    id: str | None = None
-
-
-Part = TypeVar("Part", bound=JsonPart)
+    compared: ComparedTask[Any, Any, Any]
+    items: Callable[[Any], Sequence[RunItem]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +135,7 @@ def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
 
 
 def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
-    run = _file(folder / "run.json", _Run)
+    run = read_report(folder / "run.json", RunReport, _MISSING)
     kind = kinds.get(run.task)
     if kind is None:
         raise InputError(
@@ -185,19 +147,30 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
         )
     if run.judge.scales:  # a team's own judge
         kind = replace(kind, scales=run.judge.scales, label=ScoreLabel)
-    summary = _summary(folder / "summary.json")
-    usage = summary.llm or _Usage(cache_hits=0)
-    items = _by_id(folder, _items(folder / "per_item.jsonl", kind))
+    lines = read_reports(folder / "per_item.jsonl", kind.compared.line, _MISSING)
+    items = _by_id(folder, [item for line in lines for item in kind.items(line)])
+    errors = read_reports(folder / "errors.jsonl", ErrorReport, _MISSING)
+    summary = _summary(folder / "summary.json", kind)
+    llm: LlmReport | None = getattr(summary, "llm", None)
     return JudgedRun(
         folder=folder,
-        **dict(run),
+        run_id=run.run_id,
+        task=run.task,
+        dataset=run.dataset,
+        dataset_hash=run.dataset_hash,
+        judge=run.judge,
         kind=kind,
         items=items,
-        failed=_failed(folder / "errors.jsonl") - items.keys(),
-        stored=usage.cache_hits,
-        second_looks=summary.second_looks,
-        short_panels=usage.panel.short if usage.panel else 0,
+        failed=frozenset(error.id for error in errors if error.id) - items.keys(),
+        stored=llm.cache_hits if llm else 0,
+        second_looks=getattr(summary, "second_looks", ()),
+        short_panels=llm.panel.short if llm and llm.panel else 0,
     )
+
+
+def _summary(path: Path, kind: JudgedKind) -> object:
+    """None of a run that wrote no summary as JSON, of which nothing is known then."""
+    return read_report(path, kind.compared.summary, _MISSING) if path.exists() else None
 
 
 def _by_id(folder: Path, items: Sequence[RunItem]) -> dict[str, RunItem]:
@@ -210,45 +183,3 @@ def _by_id(folder: Path, items: Sequence[RunItem]) -> dict[str, RunItem]:
             )
         by_id[item.id] = item
     return by_id
-
-
-def _items(path: Path, task: JudgedKind) -> list[RunItem]:
-    items: list[RunItem] = []
-    for place, line in written_lines(path, _MISSING):
-        try:
-            items += task.items(_json(line, place))
-        except ValidationError as error:
-            raise _foreign(error, place) from error
-    return items
-
-
-def _failed(path: Path) -> frozenset[str]:
-    errors = (_parsed(line, _Error, place) for place, line in written_lines(path, _MISSING))
-    return frozenset(error.id for error in errors if error.id)
-
-
-def _summary(path: Path) -> _Summary:
-    """Nothing is known of a run that wrote no summary as JSON."""
-    return _file(path, _Summary) if path.exists() else _Summary()
-
-
-def _file(path: Path, model: type[Part]) -> Part:
-    return _parsed(read_written(path, _MISSING), model, path)
-
-
-def _parsed(text: str, model: type[Part], place: Path | str) -> Part:
-    try:
-        return model.model_validate(_json(text, place))
-    except ValidationError as error:
-        raise _foreign(error, place) from error
-
-
-def _json(text: str, place: Path | str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: no JSON, or cut short ({error})") from error
-
-
-def _foreign(error: ValidationError, place: Path | str) -> InputError:
-    return InputError(f"{place}: not as gigamind writes it ({first_problem(error)})")

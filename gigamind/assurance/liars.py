@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from gigamind.assets import asset
-from gigamind.datasets.check import CheckedAnswer, check_answers
+from gigamind.datasets.check_answers import CheckedAnswer, check_answers
 from gigamind.datasets.jsonl import read_answers
 from gigamind.datasets.schema import AnswerLabels, LabelledClaim, LabelledFact
 from gigamind.errors import DatasetError, InputError, LlmError

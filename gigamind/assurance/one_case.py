@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from gigamind.assurance.trials import Case, Kind, why_unscored
+from gigamind.assurance.trials import Case, JudgeKind, why_unscored
 from gigamind.assurance.unit_tests import load_unit_tests
 from gigamind.errors import LlmError
 from gigamind.judges.asking import Asking
@@ -20,11 +20,11 @@ from gigamind.judges.protocol import KEY, AnswerCase, Judge, QuestionCase, Verdi
 from gigamind.judges.quality_gate import load_quality_gate
 from gigamind.judges.search_qa.judge import SearchQA
 from gigamind.judges.search_qa.second_look import LooksReply, SecondLook, pairs_in
-from gigamind.judges.spec import Language
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.ledger import Totals
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
+from gigamind.wording import Language
 
 DEFAULT_JUDGES = ("search_qa", "unanswerable_llm", "quality_gate")
 _FEATURE = "search_qa"  # of the checklist
@@ -108,7 +108,7 @@ def _judging(
     judge: Judge[Any, Any], language: Language
 ) -> Callable[[LanguageModel, Counter[str]], Awaitable[str]]:
     async def ask(model: LanguageModel, unread: Counter[str]) -> str:
-        kind: Kind = "unanswerable" if judge.kind == "llm" else "search_qa"
+        kind: JudgeKind = "unanswerable" if judge.kind == "llm" else "search_qa"
         case = sound_case(kind, language)
         asked: QuestionCase | AnswerCase = QuestionCase(case.question, case.notes, language)
         if kind == "search_qa":
@@ -144,7 +144,7 @@ def _looking(second: SecondLook) -> Callable[[LanguageModel, Counter[str]], Awai
 
 
 @cache
-def sound_case(kind: Kind, language: Language) -> Case:
+def sound_case(kind: JudgeKind, language: Language) -> Case:
     """The first unit test of that kind and language whose answer or question has no defect."""
     return next(
         test.case()

@@ -8,11 +8,13 @@ from pydantic import Field
 
 from gigamind.assets import asset
 from gigamind.errors import InputError
-from gigamind.evidence.schema import Encodable, Strict, numbered_lines, parsed, read_text
+from gigamind.evidence.schema import Encodable, Strict, read_text
 from gigamind.llm.fences import Source
+from gigamind.loading import numbered_lines, parsed
+from gigamind.wording import Language
 
 AnswerName = Literal["right", "wrong", "useless"]
-Text = Annotated[Encodable, Field(min_length=1)]
+TrialText = Annotated[Encodable, Field(min_length=1)]
 _MAX_BYTES = 10_000_000
 
 
@@ -31,16 +33,16 @@ class ScenarioRow(TrialRow):
 class TrialNote(Strict):
     """A note of a scenario."""
 
-    title: Text
-    text: Text
+    title: TrialText
+    text: TrialText
 
 
 class Answers(Strict):
     """Answers to the question of a scenario: grounded and useful, not grounded, grounded and beside the point."""
 
-    right: Text
-    wrong: Text
-    useless: Text
+    right: TrialText
+    wrong: TrialText
+    useless: TrialText
 
 
 class Scenario(TrialRow):
@@ -50,8 +52,8 @@ class Scenario(TrialRow):
         answerable: whether the notes answer it; where they do not, the right answer says so.
     """
 
-    language: Literal["ko", "en"]
-    question: Text
+    language: Language
+    question: TrialText
     answerable: bool
     notes: tuple[TrialNote, ...] = Field(min_length=1, strict=False)
     answers: Answers

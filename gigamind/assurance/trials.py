@@ -20,10 +20,10 @@ from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Source
 from gigamind.llm.prompts import Prompt
 from gigamind.records.judged import Report
-from gigamind.stats.intervals import wilson
+from gigamind.stats.estimate import Estimate
 from gigamind.vault.language import question_language
 
-Kind = Literal["unanswerable", "search_qa"]
+JudgeKind = Literal["unanswerable", "search_qa"]
 # What an attack may bring about.
 _BROUGHT_ABOUT: frozenset[LlmCode] = frozenset({
     *OF_THE_REPLY, "context_too_long", "panel_tied",
@@ -92,7 +92,7 @@ class OnTrial:
     fence_key: bytes
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> JudgeKind:
         return "search_qa" if self.asked.kind == "search_qa" else "unanswerable"
 
     @property
@@ -130,7 +130,7 @@ Group = TypeVar("Group")
 class TrialReport(Report):
     """What a trial of either sort tells of the judge."""
 
-    kind: Kind
+    kind: JudgeKind
     fingerprint: str
     model: str
 
@@ -165,10 +165,8 @@ class Share(Report):
     def among(cls, outcomes: Sequence[bool]) -> "Share":
         """The share of those that are true."""
         hits, of = sum(outcomes), len(outcomes)
-        if not of:
-            return cls(hits=0, of=0, rate=None, low=None, high=None)
-        interval = wilson(hits, of)
-        return cls(hits=hits, of=of, rate=hits / of, low=interval.low, high=interval.high)
+        share = Estimate.share(hits, of)
+        return cls(hits=hits, of=of, rate=share.value, low=share.low, high=share.high)
 
 
 def _grouped(

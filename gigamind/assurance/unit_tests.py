@@ -7,14 +7,14 @@ kind of failure.  The data are `judges/trials/unit_tests.jsonl`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from gigamind.assurance.scenarios import Scenario, ScenarioRow, Text, read_scenario_rows
+from gigamind.assurance.scenarios import Scenario, ScenarioRow, TrialText, read_scenario_rows
 from gigamind.assurance.trials import (
     Case,
-    Kind,
+    JudgeKind,
     Observed,
     OnTrial,
     Seen,
@@ -26,6 +26,7 @@ from gigamind.errors import InputError, LlmError
 from gigamind.evidence.schema import Strict
 from gigamind.records.card import CardLiars
 from gigamind.records.judged import Report
+from gigamind.wording import Language
 
 _Bound = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
@@ -82,10 +83,10 @@ class UnitTestRow(ScenarioRow):
     """
 
     failure: Annotated[str, Field(pattern=r"^[a-z_]+$")]
-    language: Literal["ko", "en"]
-    kind: Kind
-    question: Text | None = None
-    answer: Text | None = None
+    language: Language
+    kind: JudgeKind
+    question: TrialText | None = None
+    answer: TrialText | None = None
     expected: Expectation
 
 
@@ -112,7 +113,7 @@ class UnitTestResult(Report):
 
     id: str
     failure: str
-    language: Literal["ko", "en"]
+    language: Language
     passed: bool | None
     misses: tuple[str, ...]
 

@@ -64,7 +64,7 @@ def read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
     Raises:
         InputError: the file cannot be read, has no row, or a row is wrong; with file and line.
     """
-    from gigamind.evidence.schema import numbered_lines
+    from gigamind.loading import numbered_lines
 
     quotes = [
         _quote(line, f"{name}:{number}", sources)
@@ -76,7 +76,8 @@ def read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
 
 
 def _quote(line: str, where: str, sources: Sequence[NamedSource]) -> Quote:
-    from gigamind.evidence.schema import QuoteRow, parsed
+    from gigamind.evidence.schema import QuoteRow
+    from gigamind.loading import parsed
 
     row = parsed(QuoteRow, line, where)
     index = _source_index(row, where, [source.name for source in sources])

@@ -236,7 +236,9 @@ def _read(path: Path) -> "Dataset[Any]":
 
 def _held_against(rows: "Dataset[Any]", notes: Path | None) -> "CheckedRows[Any] | None":
     """The rows held against a vault; without one, queries against themselves, and others against nothing."""
-    from gigamind.datasets.check import check_answers, check_links, check_queries
+    from gigamind.datasets.check import check_queries
+    from gigamind.datasets.check_answers import check_answers
+    from gigamind.datasets.check_links import check_links
     from gigamind.datasets.jsonl import dataset_kind
     from gigamind.evidence.again import find_again
     from gigamind.vault.identity import Identities

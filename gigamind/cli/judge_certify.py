@@ -1,18 +1,19 @@
 """`gigamind judge certify`: the card of the judge of finished runs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gigamind.cli.command import command, lang_option
+from gigamind.assurance.options import CertifyOptions
+from gigamind.cli.command import command
+from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, tell
-from gigamind.wording import AUTO, Language, LanguageChoice, language_of
+from gigamind.evaluation.options import validated
+from gigamind.wording import Language, language_of
 
 if TYPE_CHECKING:
     from gigamind.records.card import JudgeCard
-
-_path = click.Path(path_type=Path)
 
 
 @command(
@@ -23,46 +24,21 @@ _path = click.Path(path_type=Path)
     ),
     epilog="Exit codes: 0 the card is written; 1 bad input; 3 it cannot be.",
 )
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=_path)
-@click.option("--out", required=True, type=_path, help="New folder for the card.")
-@click.option(
-    "--labels",
-    metavar="FILE",
-    type=_path,
-    help="JSON lines of people's labels; for a search run, by default the dataset's own.",
-)
-@click.option(
-    "--attacks", metavar="FILE", type=_path, help="JSON report of attacks on the same judge."
-)
-@click.option("--tests", metavar="FILE", type=_path, help="JSON report of tests of the same judge.")
-@lang_option(f"Language of the card; {AUTO}.")
-@click.option("--seed", type=int, default=42, show_default=True, help="Of the bootstrap.")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@options_of(CertifyOptions, only=CertifyOptions.model_fields.keys() - {"runs"})
 @prints_json
-def certify(
-    *,
-    runs: tuple[Path, ...],
-    out: Path,
-    labels: Path | None,
-    attacks: Path | None,
-    tests: Path | None,
-    lang: LanguageChoice,
-    seed: int,
-) -> None:
+def certify(**asked: Any) -> None:  # noqa: ANN401  checked by the options model
     """Certify the judge of RUN, the out folder of an evaluation; further RUNs are its repetitions.
 
     A label is {"id": ..., "unanswerable": true} for a search run, and {"id": ..., "correctness": 0.5, "utility": 1.0}
     (or "completeness") for a run over answers.  Writes judge_card.json, judge_card.md and judge_card.html.
     """
-    from gigamind.assurance.certify import CertifyOptions, write_card
+    from gigamind.assurance.certify import write_card
     from gigamind.tasks import judged_kinds
 
-    card, written = write_card(
-        CertifyOptions(
-            runs=runs, labels=labels, attacks=attacks, tests=tests, out=out, lang=lang, seed=seed
-        ),
-        judged_kinds(),
-    )
-    tell(card, lambda: _show(card, language_of(lang), written))
+    options = validated(CertifyOptions, asked)
+    card, written = write_card(options, judged_kinds())
+    tell(card, lambda: _show(card, language_of(options.lang), written))
 
 
 def _show(card: "JudgeCard", lang: Language, out: Path) -> None:

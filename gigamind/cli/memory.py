@@ -102,7 +102,7 @@ def graduate(
     nothing to the log, and asks a model nothing.
     """
     del form  # says the same as --json
-    from gigamind.evidence.schema import numbered_lines
+    from gigamind.loading import numbered_lines
     from gigamind.memory import sessions
     from gigamind.memory.extract import extract
     from gigamind.memory.pipeline import graduate as graduate_session

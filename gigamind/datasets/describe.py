@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from gigamind.datasets.jsonl import Dataset, Kind
+from gigamind.datasets.jsonl import Dataset, DatasetKind
 from gigamind.datasets.row_errors import RowError
 from gigamind.datasets.schema import LinkItem, QueryItem
 
@@ -23,7 +23,7 @@ class Description:
         figures: name -> number, of the rows together.
     """
 
-    kind: Kind
+    kind: DatasetKind
     rows: int
     rejected: int
     counts: Mapping[str, Mapping[str, int]]

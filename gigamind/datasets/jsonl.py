@@ -28,7 +28,7 @@ _EXAMPLES: Mapping[type[Row], str] = {
 _MOST_DIGITS = 300  # Python refuses to read 4 300, and a float ends at 308
 
 Item = TypeVar("Item", QueryItem, LinkItem, QuestionItem)
-Kind = Literal["queries", "links", "questions"]
+DatasetKind = Literal["queries", "links", "questions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Dataset(Generic[Item]):
     sha256: str
 
 
-def dataset_kind(path: Path) -> Kind:
+def dataset_kind(path: Path) -> DatasetKind:
     """What a dataset is of, by its first readable row: of links, when that has a `source_note` or an `anchor`.
 
     One with a `question` and no `query` is of questions, answered or not.

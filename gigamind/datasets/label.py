@@ -1,13 +1,13 @@
 """Adds what people said of unjudged hits to the rows of a dataset."""
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from gigamind.datasets.schema import Gain, QueryItem, Text
+from gigamind.datasets.schema import Filled, Gain, QueryItem
 from gigamind.errors import InputError
+from gigamind.loading import numbered_lines, parsed
 
 
 class _Line(BaseModel):
@@ -15,8 +15,8 @@ class _Line(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
-    id: Text
-    note: Text
+    id: Filled
+    note: Filled
     gain: Gain | None = None
 
 
@@ -36,10 +36,8 @@ def read_gains(path: Path, known: Collection[str]) -> dict[str, dict[str, int]]:
             f"{path}: the labels cannot be read ({error}); save it as UTF-8"
         ) from error
     gains: dict[str, dict[str, int]] = {}
-    for number, row in enumerate(text.split("\n"), start=1):
-        if not row.strip():
-            continue
-        line = _line(f"{path}:{number}", row)
+    for number, row in numbered_lines(text):
+        line = parsed(_Line, row, f"{path}:{number}")
         if line.id not in known:
             raise InputError(
                 f'{path}:{number}: no query "{line.id}" in the dataset; give that of the run'
@@ -53,17 +51,6 @@ def read_gains(path: Path, known: Collection[str]) -> dict[str, dict[str, int]]:
             f'{path}: no line has a gain; write "gain": 0 for an irrelevant note, 1 or more for others'
         )
     return gains
-
-
-def _line(place: str, row: str) -> _Line:
-    try:
-        return _Line.model_validate(json.loads(row))
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise InputError(f'{place}: field "{field}": {first["msg"]}; mend it') from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: no JSON object ({error}); write one a line") from error
 
 
 def labelled(

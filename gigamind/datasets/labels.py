@@ -1,17 +1,16 @@
 """Reads labels that people gave to items, JSON lines `{"id": ..., ...}`: values that a judge can be held to."""
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.errors import InputError
+from gigamind.loading import parsed, refuse_problems
 
-_SHOWN = 10  # problems in one message
 _Grade = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
 
 
@@ -97,32 +96,20 @@ def read_labels(path: Path, model: type[Label]) -> Labels:
     for number, row in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         if not row.strip():
             continue
-        label = _read_row(row, model)
-        if isinstance(label, Label) and label.id in lines:
-            label = f'"{label.id}" is already labelled in line {lines[label.id]}; keep one'
-        if isinstance(label, str):
-            problems.append(f"{path}:{number}: {label}")
+        where = f"{path}:{number}"
+        try:
+            label = parsed(model, row, where)
+        except InputError as error:
+            problems.append(str(error))
+            continue
+        if label.id in lines:
+            problems.append(
+                f'{where}: "{label.id}" is already labelled in line {lines[label.id]}; keep one'
+            )
         else:
             values[label.id], lines[label.id] = label.values(), number
-    if problems:
-        more = f"\n... and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        raise InputError("\n".join(problems[:_SHOWN]) + more)
+    refuse_problems(problems)
     if not values:
         fields = ", ".join(f'"{name}": ...' for name in model.model_fields)
         raise InputError(f"{path}: holds no label. Write one JSON object a line: {{{fields}}}.")
     return Labels(path, values, lines, hashlib.sha256(content).hexdigest())
-
-
-def _read_row(row: bytes, model: type[Label]) -> Label | str:
-    """The label of a row, or what is wrong with it."""
-    try:
-        fields: object = json.loads(row)
-    except (ValueError, RecursionError) as error:
-        return f"no JSON object on one line ({error})"
-    try:
-        return model.model_validate(fields)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        field = f'field "{name}": ' if name else ""
-        return f"{field}{first['msg'].removeprefix('Value error, ')}"

@@ -1,12 +1,13 @@
 """What is wrong with one row of a dataset, in the words of whoever has to mend it."""
 
 import json
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
+
+from gigamind.loading import field_name
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -144,12 +145,3 @@ def _phrase(details: "ErrorDetails") -> tuple[str, str]:
         "See the dataset format in docs/quick-start.md",
     )
     return _PHRASES.get(details["type"], fallback)
-
-
-def field_name(location: Sequence[int | str]) -> str:
-    """`("expected_spans", 0, "start")` as `expected_spans[0].start`."""
-    return "".join(_steps(location)).removeprefix(".")
-
-
-def _steps(location: Iterable[int | str]) -> Iterable[str]:
-    return (f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)

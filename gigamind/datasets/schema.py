@@ -25,7 +25,7 @@ def _iso_8601(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(_not_blank)]
+Filled = Annotated[str, AfterValidator(_not_blank)]
 Timestamp = Annotated[str, AfterValidator(_iso_8601)]
 
 
@@ -44,14 +44,14 @@ class ExpectedSpan(Row):
         text: what stood there when the row was written; a difference is a warning.
     """
 
-    note_path: Text
+    note_path: Filled
     start: int = Field(ge=0)
     end: int = Field(ge=0)
     text: str | None = None
 
 
 Gain = Annotated[int, Field(ge=-1000, le=1000)]
-Group = Annotated[tuple[Text, ...], Field(min_length=1)]
+Group = Annotated[tuple[Filled, ...], Field(min_length=1)]
 
 
 class QueryItem(Row):
@@ -70,19 +70,19 @@ class QueryItem(Row):
         source: where the row comes from, such as "generated"; such rows are for review.
     """
 
-    id: Text
-    query: Text
+    id: Filled
+    query: Filled
     answerable: bool
-    expected_notes: tuple[Text, ...]
-    gains: dict[Text, Gain] | None = None
+    expected_notes: tuple[Filled, ...]
+    gains: dict[Filled, Gain] | None = None
     expected_all_of: tuple[Group, ...] = ()
     expected_any_of: tuple[Group, ...] = ()
     expected_spans: tuple[ExpectedSpan, ...] = ()
-    language: Text | None = None
+    language: Filled | None = None
     difficulty: Difficulty | None = None
-    tags: tuple[Text, ...] = ()
+    tags: tuple[Filled, ...] = ()
     created_at: Timestamp | None = None
-    source: Text | None = None
+    source: Filled | None = None
 
     @property
     def is_generated(self) -> bool:
@@ -108,17 +108,17 @@ class LinkItem(Row):
         created_at: ISO 8601, as written.
     """
 
-    id: Text
-    source_note: Text
-    anchor: Text
-    expected_links: tuple[Text, ...]
+    id: Filled
+    source_note: Filled
+    anchor: Filled
+    expected_links: tuple[Filled, ...]
     anchor_range: AnchorRange | None = None
     context: str | None = None
-    language: Text | None = None
-    tags: tuple[Text, ...] = ()
+    language: Filled | None = None
+    tags: tuple[Filled, ...] = ()
     label: Label | None = None
     created_at: Timestamp | None = None
-    source: Text | None = None
+    source: Filled | None = None
 
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -133,8 +133,8 @@ class ContextNote(Row):
         text: what was shown of it; the whole note without it.
     """
 
-    path: Text | None = None
-    title: Text | None = None
+    path: Filled | None = None
+    title: Filled | None = None
     text: str | None = None
 
 
@@ -147,7 +147,7 @@ class LabelledClaim(Row):
         quote: the words of that note.
     """
 
-    text: Text
+    text: Filled
     verdict: Literal["supported", "contradicted", "not_found"]
     note: int | None = Field(default=None, ge=1)
     correct: bool | None = None
@@ -157,7 +157,7 @@ class LabelledClaim(Row):
 class LabelledFact(Row):
     """A fact that the question asks for, in words of a note; `vital` where an answer is useless without."""
 
-    text: Text
+    text: Filled
     vital: bool = True
 
 
@@ -184,15 +184,15 @@ class QuestionItem(Row):
         context_notes: what the labelled facts stand in.
     """
 
-    id: Text
-    question: Text
+    id: Filled
+    question: Filled
     answer: str | None = None
     context_notes: tuple[ContextNote, ...] = ()
-    language: Text | None = None
+    language: Filled | None = None
     labels: AnswerLabels | None = None
-    tags: tuple[Text, ...] = ()
+    tags: tuple[Filled, ...] = ()
     created_at: Timestamp | None = None
-    source: Text | None = None
+    source: Filled | None = None
 
 
 class AnswerItem(QuestionItem):

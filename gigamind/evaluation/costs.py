@@ -19,8 +19,8 @@ from gigamind.records.judged import (
 )
 from gigamind.runs.store import ItemResult
 from gigamind.stats.estimate import Estimate
-from gigamind.stats.intervals import wilson
 from gigamind.stats.krippendorff import Level
+from gigamind.stats.slices import sliced
 
 _PAIR = 2
 
@@ -35,13 +35,13 @@ def llm_report(
     checks: CoverageReport | None = None,
 ) -> LlmReport:
     """The block of a run over so many items; results of checks are not among those of the run."""
-    roles: dict[str, list[Attempt]] = {}
-    for row in run.attempts:
-        roles.setdefault(f"{row.role}: {row.model}" if row.role else row.model, []).append(row)
+    roles = sliced(
+        run.attempts, lambda row: [f"{row.role}: {row.model}" if row.role else row.model]
+    )
     covered = coverage_report(run.results.values(), items, flips)
     return LlmReport(
         **usage(run.attempts).model_dump(),
-        by_role={role: usage(roles[role]) for role in sorted(roles)},
+        by_role={role: usage(rows) for role, rows in roles.items()},
         **dict(covered),
         rates={rule: dict(figures) for rule, figures in (rates or {}).items()},
         panel=panel,
@@ -91,10 +91,8 @@ def flip_report(flipped: Sequence[bool]) -> FlipReport | None:
     if not flipped:
         return None
     count, n = sum(flipped), len(flipped)
-    interval = wilson(count, n)
-    return FlipReport(
-        judged_again=n, flipped=count, rate=count / n, low=interval.low, high=interval.high
-    )
+    share = Estimate.share(count, n)
+    return FlipReport.like(share, judged_again=n, flipped=count, rate=share.value)
 
 
 CastVote = TypeVar("CastVote", bound=SeatReport)
@@ -126,16 +124,16 @@ def panel_report(
         PanelVerdict(None, None, {s: Vote(value(v)) for s, v in votes.items()}, (), None)
         for votes in paired
     ]
-    interval = wilson(split, count) if count else None
+    share = Estimate.share(split, count)
     alpha = Estimate(None, None, 0, 0) if alone else panel_alpha(verdicts, level, seed=seed)
     codes = Counter(code for _, code in voted)
     return PanelReport(
         seats=len({seat for votes in cast for seat in votes}),
         items=count,
         split=split,
-        rate=split / count if count else None,
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
+        rate=share.value,
+        low=share.low,
+        high=share.high,
         alpha=alpha.value,
         alpha_low=alpha.interval.low if alpha.interval else None,
         alpha_high=alpha.interval.high if alpha.interval else None,

@@ -15,14 +15,14 @@ from gigamind.errors import QueryTimeoutError
 from gigamind.outcome import Failure, Success, attempt
 
 Result = TypeVar("Result")
-Outcome = Success[Result] | Failure
+ItemOutcome = Success[Result] | Failure
 
 
 @dataclass
 class Stopped(KeyboardInterrupt):
     """The run was stopped by Ctrl-C; what had ended by then."""
 
-    outcomes: Sequence[Outcome[Any]]
+    outcomes: Sequence[ItemOutcome[Any]]
 
 
 @dataclass
@@ -54,7 +54,7 @@ class _Board(Generic[Result]):
         self.outcomes[outcome.item_id] = outcome
         self.ended.append(outcome)
 
-    def in_order(self) -> list[Outcome[Result]]:
+    def in_order(self) -> list[ItemOutcome[Result]]:
         return [self.outcomes[item] for item in self.tasks if item in self.outcomes]
 
 
@@ -63,8 +63,8 @@ def run_lanes(
     *,
     max_concurrency: int,
     timeout_ms: int,
-    on_end: Callable[[Outcome[Result]], None],
-) -> list[Outcome[Result]]:
+    on_end: Callable[[ItemOutcome[Result]], None],
+) -> list[ItemOutcome[Result]]:
     """Run every task, at most `max_concurrency` at a time; outcomes come in the order of `tasks`.
 
     Args:
@@ -90,7 +90,7 @@ def run_lanes(
 
 
 def _coordinate(
-    board: _Board[Result], lanes: list[_Lane], on_end: Callable[[Outcome[Result]], None]
+    board: _Board[Result], lanes: list[_Lane], on_end: Callable[[ItemOutcome[Result]], None]
 ) -> None:
     """Wait until every task has ended or one has a bug; replace the lanes that pass the limit."""
     reported = 0

@@ -1,13 +1,10 @@
 """Quotes and sources that come from outside: UTF-8, no more than a limit allows, each row checked by its schema."""
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from gigamind.datasets.row_errors import field_name
 from gigamind.errors import InputError
 
 
@@ -40,16 +37,6 @@ def decoded(data: bytes, name: str, max_bytes: int) -> str:
         raise InputError(
             f"{name}: not UTF-8 text at byte {error.start}; convert it to UTF-8"
         ) from error
-
-
-def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines that are not blank, numbered from 1.  U+2028 ends no line: a JSON string may hold it."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            yield number, line
-
-
-_Model = TypeVar("_Model", bound=BaseModel)
 
 
 def _encodable(text: str) -> str:
@@ -89,31 +76,3 @@ class QuoteRow(Strict):
     suffix: Encodable = ""
     hint: int | None = Field(default=None, ge=0)
     entry_id: Encodable = ""
-
-
-def parsed(model: type[_Model], text: str, where: str) -> _Model:
-    """JSON text as a model.
-
-    Raises:
-        InputError: the text is not JSON, or no such model; the first problem, after `where`.
-    """
-    try:
-        values: object = json.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: also a number of 5 000 digits
-        raise InputError(f"{where}: not JSON ({error})") from error
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise InputError(f"{where}: {_first_problem(error, model)}") from error
-
-
-def _first_problem(error: ValidationError, model: type[BaseModel]) -> str:
-    first = error.errors()[0]
-    field = field_name(first["loc"])
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "model_type":
-        message = "Input should be a JSON object"
-    if len(first["loc"]) > 1:
-        return f"{field}: {message}"
-    fields = ", ".join(known.alias or name for name, known in model.model_fields.items())
-    return f"{field}: {message}; the fields are {fields}".removeprefix(": ")

@@ -12,7 +12,8 @@ from typing import Literal, cast
 
 from gigamind.datasets.schema import AnswerItem, ContextNote
 from gigamind.interop.collection import Imported, checked_row
-from gigamind.interop.source import Fields, refuse_problems, table_rows
+from gigamind.interop.source import Fields, table_rows
+from gigamind.loading import refuse_problems
 
 Answered = Literal["response", "reference"]
 

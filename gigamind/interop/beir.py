@@ -4,8 +4,9 @@ from pathlib import Path
 
 from gigamind.errors import InputError
 from gigamind.interop.collection import Imported, note_path, note_text
-from gigamind.interop.source import Fields, json_lines, placed_lines, read_text, refuse_problems
+from gigamind.interop.source import Fields, json_lines, placed_lines, read_text
 from gigamind.interop.trec import Judgements, imported_queries
+from gigamind.loading import refuse_problems
 
 _COLUMNS = 3
 

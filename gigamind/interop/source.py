@@ -3,14 +3,14 @@
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, cast
+from typing import cast
 
 from gigamind.errors import InputError
+from gigamind.loading import refuse_problems
 
 Fields = dict[str, object]
-_SHOWN: Final = 10  # problems in one message
 
 
 def read_bytes(path: Path, what: str) -> bytes:
@@ -57,17 +57,6 @@ def placed_lines(path: Path, text: str) -> list[tuple[str, str]]:
         for number, line in enumerate(text.split("\n"), start=1)
         if line.strip()
     ]
-
-
-def refuse_problems(problems: Sequence[str]) -> None:
-    """Raise the first problems, each with its place and how to mend it, if there are any.
-
-    Raises:
-        InputError: there are.
-    """
-    if problems:
-        more = f"\n... and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        raise InputError("\n".join(problems[:_SHOWN]) + more)
 
 
 def json_lines(path: Path, what: str) -> list[tuple[str, Fields]]:

@@ -7,7 +7,8 @@ from typing import cast
 
 from gigamind.datasets.schema import ExpectedSpan, QueryItem
 from gigamind.interop.collection import Imported, checked_row, note_path, note_text
-from gigamind.interop.source import Fields, json_whole, refuse_problems
+from gigamind.interop.source import Fields, json_whole
+from gigamind.loading import refuse_problems
 from gigamind.spans import Span, Utf16
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gigamind.interop.collection import Imported, judged_query, unjudgeable
-from gigamind.interop.source import json_lines, placed_lines, read_text, refuse_problems
+from gigamind.interop.source import json_lines, placed_lines, read_text
+from gigamind.loading import refuse_problems
 
 _GRADE = re.compile(r"[+-]?\d{1,9}")
 _BEFORE = 2

@@ -4,7 +4,8 @@
 
 The last term is the prior of Bayes' rule: among n notes each is the answer with a chance of 1 in n, and the best of n
 strangers looks the better the larger n is.  Without it one threshold let .07 of the unanswerable queries pass among 110
-notes and .45 among 796.  The coefficients stand in the judge file; `gigamind judge fit unanswerable` writes such files.
+notes and .45 among 796.  Words alone find only notes that share one, so these are the n there; a vector finds any.  The
+coefficients stand in the judge file; `gigamind judge fit unanswerable` writes such files.
 
 It tells whether a vault speaks of what is asked.  It cannot tell a note that answers from one on the same matter that
 does not: that takes reading (`unanswerable_llm`).
@@ -24,7 +25,9 @@ from gigamind.records.judged import Finite, Share
 from gigamind.retrieval.hit import Signals
 from gigamind.wording import warning
 
-RULES = 2  # counts up when the same file would give other verdicts; 1 had no term for the size of the vault
+# Counts up when the same file would give other verdicts.  1 had no term for the size of the vault; 2 counted the notes
+# that share a word for vectors, too, which favours a query of few and rare words: the vault does not speak of it.
+RULES: Literal[3] = 3
 
 KeywordSignalName = Literal[
     "bm25_top",
@@ -114,12 +117,14 @@ class CalibratedJudgeFile(JudgeFile):
     """A judge file of kind `calibrated`.
 
     Attributes:
+        rules: those that it was fitted by.
         min_probability: a query whose probability of being answerable is below this is unanswerable.
         embedder: full name, with its version, of the one that `cosine` and `cross` were fitted for.
         cross: for queries in another language than the note nearest to them; without it, `cosine` judges them too.
     """
 
     kind: Literal["calibrated"]
+    rules: Literal[3] = RULES
     min_probability: Share
     embedder: str | None = None
     keyword: KeywordCalibration
@@ -195,13 +200,11 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
 
 
 def _refuse_old(path: Path) -> None:
-    """Stop at a file of rules 1, which would be read field by field to no use."""
-    keyword = read_toml(path, "judge file").get("keyword")
-    if isinstance(keyword, dict) and "kappa" not in keyword:
+    """Stop at a file of earlier rules, which would be read field by field to no use."""
+    if "keyword" in (read := read_toml(path, "judge file")) and "rules" not in read:
         raise InputError(
-            f"{path}: keyword.kappa: is missing. An earlier gigamind fitted this file, without a term for the size of"
-            " the vault, and its threshold drifts with it. Fit it again: gigamind judge fit unanswerable --dataset"
-            " QUERIES --notes VAULT --out FILE"
+            f"{path}: rules: is missing. An earlier gigamind fitted this file, and reckoned otherwise with the size of"
+            " the vault. Fit it again: gigamind judge fit unanswerable --dataset QUERIES --notes VAULT --out FILE"
         )
 
 
@@ -227,11 +230,10 @@ def probability_of(signals: Signals, file: CalibratedJudgeFile, *, with_vectors:
         ValueError: a signal that they weigh is missing.
     """
     if not with_vectors or file.cosine is None:
-        calibration, size = file.keyword, size_of(signals, cross=False)
+        calibration, size = file.keyword, size_of(signals, vectors=False)
     else:
-        cross = signals.cross_lingual and file.cross is not None
-        calibration = (file.cross if cross else None) or file.cosine
-        size = size_of(signals, cross=cross)
+        calibration = (file.cross if signals.cross_lingual else None) or file.cosine
+        size = size_of(signals, vectors=True)
     odds = calibration.intercept - calibration.kappa * size
     for name, coefficient in calibration.signals.items():
         value: float | None = getattr(signals, name)
@@ -241,6 +243,6 @@ def probability_of(signals: Signals, file: CalibratedJudgeFile, *, with_vectors:
     return 1 / (1 + math.exp(-odds)) if odds > 0 else math.exp(odds) / (1 + math.exp(odds))
 
 
-def size_of(signals: Signals, *, cross: bool) -> float:
-    """ln(size / 100): the notes that share a word; across languages, where few words are shared, all notes."""
-    return math.log((signals.notes if cross else 1 + signals.candidates) / 100)
+def size_of(signals: Signals, *, vectors: bool) -> float:
+    """ln(size / 100): all notes; without vectors those that share a word, as no other can be found."""
+    return math.log((signals.notes if vectors else 1 + signals.candidates) / 100)

@@ -100,8 +100,8 @@ def _source(
 _HEAD = (
     "# Tells from what search shows whether the vault answers a query; deterministic, free, no model is asked.",
     "# Written by `gigamind judge fit unanswerable`.  A signal adds weight * (value - mean) / scale to the log-odds of",
-    "# an answer, and kappa * ln(size / 100) is taken from them: size is the notes that share a word with the query;",
-    "# in [cross], which is for queries in another language than the note nearest to them, it is all notes.",
+    "# an answer, and kappa * ln(size / 100) is taken from them: size is all notes, in [keyword] those that share a",
+    "# word with the query.  [cross] is for queries in another language than the note nearest to them.",
     "# Below min_probability a query is unanswerable.  [*.reliability] is cross-validated by note.",
 )
 
@@ -122,6 +122,7 @@ def _lines(file: CalibratedJudgeFile, about: Sequence[str]) -> Iterator[str]:
     yield from _HEAD
     yield from (f"# {line}".rstrip() for line in ("", *about) if about)
     yield f"kind = {_text(file.kind)}"
+    yield f"rules = {file.rules}"
     yield f"min_probability = {_value(file.min_probability)}"
     if file.embedder is not None:
         yield f"embedder = {_text(file.embedder)}"

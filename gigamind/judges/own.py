@@ -19,13 +19,14 @@ from gigamind.evidence.result import Quote
 from gigamind.judges.asking import Asking, PlannedCall, counted
 from gigamind.judges.protocol import KEY, AnswerCase, Judge, Proof, Scale, Verdict, named
 from gigamind.judges.quotes import best_proof
-from gigamind.judges.spec import LANGUAGES, Language
+from gigamind.judges.spec import LANGUAGES
 from gigamind.llm.client import Message
 from gigamind.llm.fences import fence
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prompts import Prompt, as_json, prompt_of
 from gigamind.llm.settings import ModelSettings
 from gigamind.metrics.spec import Metric
+from gigamind.wording import Language
 
 _GIVEN = ("nonce", "notes", "question", "answer")  # the variables that a prompt may use
 _LEAST_REPLY = 30  # tokens

@@ -16,7 +16,6 @@ from gigamind.judges.asking import Asking, PlannedCall
 from gigamind.judges.panel import PanelJudgeFile
 from gigamind.judges.spec import (
     Chosen,
-    Language,
     LlmJudge,
     LlmJudgeFile,
     fingerprint_of_run,
@@ -29,6 +28,7 @@ from gigamind.llm.settings import ModelSettings
 from gigamind.metrics.spec import Metric
 from gigamind.metrics.table import adopt
 from gigamind.records.judged import JudgeReport, MetricReport
+from gigamind.wording import Language
 
 Scale = Literal["binary", "graded"]
 KEY = bytes(32)  # for prompts that are only counted, which are of equal length whatever the key

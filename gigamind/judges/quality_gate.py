@@ -21,7 +21,6 @@ from gigamind.judges.quotes import best_proof
 from gigamind.judges.search_qa.segments.citations import citations
 from gigamind.judges.spec import (
     LANGUAGES,
-    Language,
     LlmJudge,
     LlmJudgeFile,
     PromptLanguage,
@@ -32,6 +31,7 @@ from gigamind.llm.client import Message
 from gigamind.llm.fences import Flag, fence
 from gigamind.llm.prompts import as_json
 from gigamind.llm.replies import Auxiliary, ModelReply, Most, Quotation
+from gigamind.wording import Language
 
 # Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict.
 # 2: quotes that are too short, cut off a word or negation, or speak to the judge prove nothing.
@@ -40,7 +40,7 @@ from gigamind.llm.replies import Auxiliary, ModelReply, Most, Quotation
 # 5: "[노트 9]" of five notes is no source.
 RULES = 5
 
-Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
+Phrase = Annotated[str, Field(min_length=1, pattern=r"\S")]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
@@ -55,8 +55,8 @@ class ChecklistItem(BaseModel, extra="forbid", frozen=True):
     id: Name
     quote: Literal["answer", "notes", "either"] = "answer"
     cites: bool = False
-    ko: Text
-    en: Text
+    ko: Phrase
+    en: Phrase
 
 
 class Checklist(BaseModel, extra="forbid", frozen=True):

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,8 +19,8 @@ from gigamind.llm.prompts import Prompt, load_prompt
 from gigamind.llm.settings import ModelSettings
 from gigamind.loading import read_fields, read_toml
 from gigamind.records.judged import JudgeReport
+from gigamind.wording import Language
 
-Language = Literal["ko", "en"]
 _WHAT = "judge file"
 LANGUAGES: Mapping[PromptLanguage, tuple[Language, ...]] = {
     "auto": ("ko", "en"),

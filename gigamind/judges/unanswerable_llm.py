@@ -26,12 +26,13 @@ from gigamind.judges.panel import (
 )
 from gigamind.judges.protocol import PanelJudge, Proof, QuestionCase, Scale, Verdict
 from gigamind.judges.quotes import Weakness, strongest
-from gigamind.judges.spec import LANGUAGES, Language, LlmJudge, fingerprint_of, load_llm_judge
+from gigamind.judges.spec import LANGUAGES, LlmJudge, fingerprint_of, load_llm_judge
 from gigamind.llm.client import Message
 from gigamind.llm.fences import Flag, Source, fence, flags
 from gigamind.llm.prompts import as_json
 from gigamind.llm.replies import Auxiliary, Confidence, ModelReply, Most, Quotation, ToldConfidence
 from gigamind.records.judged import Conflict
+from gigamind.wording import Language
 
 # Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict.
 # 2: quotes with changed words, too short ones, and those cut off a word or a negation prove nothing.

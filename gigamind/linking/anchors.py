@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ahocorasick_rs import AhoCorasick, MatchKind
 
 from gigamind.linking.brackets import bracketed
-from gigamind.linking.features import KINDS, Kind
+from gigamind.linking.features import NAME_KINDS, NameKind
 from gigamind.spans import Span
 from gigamind.text import is_particle
 from gigamind.vault.identity import Identities
@@ -129,15 +129,15 @@ class Anchor:
     """
 
     text: str
-    kinds: dict[str, Kind] = field(default_factory=dict[str, Kind])
+    kinds: dict[str, NameKind] = field(default_factory=dict[str, NameKind])
     linked: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     linking: set[str] = field(default_factory=set[str])
     mentions: int = 0
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> NameKind:
         """The strongest kind for any note."""
-        return min(self.kinds.values(), key=KINDS.index)
+        return min(self.kinds.values(), key=NAME_KINDS.index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class AnchorDictionary:
 
     anchors: Mapping[str, Anchor]
     mentions: Mapping[str, tuple[Mention, ...]]
-    priors: Mapping[Kind, float]
+    priors: Mapping[NameKind, float]
     finder: "NameFinder"
 
     def link_probability(self, anchor: Anchor, note: str) -> float:
@@ -217,7 +217,7 @@ def build_dictionary(
     return AnchorDictionary(anchors, mentions, _priors(anchors.values()), finder)
 
 
-def _names(note: Note) -> Iterator[tuple[str, Kind]]:
+def _names(note: Note) -> Iterator[tuple[str, NameKind]]:
     """What a note calls itself; Korean names also without their spaces, which writers use freely."""
     for text in (note.title, note.stem, note.path, note.path.removesuffix(".md")):
         yield text, "title"
@@ -235,7 +235,7 @@ def _names(note: Note) -> Iterator[tuple[str, Kind]]:
 
 
 def _add(
-    anchors: dict[str, Anchor], name: str, path: str, kind: Kind, max_words: int
+    anchors: dict[str, Anchor], name: str, path: str, kind: NameKind, max_words: int
 ) -> Anchor | None:
     text = fold(name)
     if len(text) < _LEAST_CHARS or len(text.split()) > max_words or "\n" in text:
@@ -244,7 +244,7 @@ def _add(
         return None
     anchor = anchors.setdefault(text, Anchor(text))
     known = anchor.kinds.get(path)
-    if known is None or KINDS.index(kind) < KINDS.index(known):
+    if known is None or NAME_KINDS.index(kind) < NAME_KINDS.index(known):
         anchor.kinds[path] = kind
     return anchor
 
@@ -268,20 +268,20 @@ def _name_of(link: Link, note: Note) -> str:
     return link.text
 
 
-def _priors(anchors: Iterable[Anchor]) -> dict[Kind, float]:
+def _priors(anchors: Iterable[Anchor]) -> dict[NameKind, float]:
     """Share of linking notes among saying notes, of each kind; one note for and one against where nothing is known.
 
     A name that stands in the dictionary only because one note links it could not have been found in that note: such
     links prove nothing, and are left out.
     """
-    linked: Counter[Kind] = Counter()
-    saying: Counter[Kind] = Counter()
+    linked: Counter[NameKind] = Counter()
+    saying: Counter[NameKind] = Counter()
     for anchor in anchors:
         links = len(anchor.linking)
         counted = 0 if anchor.kind == "text" and links == 1 else links
         linked[anchor.kind] += counted
         saying[anchor.kind] += counted + anchor.mentions - links
-    return {kind: (linked[kind] + 1) / (saying[kind] + 2) for kind in KINDS}
+    return {kind: (linked[kind] + 1) / (saying[kind] + 2) for kind in NAME_KINDS}
 
 
 class NameFinder:

@@ -5,10 +5,10 @@ from typing import Literal
 
 from gigamind.spans import Span
 
-Kind = Literal["title", "alias", "heading", "text"]
+NameKind = Literal["title", "alias", "heading", "text"]
 """How words name a note."""
 
-KINDS: tuple[Kind, ...] = ("title", "alias", "heading", "text")  # the strongest first
+NAME_KINDS: tuple[NameKind, ...] = ("title", "alias", "heading", "text")  # the strongest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class NamedFeatures(Features):
 
     link_probability: float
     commonness: float
-    kind: Kind
+    kind: NameKind
     linked_notes: int
     saying_notes: int
     spelled_as_name: bool

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gigamind.checksum import seal, unsealed
-from gigamind.linking.calibration import Calibration, Curve, Habits
 from gigamind.linking.features import Candidate, MeantFeatures, NamedFeatures
+from gigamind.linking.habits import Calibration, Curve, Habits
 from gigamind.linking.ranking import Models
 from gigamind.retrieval.cache import touch
 from gigamind.runs.folders import private_file

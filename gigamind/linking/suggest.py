@@ -12,17 +12,12 @@ from pathlib import Path
 
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.linking.anchors import fold
-from gigamind.linking.calibration import (
-    Calibration,
-    Habits,
-    Scored,
-    calibrate,
-    fit_models,
-    hidden_links,
-)
+from gigamind.linking.calibration import calibrate, fit_models
 from gigamind.linking.candidates import CandidateFinder
 from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures
 from gigamind.linking.first_place import breaks_markup, in_table
+from gigamind.linking.habits import Calibration, Habits, Scored
+from gigamind.linking.hidden import hidden_links
 from gigamind.linking.kept import Kept, Sure
 from gigamind.linking.ranking import Scores, logistic, scores
 from gigamind.linking.reasons import reason

@@ -1,160 +1,35 @@
 """A language model that is asked questions and gives validated replies, each stored, paid for once, and booked.
 
-instructor parses and asks once more where an answer does not fit; an answer that was cut off is asked for once more
-with twice the tokens.  Each request runs through the store, the budget, the limiter and the ledger.
+Each request runs through the store, the budget, the limiter and the ledger.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, TypeVar, cast
-from urllib.parse import urlsplit
+from typing import Any
 
-from pydantic import BaseModel, ValidationError, create_model
+from pydantic import BaseModel
 
-from gigamind.errors import GigamindError, InputError, LlmError
+from gigamind.errors import InputError
 from gigamind.llm.batches.batcher import Batches
 from gigamind.llm.batches.sender import BatchSender
 from gigamind.llm.booking import Booking, Call
 from gigamind.llm.budget import Budget, budget_of
-from gigamind.llm.client import Answer, Client, Message, ParameterRefusedError, Request
-from gigamind.llm.faults import scrub
+from gigamind.llm.client import Client, Message, Request
+from gigamind.llm.conversation import Conversation, Reply
 from gigamind.llm.ledger import STORE, Attempt, Ledger
 from gigamind.llm.limiter import Gates
-from gigamind.llm.loading import check_installed, load_instructor
+from gigamind.llm.loading import check_installed
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prices import price_of, read_prices
-from gigamind.llm.reading import cut_off, own_object
 from gigamind.llm.sender import Sender
-from gigamind.llm.settings import Mode, ModelSettings
+from gigamind.llm.settings import ModelSettings
 from gigamind.llm.speed import Speed
 from gigamind.llm.store import Record, Store, key_of
 from gigamind.llm.through_litellm import LitellmClient, taken
 from gigamind.llm.transport import OpenAIClient, speaks_openai, wanted
 from gigamind.llm.usage import Price
-
-Reply = TypeVar("Reply", bound=BaseModel)
-# Usage is counted beneath instructor; without any, it looks for Anthropic's package at each call, in every folder.
-_NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-
-
-@dataclass(slots=True)
-class Conversation:
-    """The requests of one logical call, and what was said last.
-
-    Attributes:
-        messages: those of the first request.
-        refused: parameters that the model has refused; shared by all of its conversations.
-    """
-
-    sender: Booking
-    call: Call
-    messages: Sequence[Message]
-    parameters: dict[str, int | float]
-    refused: set[str]
-    _said: str = ""
-    _longer: bool = False
-
-    async def send(self, request: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        """A completion as OpenAI has it; an answer that was cut off is asked for once more, with more room."""
-        # instructor asks again, so the last answer failed validation.
-        self.sender.close_row(self.call, "invalid_output")
-        messages = tuple(_sendable(message) for message in request["messages"])
-        schema = _strict(request.get("response_format"), self.sender.settings.api_base)
-        try:
-            answer = await self._send(messages, schema)
-        except LlmError as error:
-            if error.code != "truncated" or self._longer:
-                raise
-        else:
-            if self._longer or not cut_off(answer.text):
-                return self._completion(answer)
-            self.sender.close_row(self.call, "truncated")
-        self._longer = True
-        self.parameters["max_tokens"] *= 2
-        return self._completion(await self._send(messages, schema))
-
-    async def tell(self, on_text: Callable[[str], Awaitable[None]]) -> str:
-        """The text of an answer that has no shape, told piece by piece; once a piece is told, it is not asked again."""
-
-        async def relay(text: str) -> None:
-            self.call.hopeless = True
-            await on_text(text)
-
-        messages = tuple(_sendable(message) for message in self.messages)
-        answer = await self._send(messages, None, relay)
-        self.sender.close_row(self.call, "ok")
-        if answer.text and not self.call.hopeless:  # a server that does not stream
-            await on_text(answer.text)
-        return answer.text or ""
-
-    def read(self, reply: type[Reply]) -> Reply:
-        """What was said last, as a reply; a number in quotes is none.
-
-        Raises:
-            ValidationError: it is none.
-        """
-        try:
-            return reply.model_validate_json(self._said, strict=True)
-        except ValidationError:
-            own = own_object(self._said, self.messages)
-            if own is None:
-                raise
-        return reply.model_validate_json(own, strict=True)
-
-    async def _send(
-        self,
-        messages: tuple[Message, ...],
-        schema: Mapping[str, Any] | None,
-        on_text: Callable[[str], Awaitable[None]] | None = None,
-    ) -> Answer:
-        """The answer to a request, which is sent again for each parameter that the model refuses."""
-        refused: set[str] = set()
-        while True:
-            request = Request(messages, schema, dict(self.parameters), on_text=on_text)
-            try:
-                return await self.sender.send(request, self.call)
-            except ParameterRefusedError as error:
-                if error.parameter in refused:
-                    raise
-                refused.add(error.parameter)
-                self.refused.add(error.parameter)
-
-    def _completion(self, answer: Answer) -> Any:  # noqa: ANN401
-        """The answer as instructor reads it."""
-        from openai.types.chat import ChatCompletion
-
-        self._said = answer.text or ""
-        message = {"role": "assistant", "content": self._said}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        envelope = {"id": "", "object": "chat.completion", "created": 0, "model": answer.model}
-        return ChatCompletion.model_validate({**envelope, "choices": [choice], "usage": _NO_USAGE})
-
-
-# instructor hands an answer on to be read, or the last object in it alone: the task that asks knows all that was said.
-_conversation: ContextVar[Conversation] = ContextVar("_conversation")
-
-
-def _sendable(message: Message) -> Message:
-    """The message without lone surrogates, which no HTTP body can carry; a model's own answer may hold one."""
-    content = message.get("content")
-    if not isinstance(content, str):
-        return message
-    return {**message, "content": content.encode("utf-8", "replace").decode()}
-
-
-def _strict(
-    response_format: Mapping[str, Any] | None, api_base: str | None
-) -> Mapping[str, Any] | None:
-    if not response_format or "json_schema" not in response_format:
-        return response_format
-    asked = response_format["json_schema"]
-    schema = sent_schema(asked["schema"], api_base)
-    return {**response_format, "json_schema": {**asked, "schema": schema, "strict": True}}
 
 
 class LanguageModel:
@@ -233,11 +108,12 @@ class LanguageModel:
         key = self._key(messages, reply, parameters, fingerprint, repeat)
         call = Call(item_id, key, fresh)
         await self._sender.ready()
+        conversation = self._conversation(call, messages, parameters)
         if fresh:
-            return await self._ask(messages, reply, call, parameters)
+            return await conversation.ask(reply)
 
         async def make() -> tuple[Record, Reply]:
-            made = await self._ask(messages, reply, call, parameters)
+            made = await conversation.ask(reply)
             return {"model": self.settings.model, "reply": _plain(made)}, made
 
         validated, stored = await self._store.fetch(
@@ -264,36 +140,13 @@ class LanguageModel:
             LlmError: the model or the budget gave none, or not all of it: what was told by then stands.
         """
         await self._sender.ready()
-        call, parameters = Call(item_id, "", fresh=True), dict(self._wanted)
-        conversation = Conversation(self._sender, call, messages, parameters, self._refused)
-        return await conversation.tell(on_text)
+        call = Call(item_id, "", fresh=True)
+        return await self._conversation(call, messages, self._wanted).tell(on_text)
 
-    async def _ask(
-        self,
-        messages: Sequence[Message],
-        reply: type[Reply],
-        call: Call,
-        parameters: Mapping[str, int | float],
-    ) -> Reply:
-        from instructor.core.exceptions import InstructorRetryException
-
-        _conversation.set(
-            Conversation(self._sender, call, messages, dict(parameters), self._refused)
-        )
-        try:
-            made = await _instructed(self.settings.mode).chat.completions.create(
-                model=self.settings.model,
-                messages=[dict(message) for message in messages],
-                response_model=_shape(reply),
-                max_retries=self.settings.reasks,
-            )
-        except InstructorRetryException as error:
-            raise _reason(error) from None  # the chain holds the whole conversation
-        else:
-            self._sender.close_row(call, "ok")
-            return made.reply
-        finally:
-            self._sender.close_row(call, "invalid_output")
+    def _conversation(
+        self, call: Call, messages: Sequence[Message], parameters: Mapping[str, int | float]
+    ) -> Conversation:
+        return Conversation(self._sender, call, messages, dict(parameters), self._refused)
 
     def _key(
         self,
@@ -396,103 +249,9 @@ def unpriced(model: str) -> InputError:
 
 
 @cache
-def _instructed(mode: Mode) -> Any:  # noqa: ANN401
-    """One client of instructor for all calls; it sends through the conversation of the task that asks."""
-    instructor = load_instructor()
-    modes = {"json_schema": instructor.Mode.JSON_SCHEMA, "md_json": instructor.Mode.MD_JSON}
-
-    async def create(**request: Any) -> Any:  # noqa: ANN401
-        return await _conversation.get().send(request)
-
-    return instructor.from_litellm(create, mode=modes[mode], async_client=True)
-
-
-@cache
-def _shape(reply: type[BaseModel]) -> type[BaseModel]:
-    """What instructor asks for: the schema of a reply, and how it is read.
-
-    A class of its own, without the fields: instructor looks through those five times a call for what it cannot run,
-    and hangs its own on what it returns.
-    """
-    schema = json.dumps(reply.model_json_schema())
-
-    def model_json_schema() -> dict[str, Any]:
-        return json.loads(schema)  # one of its own each time, for litellm may change it
-
-    def model_validate_json(*_given: object, **_named: object) -> BaseModel:
-        return shape.model_construct(reply=_conversation.get().read(reply))
-
-    shape = create_model(reply.__name__, __base__=load_instructor().OpenAISchema, reply=(Any, None))
-    made: Any = shape
-    made.model_json_schema, made.model_validate_json = model_json_schema, model_validate_json
-    return shape
-
-
-@cache
 def _schema(reply: type[BaseModel]) -> dict[str, Any]:
     return reply.model_json_schema()
 
 
 def _plain(reply: BaseModel) -> dict[str, Any]:
     return reply.model_dump(mode="json", by_alias=True)
-
-
-def _reason(error: BaseException) -> BaseException:
-    """What lies beneath instructor's error: ours, what was wrong with the answer (without the answer), or a bug."""
-    cause: BaseException = error
-    while cause.__cause__ is not None:
-        cause = cause.__cause__
-        if isinstance(cause, GigamindError):
-            return cause
-        if isinstance(cause, ValidationError):
-            return LlmError(f"the reply failed validation: {_first(cause)}", "invalid_output")
-    if isinstance(cause, ValueError):  # instructor's own, of an answer that holds no JSON
-        return LlmError(f"the reply could not be read: {scrub(str(cause))}", "invalid_output")
-    return cause
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(part) for part in first["loc"]) or "the whole"
-    return scrub(f"{place}: {first['msg']}")
-
-
-_LENGTHS = ("minLength", "maxLength")
-_MOST_REPETITIONS = 1_999
-_OWN_SUFFIXES = (".local", ".lan", ".internal", ".home.arpa", ".localhost")
-
-
-def sent_schema(schema: Mapping[str, Any], api_base: str | None) -> dict[str, Any]:
-    """A reply's schema for the server at that address; None for that of the provider.
-
-    Strings have bounds on servers of one's own, whose grammars would else let a small model write for ever.  OpenAI's
-    strict mode documents `maxItems` and no length of strings, and its Java client refuses one; Anthropic takes neither,
-    and litellm leaves them out there.  llama.cpp of before August 2026 refuses more than 2 000 repetitions.
-    """
-    return _within(schema, _MOST_REPETITIONS if _is_own(api_base) else 0)
-
-
-def _within(schema: Mapping[str, Any], most: int) -> dict[str, Any]:
-    """The same without lengths of strings above `most`; a field may be called like one, but is no number."""
-    return {
-        name: _inside(value, most)
-        for name, value in schema.items()
-        if name not in _LENGTHS or not isinstance(value, int) or value <= most
-    }
-
-
-def _inside(value: object, most: int) -> object:
-    if isinstance(value, Mapping):
-        return _within(cast("Mapping[str, Any]", value), most)
-    if isinstance(value, list):
-        return [_inside(row, most) for row in cast("list[object]", value)]
-    return value
-
-
-def _is_own(api_base: str | None) -> bool:
-    """Whether a server stands on this machine or its network, and not at a provider."""
-    host = urlsplit(api_base or "").hostname or ""
-    try:
-        return ip_address(host).is_private  # loopback is, too
-    except ValueError:
-        return bool(host) and ("." not in host or host.endswith(_OWN_SUFFIXES))

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, ValidationError
 from gigamind.errors import InputError
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.usage import Price
-from gigamind.loading import toml_values
+from gigamind.loading import first_problem, toml_values
 
 _PICO_PER_USD = Decimal(10**12)
 _MILLION = 10**6
@@ -61,10 +61,8 @@ def read_prices(path: Path) -> dict[str, Price]:
         rows = toml_values(path.read_text(encoding="utf-8"), Decimal)
         return {name: row.price() for name, row in _File.model_validate(rows).models.items()}
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
         pattern = '[models."NAME"] with prompt and completion, in USD a million tokens'
-        raise InputError(f"{path}: {place}: {first['msg']}; write {pattern}") from None
+        raise InputError(f"{path}: {first_problem(error)}; write {pattern}") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: the price file cannot be read: {error}") from error
 

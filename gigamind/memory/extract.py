@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -16,8 +16,8 @@ from gigamind.llm.fences import Source, fence
 from gigamind.llm.prompts import Prompt, load_prompt
 from gigamind.llm.replies import QUOTED, ModelReply, Most, unread_in
 from gigamind.memory.schema import ExtractedEntry, Extraction, QuotedEvidence, Session
+from gigamind.wording import Language
 
-PromptLanguage = Literal["ko", "en"]
 MAX_CHARS = 2_000_000  # of all messages together; more than today's models can read
 _GIVEN = ("nonce", "messages", "last_index")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -58,7 +58,7 @@ async def extract(
     session: Session,
     model: LanguageModel,
     key: bytes,
-    language: PromptLanguage | None = None,
+    language: Language | None = None,
     dropped: Counter[str] | None = None,
 ) -> Extraction:
     """The entries that a model finds, called e1, e2, ...; none in a session of blank messages.
@@ -98,7 +98,7 @@ async def extract(
 
 
 def extraction_prompt(
-    session: Session, key: bytes, language: PromptLanguage | None = None
+    session: Session, key: bytes, language: Language | None = None
 ) -> list[Message]:
     """What a model is asked: instructions, then the messages in fences, numbered from 0, then the task again.
 
@@ -117,12 +117,12 @@ def extraction_prompt(
     )
 
 
-def _prompt(session: Session, language: PromptLanguage | None) -> Prompt:
+def _prompt(session: Session, language: Language | None) -> Prompt:
     path = asset("prompts") / "extract" / "v1" / f"{language or language_of(session)}.jinja"
     return load_prompt(path, _GIVEN)
 
 
-def language_of(session: Session) -> PromptLanguage:
+def language_of(session: Session) -> Language:
     """Korean when a fifth of the letters or more are Hangul, else English."""
     text = unicodedata.normalize("NFC", "\n".join(message.content for message in session.messages))
     hangul, letters = len(_SYLLABLE.findall(text)), len(_LETTER.findall(text))

@@ -11,7 +11,8 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from gigamind.errors import InputError
-from gigamind.evidence.schema import Encodable, Strict, parsed
+from gigamind.evidence.schema import Encodable, Strict
+from gigamind.loading import parsed
 
 Identifier = Annotated[Encodable, StringConstraints(min_length=1, max_length=200)]
 

@@ -14,8 +14,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from gigamind.errors import InputError
-from gigamind.evidence.schema import numbered_lines, read_text
+from gigamind.evidence.schema import read_text
 from gigamind.evidence.settings import AlignOptions
+from gigamind.loading import numbered_lines
 from gigamind.memory.entries import Entry
 from gigamind.memory.events import DEFAULT_LOG, EventLog
 from gigamind.memory.pipeline import graduate

@@ -1,6 +1,6 @@
 """The figures of a run and of its slices: means and rates with their intervals, and percentiles of latency in ms."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, isfinite
 
@@ -10,6 +10,7 @@ from gigamind.metrics.answerability import confusion, measure_verdicts, verdict_
 from gigamind.metrics.spec import Rows
 from gigamind.stats.estimate import Estimate
 from gigamind.stats.intervals import bounded_means, bounded_ratios
+from gigamind.stats.slices import sliced
 
 _metric = Rows("search", None)
 METRICS = (
@@ -114,31 +115,18 @@ def summarise(items: Iterable[Measured], seed: int) -> Aggregate:
     ordered = sorted(items, key=lambda item: item.item_id)
     metrics = sorted({name for item in ordered for name in item.values})
 
-    def sliced(keys: Sequence[Iterable[str | None]]) -> dict[str, SliceSummary]:
-        return {
-            key: _summarise_slice(members, metrics, seed)
-            for key, members in _grouped(ordered, keys).items()
-        }
+    def summarised(keys: Callable[[Measured], Iterable[str | None]]) -> dict[str, SliceSummary]:
+        slices = sliced(ordered, keys)
+        return {key: _summarise_slice(slices[key], metrics, seed) for key in slices}
 
     across = [item for item in ordered if item.cross_lingual]
     return Aggregate(
         overall=_summarise_slice(ordered, metrics, seed),
-        by_language=sliced([[item.language] for item in ordered]),
+        by_language=summarised(lambda item: [item.language]),
         cross_lingual=_summarise_slice(across, metrics, seed) if across else None,
-        by_tag=sliced([item.tags for item in ordered]),
-        by_difficulty=sliced([[item.difficulty] for item in ordered]),
+        by_tag=summarised(lambda item: item.tags),
+        by_difficulty=summarised(lambda item: [item.difficulty]),
     )
-
-
-def _grouped(
-    items: Sequence[Measured], keys: Sequence[Iterable[str | None]]
-) -> dict[str, list[Measured]]:
-    """Items by key, keys sorted; an item without a key is in no group, one with a repeated key is in it once."""
-    groups: dict[str, list[Measured]] = {}
-    for item, own in zip(items, keys, strict=True):
-        for key in {key for key in own if key is not None}:
-            groups.setdefault(key, []).append(item)
-    return dict(sorted(groups.items()))
 
 
 def _summarise_slice(items: Sequence[Measured], metrics: Sequence[str], seed: int) -> SliceSummary:

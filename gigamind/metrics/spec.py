@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-Language = Literal["en", "ko"]
 Takes = Literal["rankings", "ranking", "spans", "verdicts", "note", "claims"]
 _PLACES = {"{k}": r"(?P<k>\d+)", "{item}": r"(?P<item>[a-z][a-z0-9_]*)"}
 
@@ -130,7 +129,7 @@ class Metric:
         parts = re.split(r"(\{\w+\})", self.name)
         return re.compile("".join(_PLACES.get(part) or re.escape(part) for part in parts))
 
-    def called(self, name: str, language: Language | None) -> str:
+    def called(self, name: str, language: Literal["en", "ko"] | None) -> str:
         """What it is called under one of its names; without a language, in terminal and summary.md."""
         label = getattr(self.label, language) if language else self.plain or self.label.en
         match = self.pattern.fullmatch(name)

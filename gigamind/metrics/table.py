@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from gigamind.errors import InputError
 from gigamind.metrics import aggregate, answerability, grounding, links, rankings, spans
-from gigamind.metrics.spec import MAIN, OWN, Language, Metric, Rows, Use
+from gigamind.metrics.spec import MAIN, OWN, Metric, Rows, Use
+from gigamind.wording import Language
 
 ENTRY_POINTS = "gigamind.metrics"
 _quality = Rows("quality", None)

@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from gigamind.errors import InputError
+from gigamind.loading import first_problem
 from gigamind.records.judged import Count, Finite, JudgeReport, Report, SecondLookReport, Share
-from gigamind.records.reading import first_problem
 
 FILE = "judge_card.json"
 VERSION = "1.0"

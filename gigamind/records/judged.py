@@ -15,6 +15,7 @@ from gigamind.metrics.spec import Metric, Text
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[Finite, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
+AnswerOutcome = Literal["judged", "abstained", "no_claims"]
 FLAGGED = "flagged"  # what became of a quote out of text that speaks to the judge
 
 

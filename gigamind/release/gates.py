@@ -19,11 +19,11 @@ from gigamind.release.policy import (
     PASSAGES,
     VERDICTS,
     GateResult,
+    GateVerdict,
     Policy,
     RuleResult,
     SpeedRule,
     Status,
-    Verdict,
     explain,
 )
 from gigamind.release.shortfall import METRIC, card_rule, held_card
@@ -194,7 +194,7 @@ def judge_release(
     )
 
 
-def _verdict(rules: Sequence[RuleResult]) -> Verdict:
+def _verdict(rules: Sequence[RuleResult]) -> GateVerdict:
     """The worst of them."""
     for worst in _VERDICTS:
         if any(rule.status == worst for rule in rules):
@@ -202,7 +202,7 @@ def _verdict(rules: Sequence[RuleResult]) -> Verdict:
     return "passed"
 
 
-_VERDICTS: tuple[Verdict, ...] = ("failed", "not-comparable", "inconclusive", "warned")
+_VERDICTS: tuple[GateVerdict, ...] = ("failed", "not-comparable", "inconclusive", "warned")
 UNKNOWABLE = frozenset({"gone", "unchecked", "worst", "speed_gone"})
 """Why nothing can be known of a figure, which is told before what is known to be worse."""
 
@@ -270,7 +270,7 @@ def _bounds(figures: Mapping[str, float], policy: Policy, names: Sequence[str]) 
     ]
 
 
-def _is_told(rule: RuleResult, verdict: Verdict) -> bool:
+def _is_told(rule: RuleResult, verdict: GateVerdict) -> bool:
     """Whether a rule is a reason for the verdict; that nobody has judged the judge is one beside any other."""
     if verdict == "passed":
         return False

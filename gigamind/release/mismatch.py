@@ -211,7 +211,7 @@ def _changed(
     current: Mapping[str, object],
     names: Iterable[str] | None = None,
 ) -> str:
-    """What differs of what both have, an older version having less, with both values; "" where nothing does."""
+    """What differs of what both have, with both values; "" where nothing does."""
     both = (
         (name, baseline[name], current[name])
         for name in (current if names is None else names)

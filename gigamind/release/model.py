@@ -29,8 +29,7 @@ class SnapshotItem(Report):
     """What a comparison needs of one item; each task adds its own.
 
     Attributes:
-        language, cross_lingual, difficulty, tags: the slices that it stands in; of none where an older version took the
-            snapshot.
+        language, cross_lingual, difficulty, tags: the slices that it stands in.
     """
 
     id: str
@@ -83,7 +82,7 @@ class EvalSnapshot(Report, Generic[Summary, Item]):
         config: the options of the run.
         metrics: its summary.json.
         kind: what a comparison must know of its task.
-        checksum: of its file; see `gigamind.checksum`.  None in memory, and in files of earlier versions.
+        checksum: of its file; see `gigamind.checksum`.  None in memory.
     """
 
     kind: ClassVar["ComparedTask[Any, Any, Any]"]
@@ -318,8 +317,8 @@ def why_not_compared(marks: tuple[str, str]) -> str:
     baseline, current = marks
     if not baseline:
         return (
-            "The baseline holds no checks by a checklist (none were made, or an older version took the snapshot), so"
-            " those of the current run are compared with nothing. For them a new baseline is needed."
+            "The baseline holds no checks by a checklist, so those of the current run are compared with nothing."
+            " For them a new baseline is needed."
         )
     if not current:
         return (

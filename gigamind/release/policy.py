@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from gigamind.assets import asset
 from gigamind.choices import Phase, Relaxable
 from gigamind.errors import InputError
-from gigamind.loading import toml_values
+from gigamind.loading import problem_of, toml_values
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import is_lower_better, label, may_gate, metric_of
 from gigamind.records.card import CardRequirements
@@ -209,10 +209,7 @@ def read_policy(path: Path | None, relax: Collection[Relaxable] = ()) -> Policy:
     try:
         policy = Policy.model_validate(_merged(content, _read(path)) if path else content)
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(str(part) for part in e['loc'])}: {e['msg'].removeprefix('Value error, ')}"
-            for e in error.errors()
-        )
+        problems = "; ".join(map(problem_of, error.errors()))
         raise InputError(f"{file}: {problems}") from error
     allowed = tuple(dict.fromkeys((*policy.comparable.relax, *relax)))
     return policy.model_copy(update={"comparable": Comparable(relax=allowed)})
@@ -294,7 +291,7 @@ def _called(values: Mapping[str, str], say: Words) -> dict[str, str]:
     return {"metric": f"{label(name, say.language)}({name})"} if metric_of(name) else {}
 
 
-Verdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]
+GateVerdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]
 
 
 class GateResult(BaseModel):
@@ -308,7 +305,7 @@ class GateResult(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     phase: Phase
-    verdict: Verdict
+    verdict: GateVerdict
     rules: tuple[RuleResult, ...]
     reasons: tuple[str, ...]
     relaxed: tuple[Relaxable, ...] = ()

@@ -8,22 +8,19 @@ import secrets
 from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Any
 
 from gigamind.checksum import checked, with_checksum
 from gigamind.errors import InputError
 from gigamind.metrics.table import adopt
 from gigamind.records.judged import JudgeReport
-from gigamind.records.reading import first_problem, read_written, written_lines
+from gigamind.records.reading import parse_report, read_report, read_reports, read_written
 from gigamind.records.schema import ErrorReport, Record, RunReport
 from gigamind.release.model import VERSION, ComparedTask, EvalSnapshot
 from gigamind.runs.folders import whole_file
 
 _DIGITS = 20  # of a number that is too large, as it is told
 
-Report = TypeVar("Report", bound=BaseModel)
 Kinds = Mapping[str, ComparedTask[Any, Any, Any]]
 """What comparisons must know of each task, by its name."""
 _MISSING = "missing; is this the out folder of a finished run with its JSON?"
@@ -46,7 +43,7 @@ def read_snapshot(path: Path, kinds: Kinds) -> EvalSnapshot[Any, Any]:
     else:
         content = _object(path)
         task = _checked_task(path, content, kinds)
-        snapshot = _parsed(json.dumps(content), task.snapshot, str(path))
+        snapshot = parse_report(json.dumps(content), task.snapshot, str(path))
     _adopt(snapshot.judge, path)
     if not snapshot.items:
         raise InputError(
@@ -61,14 +58,14 @@ def read_run(out: Path, kinds: Kinds) -> Record[Any, Any]:
     Raises:
         InputError: a file is missing, unreadable, or not what it should be; names the file and the line.
     """
-    run = _file(out / "run.json", RunReport)
+    run = read_report(out / "run.json", RunReport, _MISSING)
     _adopt(run.judge, out / "run.json")
     task = kinds[run.task]
     return Record(
         run,
-        _file(out / "summary.json", task.summary),
-        _lines(out / "per_item.jsonl", task.line),
-        _lines(out / "errors.jsonl", ErrorReport),
+        read_report(out / "summary.json", task.summary, _MISSING),
+        read_reports(out / "per_item.jsonl", task.line, _MISSING),
+        read_reports(out / "errors.jsonl", ErrorReport, _MISSING),
     )
 
 
@@ -126,22 +123,6 @@ def _refuse_constant(name: str) -> float:
 
 def _finite(number: str) -> float:
     return value if isfinite(value := float(number)) else _refuse_constant(number[:_DIGITS])
-
-
-def _file(path: Path, model: type[Report]) -> Report:
-    return _parsed(read_written(path, _MISSING), model, str(path))
-
-
-def _lines(path: Path, model: type[Report]) -> list[Report]:
-    return [_parsed(line, model, place) for place, line in written_lines(path, _MISSING)]
-
-
-def _parsed(text: str, model: type[Report], where: str) -> Report:
-    try:
-        return model.model_validate_json(text)
-    except ValidationError as error:
-        problem = first_problem(error)
-        raise InputError(f"{where}: not as gigamind writes it ({problem})") from error
 
 
 Snapshot = EvalSnapshot[Any, Any]

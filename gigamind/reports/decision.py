@@ -21,7 +21,7 @@ from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, RunName
 from gigamind.release.model import SnapshotHit
-from gigamind.release.policy import LOST, GateResult, RuleResult, Status, Verdict, explain
+from gigamind.release.policy import LOST, GateResult, GateVerdict, RuleResult, Status, explain
 from gigamind.release.shortfall import METRIC as CARD
 from gigamind.reports.figures import Figure, Part, rule_name
 from gigamind.reports.page.charts import Course, Trend
@@ -58,7 +58,8 @@ _TIMES = frozenset({"search_p95", "cold_start"})
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")
 
 End: TypeAlias = (
-    Verdict | Literal["measured", "interrupted", "no-result", "notes-inaccessible", "invalid-input"]
+    GateVerdict
+    | Literal["measured", "interrupted", "no-result", "notes-inaccessible", "invalid-input"]
 )
 _ICONS: dict[End, str] = {
     "passed": "✅",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gigamind.messages import message_in
 from gigamind.metrics.table import in_order, label, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, MetricChange, Mismatch, relaxation
-from gigamind.release.policy import GateResult, Verdict
+from gigamind.release.policy import GateResult, GateVerdict
 from gigamind.reports.figures import Figure, Part, figures_of, measured, metric_name
 from gigamind.reports.text import inline, render
 from gigamind.stats.special import beta_quantile
@@ -37,7 +37,7 @@ def decision_told(release: Release, say: Words) -> str:
     return f"{sentence}. {items_told(release.comparison, say)}"
 
 
-def plain_verdict(release: Release) -> Verdict:
+def plain_verdict(release: Release) -> GateVerdict:
     """The verdict as people must read it: with warnings, where gates that passed hold nothing of what got worse."""
     verdict = release.gate.verdict
     return "warned" if verdict == "passed" and _ungated(release) else verdict

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
 from gigamind.evaluation.context import context_of
-from gigamind.judges.spec import Language
 from gigamind.llm.fences import Source
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.retriever import Retriever
@@ -19,6 +18,7 @@ from gigamind.spans import Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
 from gigamind.vault.notes import Note, Vault
+from gigamind.wording import Language
 
 Result = TypeVar("Result")
 Feature = Literal["search_qa", "insight", "writing", "summary"]

@@ -10,7 +10,6 @@ from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.quality_gate import QualityGate, load_quality_gate
 from gigamind.judges.search_qa.judge import SearchQA, load_search_qa
-from gigamind.judges.spec import Language
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.fences import fence, fence_key
@@ -24,6 +23,7 @@ from gigamind.service.options import ServiceOptions
 from gigamind.tasks.answers.answering import NO_NOTES
 from gigamind.tasks.answers.checklist import check_answer
 from gigamind.tasks.answers.items import evaluation_of
+from gigamind.wording import Language
 
 _TIMEOUT_S = 60.0
 _ANSWER_TEMPERATURE = 0.3

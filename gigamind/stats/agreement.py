@@ -18,11 +18,9 @@ from gigamind.stats.intervals import (
     Interval,
     Matrix,
     check_lengths,
-    count,
     effective_items,
     is_rough,
     numbered,
-    wilson,
     wilson_of_mean,
 )
 
@@ -276,10 +274,7 @@ def expected_calibration_error(bins: Sequence[ReliabilityBin]) -> float | None:
 
 
 def _share(right: Booleans, groups: Clusters) -> Estimate:
-    n, hits = right.size, int(right.sum())
-    if not n:
-        return Estimate(None, None, 0, 0)
-    return Estimate(hits / n, wilson(hits, n, effective_items(groups)), n, count(groups))
+    return Estimate.share(int(right.sum()), right.size, groups)
 
 
 def _figures(everything: Booleans, bins: int) -> dict[str, tuple[Figure, Booleans]]:

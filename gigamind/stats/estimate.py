@@ -26,6 +26,7 @@ from gigamind.stats.intervals import (
     summable,
     summed,
     widened,
+    wilson,
 )
 
 Booleans = npt.NDArray[np.bool_]
@@ -49,6 +50,18 @@ class Estimate:
     interval: Interval | None
     n: int
     clusters: int
+
+    @classmethod
+    def share(cls, hits: int, n: int, clusters: Clusters | None = None) -> "Estimate":
+        """The share of `n` items, with its Wilson interval; without a value where there are none.
+
+        Args:
+            clusters: of the items; None where each stands alone.
+        """
+        if not n:
+            return cls(None, None, 0, 0)
+        groups = numbered(clusters, n)
+        return cls(hits / n, wilson(hits, n, effective_items(groups)), n, count(groups))
 
     @property
     def low(self) -> float | None:

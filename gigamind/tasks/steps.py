@@ -3,7 +3,7 @@
 from typing import Any, TypedDict
 
 from gigamind.assurance import certify
-from gigamind.assurance.certify import CertifyOptions
+from gigamind.assurance.options import CertifyOptions
 from gigamind.evaluation.run import Steps
 from gigamind.reports.cards.page import render_card, subject
 from gigamind.tasks import KINDS, TASKS, judged_kinds

@@ -4,31 +4,23 @@ import subprocess
 import sys
 
 import pytest
+from judged_folders import write_judged_run
 from reached import reached
 
 from gigamind.llm.fake import running
 from gigamind.records.card import read_card
-
-JUDGE = {"kind": "llm", "file": "judges/j.toml", "fingerprint": "f", "model": "m"}
 
 
 @pytest.fixture
 def run_folder(tmp_path, monkeypatch):
     """A finished run in `run/` of the working directory: four queries, one judged wrongly."""
     monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "run"
-    folder.mkdir()
-    about = {"run_id": "r", "task": "search", "dataset": "q", "dataset_hash": "d", "judge": JUDGE}
-    (folder / "run.json").write_text(json.dumps(about), encoding="utf-8")
     rows = [
         {"id": f"q{n}", "query": f"질의 {n}", "language": "ko", "answerable": n < 2}
         | {"judged_unanswerable": n > 0, "judgement": None}
         for n in range(4)
     ]
-    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    (folder / "per_item.jsonl").write_text("".join(lines), encoding="utf-8")
-    (folder / "errors.jsonl").write_text("", encoding="utf-8")
-    return folder
+    return write_judged_run(tmp_path / "run", rows)
 
 
 @pytest.mark.parametrize(
@@ -60,9 +52,14 @@ def test_a_card_is_written_and_its_headline_told(
     assert ended.stdout.rstrip().endswith("judge_card.html")
     card = json.loads((run_folder.parent / "card" / "judge_card.json").read_text("utf-8"))
     assert card["scales"][0]["overall"]["figures"]["sensitivity"]["value"] == 1.0
-    assert card["judge"]["fingerprint"] == "f"
+    assert card["judge"]["fingerprint"] == "f" * 64
     page = (run_folder.parent / "card" / "judge_card.html").read_text("utf-8")
     assert f'<html lang="{lang}">' in page
+
+
+def test_without_out_the_card_stands_where_that_of_the_flow_does(gigamind, run_folder):
+    assert gigamind("judge", "certify", "run").code == 0
+    assert list(run_folder.parent.glob("eval/cards/*/judge_card.html"))
 
 
 def test_cautions_go_to_standard_error(gigamind, run_folder):
@@ -95,7 +92,7 @@ def test_what_liars_get_away_with_is_told_with_the_card(gigamind, run_folder, la
     }
     liars["liars"] = [{"name": "pastes_one_line"} | figures]
     tests = run_folder.parent / "tests.json"
-    tests.write_text(json.dumps({"fingerprint": "f", "liars": liars}), encoding="utf-8")
+    tests.write_text(json.dumps({"fingerprint": "f" * 64, "liars": liars}), encoding="utf-8")
     ended = gigamind("judge", "certify", "run", "--tests", tests, "--out", "card", "--lang", lang)
     assert ended.code == 0, ended.stderr
     assert line in ended.stdout
@@ -114,10 +111,12 @@ def test_repetitions_are_further_runs(gigamind, run_folder):
     ("arguments", "message"),
     [
         (["nowhere", "--out", "card"], "run.json: missing"),
-        (["run"], "Missing option '--out'"),
         (["--out", "card"], "Missing argument 'RUN...'"),
         (["run", "--out", "run"], "exists already"),
-        (["run", "--out", "card", "--labels", "labels.jsonl"], "labels.jsonl:2: field"),
+        (
+            ["run", "--out", "card", "--labels", "labels.jsonl"],
+            "labels.jsonl:2: unanswerable: Field required",
+        ),
     ],
 )
 def test_bad_input_is_one_clear_error_and_exit_code_1(gigamind, run_folder, arguments, message):

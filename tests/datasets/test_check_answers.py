@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from gigamind.datasets.check import check_answers
+from gigamind.datasets.check_answers import check_answers
 from gigamind.datasets.jsonl import read_answers
 from gigamind.errors import DatasetError
 from gigamind.vault.identity import Identities

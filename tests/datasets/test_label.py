@@ -41,10 +41,10 @@ def test_new_judgements_count_before_older_ones(labels):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (["{"], "unjudged.jsonl:1: no JSON object"),
+        (["{"], "unjudged.jsonl:1: not JSON ("),
         (
             [{"id": "a", "note": "n", "gain": "high"}],
-            'unjudged.jsonl:1: field "gain": Input should be',
+            "unjudged.jsonl:1: gain: Input should be",
         ),
         ([{"id": "z", "note": "n", "gain": 1}], 'unjudged.jsonl:1: no query "z" in the dataset'),
         (

@@ -1,37 +1,29 @@
-import json
 from pathlib import Path
 
 import pytest
 from flow_artifacts import newest_artifact
+from judged_folders import write_judged_run, write_lines
 from prefect.flows import load_flow_from_entrypoint
 
-from gigamind.assurance.certify import CertifyOptions
+from gigamind.assurance.options import CertifyOptions
 from gigamind.publish.artifacts import CARD_KEY
 from gigamind.records.card import read_card
 
 ROOT = Path(__file__).parents[2]
-JUDGE = {"kind": "llm", "file": "judges/j.toml", "fingerprint": "f", "model": "m"}
 pytestmark = pytest.mark.prefect
 
 
 @pytest.fixture
 def judged(tmp_path):
     """An out folder: four queries, the first one judged otherwise than people say."""
-    folder = tmp_path / "run"
-    folder.mkdir()
-    about = {"run_id": "r", "task": "search", "dataset": "q", "dataset_hash": "d", "judge": JUDGE}
-    (folder / "run.json").write_text(json.dumps(about), "utf-8")
     rows = [
         {"id": f"q{n}", "query": f"질의 {n}", "language": "ko", "answerable": True}
         | {"judged_unanswerable": n > 0, "judgement": None}
         for n in range(4)
     ]
-    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    (folder / "per_item.jsonl").write_text("".join(lines), "utf-8")
-    (folder / "errors.jsonl").write_text("", "utf-8")
-    labels = (json.dumps({"id": f"q{n}", "unanswerable": n != 1}) + "\n" for n in range(4))
-    (tmp_path / "labels.jsonl").write_text("".join(labels), "utf-8")
-    return folder
+    labels = ({"id": f"q{n}", "unanswerable": n != 1} for n in range(4))
+    write_lines(tmp_path / "labels.jsonl", labels)
+    return write_judged_run(tmp_path / "run", rows)
 
 
 def certify(**options):

@@ -141,7 +141,17 @@ def test_the_more_notes_share_a_word_the_less_the_signals_say(
     assert verdict.answerable_probability == pytest.approx(1 / (1 + math.exp(-odds)))
 
 
-def test_across_languages_another_table_counts_all_notes_and_the_verdict_says_so(
+@pytest.mark.parametrize(("notes", "odds"), [(100, 0.0), (10_000, -math.log(100))])
+@pytest.mark.parametrize("candidates", [0, 99])
+def test_with_vectors_all_notes_count_however_few_share_a_word(
+    written: Callable[[CalibratedJudgeFile], Path], notes: int, candidates: int, odds: float
+):
+    judge = load_calibrated_judge(written(judge_file()), "ours@1")
+    verdict = judge_by_calibration(replace(SIGNALS, notes=notes, candidates=candidates), judge)
+    assert verdict.answerable_probability == pytest.approx(1 / (1 + math.exp(-odds)))
+
+
+def test_across_languages_another_table_decides_and_the_verdict_says_so(
     written: Callable[[CalibratedJudgeFile], Path],
 ):
     path = written(judge_file())
@@ -152,8 +162,8 @@ def test_across_languages_another_table_counts_all_notes_and_the_verdict_says_so
     assert verdict.cross_lingual
     without = written(judge_file().model_copy(update={"cross": None}))
     verdict = judge_by_calibration(across, load_calibrated_judge(without, "ours@1"))
-    # The cosine table: 0 - ln(4 / 100).
-    assert verdict.answerable_probability == pytest.approx(1 / (1 + 4 / 100))
+    # The cosine table: 0 - ln(400 / 100).
+    assert verdict.answerable_probability == pytest.approx(1 / (1 + 4))
     assert verdict.cross_lingual
 
 
@@ -225,7 +235,7 @@ def test_signals_of_keyword_mode_cannot_pass_for_cosines(
         ("weight = 2.0", "weight = nan", "weight"), ("word_coverage", "cosine_top", "keyword.signals.cosine_top"),
         ('kind = "calibrated"', 'kind = "llm"', "kind"), ("kappa = 1.0", "kappa = -1.0", "keyword.kappa"),
         ('embedder = "ours@1"', "", r"embedder and \[cosine\] belong together"),
-        ("kappa = 1.0", "", r"keyword.kappa: is missing.*Fit it again: gigamind judge fit"),
+        ("rules = 3", "", "rules: is missing.*Fit it again: gigamind judge fit"), ("rules = 3", "rules = 2", "rules"),
     ],
 )  # fmt: skip
 def test_a_judge_file_that_cannot_be_is_refused_by_field(

@@ -78,6 +78,13 @@ def test_queries_across_languages_get_a_table_of_their_own_once_there_are_enough
     assert fitted.reliability.queries == 55
 
 
+def test_the_notes_that_share_a_word_say_nothing_of_the_size_with_vectors():
+    kinds = [row(n, answerable=n < 30, strength=0.8 if n < 30 else 0.2) for n in range(60)]
+    few = [replace(kind, signals=replace(kind.signals, candidates=9)) for kind in kinds]
+    assert fit_cosine(few) == fit_cosine(kinds)
+    assert fit_keyword(few) != fit_keyword(kinds)
+
+
 def test_the_cosine_set_weighs_cosines():
     fitted = fit_cosine(rows(30, 25))
     assert fitted.signals["cosine_top"].weight > 0

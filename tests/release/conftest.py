@@ -3,21 +3,14 @@
 from collections.abc import Callable, Mapping
 
 import pytest
+from answer_summaries import answer_summary
 from search_summaries import search_summary
 
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import Environment, Hardware
 from gigamind.release.model import SnapshotCheck, SnapshotHit
 from gigamind.tasks.answers.compare import AnswerItem, AnswerSnapshot
-from gigamind.tasks.answers.schema import (
-    AnswerCounts,
-    AnswerPerformance,
-    AnswerSliceReport,
-    AnswerSummaryReport,
-    CorrelationReport,
-    QualitySliceReport,
-    QualitySummaryReport,
-)
+from gigamind.tasks.answers.quality import QualitySliceReport, QualitySummaryReport
 from gigamind.tasks.links.compare import LinkItem, LinkSnapshot, SnapshotSuggestion
 from gigamind.tasks.links.schema import (
     LinkCounts,
@@ -150,7 +143,7 @@ def links() -> Make:
     """Makes a snapshot of a link run of {note: (right, shown, expected)}."""
 
     def make(notes: Mapping[str, tuple[int, int, int]], **changed: object) -> LinkSnapshot:
-        part = LinkSliceReport(notes=len(notes), links={}, intervals={})
+        part = LinkSliceReport(notes=len(notes), misses={}, links={}, intervals={})
         counts = dict.fromkeys(LinkCounts.model_fields, 0)
         return LinkSnapshot(
             created_at="2026-01-01T00:00:00+00:00",
@@ -218,7 +211,6 @@ def answers() -> Make:
         checklist: str | None = "c",
         correctness: Mapping[str, float] | None = None,
     ) -> AnswerSnapshot:
-        counts = dict.fromkeys(AnswerCounts.model_fields, 0)
         checked = sum(fulfilled is not None for fulfilled in items.values())
         return AnswerSnapshot(
             created_at="2026-01-01T00:00:00+00:00",
@@ -231,21 +223,8 @@ def answers() -> Make:
             hardware=HARDWARE,
             judge_fingerprint="j",
             config={"seed": 42},
-            metrics=AnswerSummaryReport(
-                status="complete",
-                counts=AnswerCounts.model_validate(counts),
-                overall=AnswerSliceReport(items=len(items), answers={}, intervals={}),
-                by_language={},
-                by_tag={},
-                confidence={},
-                verdicts={},
-                doubts={},
-                quotes=None,
-                correlation=CorrelationReport(r=None, n=0, separate=None),
-                agreement=None,
-                flagged=0,
-                performance=AnswerPerformance(preparing_ms=1.0, eval_runtime_ms=1.0),
-                quality=_quality(checked, checklist) if checklist else None,
+            metrics=answer_summary(
+                len(items), quality=_quality(checked, checklist) if checklist else None
             ),
             items=tuple(
                 AnswerItem(

@@ -1,7 +1,5 @@
 """The checklist beside an evaluation of answers, in comparisons and gates."""
 
-import json
-
 import gate_policy
 import pytest
 
@@ -9,9 +7,7 @@ from gigamind.records.judged import JudgeReport
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import read_policy
-from gigamind.release.snapshot import read_snapshot
 from gigamind.reports.comparison import render_comparison
-from gigamind.tasks import KINDS
 
 MODEL_JUDGE = JudgeReport(
     kind="search_qa", file="judges/search_qa.toml", fingerprint="j", model="openai/x"
@@ -137,24 +133,6 @@ def test_nothing_is_said_of_checks_where_neither_run_has_any(answers, gate):
     found = compare(run, run)
     assert (found.checks, found.mismatches) == ("none", ())
     assert set(rules(gate(run, run))) == {"answers.correctness", "coverage", "verdicts"}
-
-
-def test_a_snapshot_that_kept_no_checks_is_read_and_holds_none(answers, tmp_path):
-    """As versions wrote it that checked answers and did not compare them."""
-    content = run_of(answers, 0, 8).model_dump(mode="json")
-    for item in content["items"]:
-        del item["check"]
-    content["metrics"]["quality"].pop("not_run")
-    file = tmp_path / "snapshot.json"
-    file.write_text(json.dumps(content), encoding="utf-8")
-    found = compare(read_snapshot(file, KINDS), run_of(answers, 0, 8))
-    assert [one.meaning[:42] for one in found.mismatches] == [
-        "The baseline holds no checks by a checklis"
-    ]
-    assert [change.metric for change in found.metrics] == [
-        "answers.correctness",
-        "answers.answered",
-    ]
 
 
 @pytest.mark.parametrize(

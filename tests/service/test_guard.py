@@ -96,7 +96,8 @@ def test_feedback_is_off_unless_a_folder_is_named(serve):
 
 
 def test_feedback_becomes_labels_and_rows_that_evaluations_read(serve, tmp_path):
-    from gigamind.datasets.check import check_answers, check_queries
+    from gigamind.datasets.check import check_queries
+    from gigamind.datasets.check_answers import check_answers
     from gigamind.datasets.jsonl import read_answers, read_queries
     from gigamind.datasets.labels import AnswerLabel
     from gigamind.vault.identity import Identities

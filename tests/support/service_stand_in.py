@@ -16,7 +16,8 @@ from gigamind.evidence.record import records
 from gigamind.evidence.result import Quote
 from gigamind.judges.search_qa.segments.citations import citations, without_citations
 from gigamind.spans import Utf16
-from gigamind.tasks.answers.schema import QualityReport, SearchQAEvaluation
+from gigamind.tasks.answers.quality import QualityReport
+from gigamind.tasks.answers.schema import SearchQAEvaluation
 
 PACKAGE = Path(gigamind.__file__).parent
 POLICY = (

@@ -23,10 +23,10 @@ from gigamind.judges.search_qa.verify import (
 )
 from gigamind.judges.search_qa.words import is_of_another_language
 from gigamind.llm.fences import Flag
+from gigamind.llm.replies import Confidence
 from gigamind.metrics.grounding import share_given
+from gigamind.records.judged import AnswerOutcome
 
-Outcome = Literal["judged", "abstained", "no_claims"]
-Confidence = Literal["high", "medium", "low"]
 Notice = Literal["other_language"]
 """The answer or a note is neither Korean nor English: the words that tell roles and omissions are not known there."""
 Answerable = Literal["proven", "told", "no"]
@@ -40,14 +40,14 @@ def correctness(claims: Sequence[JudgedClaim]) -> float | None:
     return sum(claim.verdict == "supported" for claim in claims) / len(claims)
 
 
-def outcome(sentences: Sequence[JudgedClaim]) -> Outcome:
+def outcome(sentences: Sequence[JudgedClaim]) -> AnswerOutcome:
     """What kind of answer it is: one with claims is judged by them, whatever it says about not knowing."""
     if any(sentence.role == "claim" for sentence in sentences):
         return "judged"
     return "abstained" if any(sentence.untold for sentence in sentences) else "no_claims"
 
 
-def utility(kind: Outcome, reported: float, *, answerable: bool) -> float:
+def utility(kind: AnswerOutcome, reported: float, *, answerable: bool) -> float:
     """How useful an answer is, in [0, 1].
 
     To say that the notes do not tell is useful if they do not, and useless if they do.  An answer that says nothing at
@@ -103,7 +103,7 @@ class Judgement:
         trial: of the model that looked at claims once more; None where none was asked to.
     """
 
-    outcome: Outcome
+    outcome: AnswerOutcome
     sentences: tuple[JudgedClaim, ...]
     omissions: tuple[JudgedOmission, ...]
     correctness: float | None

@@ -11,7 +11,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from gigamind.llm.batches.provider import Json, Limits, Outcome, Provider, State, own_path, table
+from gigamind.llm.batches.provider import (
+    Json,
+    Limits,
+    Provider,
+    RequestOutcome,
+    State,
+    own_path,
+    table,
+)
 from gigamind.llm.client import Answer, Message, Request
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.prefix import with_marked_prefix
@@ -106,7 +114,7 @@ class AnthropicBatches(Provider):
             problem=self._without_result(row["id"]),
         )
 
-    def read(self, line: Json) -> tuple[str, Outcome]:
+    def read(self, line: Json) -> tuple[str, RequestOutcome]:
         result: Json = line["result"]
         match result["type"]:
             case "succeeded":

@@ -18,7 +18,7 @@ from gigamind.errors import InputError, LlmError
 from gigamind.llm.batches.anthropic import AnthropicBatches
 from gigamind.llm.batches.journal import Batch, BatchJournal
 from gigamind.llm.batches.openai import OpenAiBatches
-from gigamind.llm.batches.provider import Limits, Outcome, Provider, State
+from gigamind.llm.batches.provider import Limits, Provider, RequestOutcome, State
 from gigamind.llm.booking import Booking
 from gigamind.llm.client import Answer, Request
 from gigamind.llm.faults import TRANSIENT, fault_of, with_retries
@@ -209,7 +209,7 @@ class Batcher:
             else:
                 entry.ended.set_exception(outcome)
 
-    async def _through(self, part: "Part") -> dict[str, Outcome]:
+    async def _through(self, part: "Part") -> dict[str, RequestOutcome]:
         """Send a batch and wait for it; nothing is booked before all of it can be created."""
         settings, lines = self._settings, list(part.lines.values())
         identities = {name: entry.identity for name, entry in part.entries.items()}
@@ -265,7 +265,7 @@ class Batcher:
         )
         return self._journal.enter(batch, "created", batch_id=state.batch_id)
 
-    async def _outcomes(self, batch: Batch) -> dict[str, Outcome]:
+    async def _outcomes(self, batch: Batch) -> dict[str, RequestOutcome]:
         """How each request of a batch ended, once all have."""
         if batch.stage != "read":
             self._waited_for[batch.tag] = batch
@@ -282,8 +282,8 @@ class Batcher:
         outcomes = self._read(self._journal.results_of(batch))
         return {name: outcomes.get(name) or batch.without_result for name in batch.requests}
 
-    def _read(self, path: Path) -> dict[str, Outcome]:
-        outcomes: dict[str, Outcome] = {}
+    def _read(self, path: Path) -> dict[str, RequestOutcome]:
+        outcomes: dict[str, RequestOutcome] = {}
         with path.open(encoding="utf-8") as lines:
             for line in filter(str.strip, lines):
                 try:
@@ -378,7 +378,7 @@ class Batcher:
                 )
         self._journal.enter(batch, "dropped")
 
-    async def _book(self, custom_id: str, outcome: Outcome) -> None:
+    async def _book(self, custom_id: str, outcome: RequestOutcome) -> None:
         """Give a request of the run before this one its row, should it have had none but what it costs at most."""
         settings = self._settings
         unknown = Attempt("", 1, HTTP, UNFINISHED, settings.model, role=settings.role)
@@ -410,7 +410,7 @@ def _may_cost(error: LlmError) -> LlmError:
     return LlmError(*error.args[:4], may_cost=True)
 
 
-def ended_row(worst: Attempt, outcome: Outcome, price: Price | None) -> Attempt:
+def ended_row(worst: Attempt, outcome: RequestOutcome, price: Price | None) -> Attempt:
     """The row of a request whose text is not at hand: as the server counted it, or else the most that it may cost."""
     if isinstance(outcome, LlmError):
         row = worst if outcome.may_cost else worst.free()

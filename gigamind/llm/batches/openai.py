@@ -9,7 +9,15 @@ from http import HTTPStatus
 from pathlib import Path
 
 from gigamind.errors import LlmError
-from gigamind.llm.batches.provider import Json, Limits, Outcome, Provider, State, code_of, table
+from gigamind.llm.batches.provider import (
+    Json,
+    Limits,
+    Provider,
+    RequestOutcome,
+    State,
+    code_of,
+    table,
+)
 from gigamind.llm.client import Request
 from gigamind.llm.faults import scrub
 from gigamind.llm.transport import account_headers, answer_of
@@ -107,7 +115,7 @@ class OpenAiBatches(Provider):
             problem=self._without_result(row["id"]) if status == "completed" else problem,
         )
 
-    def read(self, line: Json) -> tuple[str, Outcome]:
+    def read(self, line: Json) -> tuple[str, RequestOutcome]:
         given = table(line.get("response"))
         body = table(given.get("body"))
         if given.get("status_code") == HTTPStatus.OK:

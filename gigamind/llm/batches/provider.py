@@ -38,7 +38,7 @@ class Limits:
     bytes: int
 
 
-Outcome = Answer | LlmError
+RequestOutcome = Answer | LlmError
 """How a request of a batch ended."""
 
 
@@ -167,7 +167,7 @@ class Provider(ABC):
         """Write its results to a file, as lines; whole, or not at all."""
 
     @abstractmethod
-    def read(self, line: Json) -> tuple[str, Outcome]:
+    def read(self, line: Json) -> tuple[str, RequestOutcome]:
         """The id and the end of a request, from a line of results."""
 
     async def look(self, batch_id: str) -> State:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gigamind.datasets.check import GivenNote
+from gigamind.datasets.check_answers import GivenNote
 from gigamind.datasets.schema import AnswerLabels
 from gigamind.interop.ranking import Oddity, RankedNote
 from gigamind.judges.protocol import AnswerCase
-from gigamind.judges.spec import Language
 from gigamind.llm.fences import Source
 from gigamind.vault.language import question_language
+from gigamind.wording import Language
 
 CONTEXT_CHARS = 6_000
 _UNKNOWN = Source("context", "words of it " * (CONTEXT_CHARS // 12))

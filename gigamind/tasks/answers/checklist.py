@@ -17,16 +17,17 @@ from gigamind.judges.quality_gate import (
 )
 from gigamind.judges.spec import Chosen
 from gigamind.runs.store import unless_final
-from gigamind.stats.intervals import wilson
+from gigamind.stats.estimate import Estimate
+from gigamind.stats.slices import sliced
 from gigamind.tasks.answers.options import AnswerEvalOptions
-from gigamind.tasks.answers.schema import (
-    AnswerItemReport,
+from gigamind.tasks.answers.quality import (
     QualityItemRate,
     QualityItemReport,
     QualityReport,
     QualitySliceReport,
     QualitySummaryReport,
 )
+from gigamind.tasks.answers.schema import AnswerItemReport
 
 GATE_ROLE = "quality_gate"
 Gate = Chosen[QualityGate]
@@ -106,7 +107,6 @@ def quality_summary(
     """The block of a run; None without a gate."""
     if gate is None:
         return None
-    languages = sorted({item.language for item in items})
     return QualitySummaryReport(
         judge=gate.report,
         feature=gate.judge.feature,
@@ -115,8 +115,8 @@ def quality_summary(
         not_run=sum(item.quality is None and not item.quality_code for item in items),
         overall=_slice(gate, items),
         by_language={
-            language: _slice(gate, [item for item in items if item.language == language])
-            for language in languages
+            language: _slice(gate, own)
+            for language, own in sliced(items, lambda item: [item.language]).items()
         },
     )
 
@@ -124,13 +124,13 @@ def quality_summary(
 def _slice(gate: Gate, items: Sequence[AnswerItemReport]) -> QualitySliceReport:
     checked = [item.quality for item in items if item.quality]
     passed = sum(report.passed for report in checked)
-    rate, low, high = _rate(passed, len(checked))
+    rate = Estimate.share(passed, len(checked))
     return QualitySliceReport(
         checked=len(checked),
         passed=passed,
-        pass_rate=rate,
-        low=low,
-        high=high,
+        pass_rate=rate.value,
+        low=rate.low,
+        high=rate.high,
         items=tuple(_item_rate(asked, checked) for asked in gate.judge.checklist.items),
     )
 
@@ -140,20 +140,12 @@ def _item_rate(asked: ChecklistItem, checked: Sequence[QualityReport]) -> Qualit
         item for report in checked for item in report.items if item.id == asked.id
     ]
     yes = sum(item.yes for item in items)
-    rate, low, high = _rate(yes, len(items))
+    rate = Estimate.share(yes, len(items))
     return QualityItemRate.like(
         asked,
         yes=yes,
-        rate=rate,
-        low=low,
-        high=high,
+        rate=rate.value,
+        low=rate.low,
+        high=rate.high,
         unproven=sum(item.told is True and not item.trusted for item in items),
     )
-
-
-def _rate(count: int, n: int) -> tuple[float | None, float | None, float | None]:
-    """Share and its 95 % interval; None for each where nothing was counted."""
-    if not n:
-        return None, None, None
-    interval = wilson(count, n)
-    return count / n, interval.low, interval.high

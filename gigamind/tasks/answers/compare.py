@@ -24,7 +24,8 @@ from gigamind.release.model import (
     check_values,
     paired_values,
 )
-from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport, QualityReport
+from gigamind.tasks.answers.quality import QualityReport
+from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
 
 
 def check_of(quality: QualityReport | None) -> SnapshotCheck | None:
@@ -47,8 +48,8 @@ class AnswerItem(SnapshotItem):
         evaluated: whether it has an evaluation.
         metrics: as in per_item.jsonl.
         unsupported: texts of the claims that are not supported.
-        left_out: what is shown to be left out; of snapshots of versions that did not keep it, nothing.
-        check: by the checklist; null without one, and in snapshots of versions that did not keep it.
+        left_out: what is shown to be left out.
+        check: by the checklist; null without one.
         unanswerable: the dataset says that no note answers the question, so to refuse is right.
     """
 
@@ -103,12 +104,8 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
         return item.evaluated
 
     def checklist(self, snapshot: EvalSnapshot[AnswerSummaryReport, AnswerItem]) -> str:
-        """Also "" where the items lack the checks that the summary counts: an older version took the snapshot."""
         quality = snapshot.metrics.quality
-        if quality is None:
-            return ""
-        kept = any(item.check for item in snapshot.items)
-        return quality.judge.fingerprint if kept or not quality.overall.checked else ""
+        return quality.judge.fingerprint if quality else ""
 
     def is_checked(self, item: AnswerItem) -> bool:
         return item.check is not None

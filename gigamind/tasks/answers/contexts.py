@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gigamind.datasets.check import GivenNote
+from gigamind.datasets.check_answers import GivenNote
 from gigamind.evidence.again import find_again
 from gigamind.interop.ranking import Oddity, RankedNote
 from gigamind.spans import Utf16

@@ -13,7 +13,6 @@ from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.protocol import Verdict as JudgeVerdict
 from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer
 from gigamind.judges.search_qa.verify import JudgedClaim, Verdict
-from gigamind.judges.spec import Language
 from gigamind.records.judged import PanelReport, ProofReport, SecondLookReport, VerdictReport
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import ItemKey, ItemResult
@@ -21,6 +20,7 @@ from gigamind.spans import Utf16
 from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.checklist import GATE_ROLE
 from gigamind.tasks.answers.labels import grounding_of, labels_report
+from gigamind.tasks.answers.quality import QualityReport
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
     AnswerVoteReport,
@@ -30,11 +30,11 @@ from gigamind.tasks.answers.schema import (
     EvaluatedOmission,
     LabelsReport,
     NoteReport,
-    QualityReport,
     SearchQAEvaluation,
     SourceCoverage,
     SourceSentence,
 )
+from gigamind.wording import Language
 
 _ISSUES: dict[Language, dict[Verdict | Literal["other_words"], str]] = {
     "ko": {

@@ -16,7 +16,6 @@ from gigamind.evaluation.unfinished import ModelRun, unfinished_folder
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.quality_gate import QualityGate
-from gigamind.judges.spec import Language
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger
@@ -27,6 +26,7 @@ from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.checklist import GATE_ROLE, check_answer
 from gigamind.tasks.answers.items import written
 from gigamind.tasks.answers.prepared import PreparedAnswers
+from gigamind.wording import Language
 
 JUDGE_ROLE = "judge"
 ANSWER_ROLE = "answer"

@@ -28,30 +28,31 @@ from gigamind.reports.page.layout import (
 )
 from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.doors import contradictions, doors, not_believed, second_look
+from gigamind.tasks.answers.quality import QualitySummaryReport
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
     AnswerRunRecord,
     AnswerSliceReport,
     AnswerSummaryReport,
+    ClaimVerdict,
     EvaluatedClaim,
     EvaluatedOmission,
     NoteReport,
-    QualitySummaryReport,
     SearchQAEvaluation,
     SourceSentence,
-    Verdict,
 )
 from gigamind.tasks.answers.sentences import checklist_lead, cuts, separation
 from gigamind.wording import Language, Words, between, share, signed, words
 
-_DIGITS = {name: str(digit) for digit, name in enumerate((*get_args(Verdict), "no_claim"))}
+_DIGITS = {name: str(digit) for digit, name in enumerate((*get_args(ClaimVerdict), "no_claim"))}
 _DECIMALS = 3  # as many as the page shows
 
 
 def answer_votes(item: AnswerItemReport, places: Mapping[Seat, int]) -> list[list[object]]:
-    """Of each seat its place, why it did not vote, correctness, utility, and a digit a claim: its place in `Verdict`.
+    """Of each seat its place, why it did not vote, correctness, utility, and a digit a claim.
 
-    A seat that did not vote ends with the reason; the last digit is of a sentence that states nothing to the seat.
+    The digit is the verdict's place in `ClaimVerdict`.  A seat that did not vote ends with the reason;
+    the last digit is of a sentence that states nothing to the seat.
     """
     return [
         [places[seat_of(vote)], vote.code]

@@ -9,14 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.assets import asset
-from gigamind.datasets.check import (
-    CheckedAnswer,
-    CheckedAnswers,
-    CheckedQuery,
-    GivenNote,
-    check_answers,
-    check_queries,
-)
+from gigamind.datasets.check import CheckedQuery, check_queries
+from gigamind.datasets.check_answers import CheckedAnswer, CheckedAnswers, GivenNote, check_answers
 from gigamind.datasets.jsonl import dataset_kind, read_answers, read_queries, read_questions
 from gigamind.datasets.row_errors import RowError
 from gigamind.datasets.schema import AnswerLabels

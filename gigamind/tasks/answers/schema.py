@@ -1,4 +1,4 @@
-"""The out folder of an answer run: evaluations under the names of the seed (004), the checklist, and the figures."""
+"""The out folder of an answer run: evaluations under the names of the seed (004), and the figures."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -7,9 +7,10 @@ from pydantic import Field
 from gigamind.errors import Outcome
 from gigamind.evidence.record import AlignmentQuality
 from gigamind.interop.ranking import Oddity
+from gigamind.llm.replies import Confidence
 from gigamind.records.judged import (
+    AnswerOutcome,
     Count,
-    JudgeReport,
     LlmReport,
     Report,
     SeatReport,
@@ -19,12 +20,11 @@ from gigamind.records.judged import (
 )
 from gigamind.records.schema import IntervalReport, Milliseconds, Record, TaskSummary
 from gigamind.systems.health import SystemHealth
+from gigamind.tasks.answers.quality import QualityReport, QualitySummaryReport
 
-Verdict = Literal["supported", "contradicted", "not_found", "unverified"]
+ClaimVerdict = Literal["supported", "contradicted", "not_found", "unverified"]
 Aside = Literal["abstention", "courtesy", "lead_in", "question", "heading", "source"]
 Told = Literal["supported", "contradicted", "not_found"]
-AnswerOutcome = Literal["judged", "abstained", "no_claims"]
-Confidence = Literal["high", "medium", "low"]
 
 
 class SourceCoverage(Report):
@@ -99,7 +99,7 @@ class EvaluatedClaim(AnswerSentence):
 
     cited: tuple[int, ...]
     told: Told | None
-    verdict: Verdict
+    verdict: ClaimVerdict
     note: int | None
     doubt: str | None
     new_numbers: tuple[str, ...]
@@ -148,90 +148,6 @@ class SearchQAEvaluation(Report):
     flagged: dict[int, tuple[str, ...]]
     notices: tuple[str, ...] = ()
     second_look: SecondLookReport | None = None
-
-
-class QualityItemReport(Report):
-    """One item of the checklist.
-
-    Attributes:
-        text: the question, in the language it was asked in.
-        yes: by the rule of the judge file.
-        told: what the model said; null when it was not asked.
-        quote: what it gave as proof; empty without any.
-        trusted: the quote stands where the item asks for it, no number or negation changed.
-        source: where it stands: 0 the answer, from 1 on a note of that number; null when it stands nowhere.
-        flipped: whether a fresh check says otherwise; null where there was none.
-    """
-
-    id: str
-    text: str
-    yes: bool
-    told: bool | None
-    quote: str
-    trusted: bool
-    source: Count | None
-    flipped: bool | None = None
-
-
-class QualityReport(Report):
-    """Whether an answer passes its checklist.
-
-    Attributes:
-        ratio: items with a yes over all items.
-        flipped: whether a fresh check ends otherwise, or has no verdict; null where none was asked for.
-    """
-
-    passed: bool
-    ratio: Share
-    items: tuple[QualityItemReport, ...]
-    flipped: bool | None = None
-
-
-class QualityItemRate(Report):
-    """How many answers fulfil one item.
-
-    Attributes:
-        ko: the question in Korean; `en` in English.
-        low: of the 95 % Wilson interval of the rate, as `high`.
-        unproven: answers of which the model said yes without a quote that stands.
-    """
-
-    id: str
-    ko: str
-    en: str
-    yes: Count
-    rate: Share | None
-    low: Share | None
-    high: Share | None
-    unproven: Count
-
-
-class QualitySliceReport(Report):
-    """The gate over some answers; `low`, `high`: 95 % Wilson interval of the pass rate."""
-
-    checked: Count
-    passed: Count
-    pass_rate: Share | None
-    low: Share | None
-    high: Share | None
-    items: tuple[QualityItemRate, ...]
-
-
-class QualitySummaryReport(Report):
-    """The `quality` block of summary.json.
-
-    Attributes:
-        unchecked: answers that have no result: see errors.jsonl.
-        not_run: answers that an interrupted run did not come to check.
-    """
-
-    judge: JudgeReport
-    feature: str
-    min_pass_ratio: Share
-    unchecked: Count
-    not_run: Count = 0
-    overall: QualitySliceReport
-    by_language: dict[str, QualitySliceReport]
 
 
 class NoteReport(Report):

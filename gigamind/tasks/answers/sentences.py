@@ -1,6 +1,7 @@
 """Sentences about a run over answers that summary.md and report.html both have."""
 
-from gigamind.tasks.answers.schema import AnswerRunRecord, QualitySummaryReport
+from gigamind.tasks.answers.quality import QualitySummaryReport
+from gigamind.tasks.answers.schema import AnswerRunRecord
 from gigamind.wording import Words
 
 _CUTS = ("part", "sentence", "uncut")

@@ -1,7 +1,7 @@
 """From the lines of a run to its summary and its out folder."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -15,6 +15,7 @@ from gigamind.records.environment import describe_environment
 from gigamind.records.judged import CoverageReport, LlmReport, SecondLookReport
 from gigamind.records.schema import Record, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
+from gigamind.stats.slices import sliced
 from gigamind.systems.health import SystemHealth
 from gigamind.tasks.answers.case import SYSTEM_ROLE
 from gigamind.tasks.answers.checklist import GATE_ROLE, quality_summary
@@ -72,8 +73,8 @@ def summarise_answers(
         status="interrupted" if run.interrupted else "complete",
         counts=_counts(prepared, items),
         overall=_slice(items, seed),
-        by_language=_slices(items, ((item.language,) for item in items), seed),
-        by_tag=_slices(items, (item.tags for item in items), seed),
+        by_language=_slices(sliced(items, lambda item: [item.language]), seed),
+        by_tag=_slices(sliced(items, lambda item: item.tags), seed),
         confidence=_counted(
             item.evaluation.confidence or "none" for item in items if item.evaluation
         ),
@@ -209,14 +210,9 @@ def _counts(prepared: PreparedAnswers, items: Sequence[AnswerItemReport]) -> Ans
 
 
 def _slices(
-    items: Sequence[AnswerItemReport], keys: Iterable[Iterable[str]], seed: int
+    slices: Mapping[str, Sequence[AnswerItemReport]], seed: int
 ) -> dict[str, AnswerSliceReport]:
-    """The figures by key; an item stands in the slice of each of its keys, once."""
-    groups: dict[str, list[AnswerItemReport]] = {}
-    for item, own in zip(items, keys, strict=True):
-        for key in dict.fromkeys(own):
-            groups.setdefault(key, []).append(item)
-    return {key: _slice(groups[key], seed) for key in sorted(groups)}
+    return {key: _slice(items, seed) for key, items in slices.items()}
 
 
 def _slice(items: Sequence[AnswerItemReport], seed: int) -> AnswerSliceReport:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.errors import SystemFailedError
-from gigamind.evaluation.lanes import Outcome, Stopped, run_lanes
+from gigamind.evaluation.lanes import ItemOutcome, Stopped, run_lanes
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.unfinished import unfinished_folder
 from gigamind.interop.ranking import Oddity
@@ -132,7 +132,7 @@ def _ask(
 
         asking = _Asking(ready.answerer)
 
-        def keep(outcome: Outcome[Reply]) -> None:
+        def keep(outcome: ItemOutcome[Reply]) -> None:
             asking.note(outcome)
             store.append(_result(outcome, is_run=is_run))
             progress.stage("Questions", next(ended), total)
@@ -183,7 +183,7 @@ class _Asking:
         except ValueError as error:
             raise SystemFailedError(str(error)) from error
 
-    def note(self, outcome: Outcome[Reply]) -> None:
+    def note(self, outcome: ItemOutcome[Reply]) -> None:
         """What became of a question."""
         if not isinstance(outcome, Failure):
             self.answered = True
@@ -195,7 +195,7 @@ class _Asking:
                 )
 
 
-def _result(outcome: Outcome[Reply], *, is_run: bool) -> ItemResult:
+def _result(outcome: ItemOutcome[Reply], *, is_run: bool) -> ItemResult:
     """As the run keeps it; `is_run`: of a file, where nothing takes time and asking again is vain."""
     if isinstance(outcome, Failure):
         return ItemResult(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from gigamind.assurance.judged_runs import JsonPart, JudgedKind, RunItem
+from gigamind.assurance.judged_runs import JudgedKind, RunItem
 from gigamind.datasets.labels import AnswerLabel
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import Shard
@@ -19,7 +19,11 @@ from gigamind.records.schema import Record
 from gigamind.runs.store import read_results
 from gigamind.tasks.answers.compare import AnswerComparison
 from gigamind.tasks.answers.options import AnswerEvalOptions
-from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
+from gigamind.tasks.answers.schema import (
+    AnswerItemReport,
+    AnswerSummaryReport,
+    EvaluatedClaim,
+)
 from gigamind.tasks.answers.view import AnswerView
 
 if TYPE_CHECKING:  # options and reports must not cost the import of all that runs it
@@ -120,7 +124,7 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
             "utility": "graded",
             "supported": "binary",
         }
-        return JudgedKind(scales, AnswerLabel, answer_items)
+        return JudgedKind(scales, AnswerLabel, self.compared, answer_items)
 
     def open(
         self, options: AnswerEvalOptions, progress: Progress
@@ -168,54 +172,11 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
 _SUPPORTED = "supported"
 
 
-class _Quoted(JsonPart):
-    quote: str
-
-
-class _Claim(JsonPart):
-    id: int
-    text: str
-    verdict: str
-    evidence: _Quoted | None
-
-
-class _Evaluation(JsonPart):
-    correctness: float | None
-    completeness: float | None = None
-    utility: float | None
-    claims: tuple[_Claim, ...]
-
-
-class _LabelledClaim(JsonPart):
-    text: str
-    verdict: str
-    claim: int | None
-
-
-class _AnswerLabels(JsonPart):
-    correctness: float | None = None
-    utility: float | None = None
-    claims: tuple[_LabelledClaim, ...] = ()
-
-
-class _Verdict(JsonPart):
-    scores: dict[str, float | None]
-
-
-class _AnswerItem(JsonPart):
-    id: str
-    question: str
-    language: str
-    evaluation: _Evaluation | None
-    labels: _AnswerLabels | None
-    verdict: _Verdict | None = None
-
-
-def answer_items(line: object) -> list[RunItem]:
+def answer_items(item: AnswerItemReport) -> list[RunItem]:
     """The answer itself, then each of its claims, as `<answer>#<claim>`; without an evaluation, those with a label."""
-    item = _AnswerItem.model_validate(line)
-    judged, labels = item.evaluation, item.labels or _AnswerLabels()
-    own = {"correctness": labels.correctness, "utility": labels.utility}
+    judged, labels = item.evaluation, item.labels
+    own = {"correctness": labels.correctness, "utility": labels.utility} if labels else {}
+    told = labels.claims if labels else ()
     answer = RunItem(
         id=item.id,
         cluster=item.id,
@@ -232,10 +193,10 @@ def answer_items(line: object) -> list[RunItem]:
     if judged is None:
         unjudged = (
             _of_claim(item, number, label.text, None, label.verdict)
-            for number, label in enumerate(labels.claims, start=1)
+            for number, label in enumerate(told, start=1)
         )
         return [answer, *unjudged]
-    labelled = {label.claim: label.verdict for label in labels.claims if label.claim is not None}
+    labelled = {label.claim: label.verdict for label in told if label.claim is not None}
     claims = (
         _of_claim(item, claim.id, claim.text, claim, labelled.get(claim.id))
         for claim in judged.claims
@@ -244,7 +205,7 @@ def answer_items(line: object) -> list[RunItem]:
 
 
 def _of_claim(
-    item: _AnswerItem, number: int, text: str, claim: _Claim | None, label: str | None
+    item: AnswerItemReport, number: int, text: str, claim: EvaluatedClaim | None, label: str | None
 ) -> RunItem:
     return RunItem(
         id=f"{item.id}#{number}",
@@ -253,5 +214,5 @@ def _of_claim(
         language=item.language,
         verdicts={"supported": float(claim.verdict == _SUPPORTED) if claim else None},
         own_labels={} if label is None else {"supported": float(label == _SUPPORTED)},
-        quotes=(claim.evidence.quote,) if claim and claim.evidence else (),
+        quotes=(claim.evidence["quote"],) if claim and claim.evidence else (),
     )

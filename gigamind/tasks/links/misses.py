@@ -6,7 +6,7 @@ Told from one list of everything that the suggester has for a note, of which a r
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gigamind.datasets.check import CheckedLink
+from gigamind.datasets.check_links import CheckedLink
 from gigamind.linking.anchors import fold
 from gigamind.tasks.links.schema import MissCause
 from gigamind.tasks.links.suggesters import Suggestion

@@ -136,17 +136,15 @@ def _item(item: LinkItemReport, change: str, before: LinkItem | None) -> list[ob
     ]
 
 
-def _missed(
-    item: LinkItemReport, row: ExpectedLinkReport, miss: MissReport | None
-) -> tuple[object, ...]:
+def _missed(item: LinkItemReport, row: ExpectedLinkReport, miss: MissReport) -> tuple[object, ...]:
     """A wanted link, its paragraph on either side of it, why it was missed, and what stood where instead."""
     before = after = ""
     if row.passage is not None:
         span = _span(Utf16(item.text), row.passage)
         before = _nearest(item.text[: span.start].rsplit("\n\n", 1)[-1][::-1])[::-1]
         after = _nearest(item.text[span.end :].split("\n\n", 1)[0])
-    why = (miss.cause, _ranked(miss.own), _ranked(miss.instead)) if miss else ("", None, None)
-    return (row.anchor, ", ".join(row.targets), before, after, *why)
+    ranked = _ranked(miss.own), _ranked(miss.instead)
+    return (row.anchor, ", ".join(row.targets), before, after, miss.cause, *ranked)
 
 
 def _nearest(text: str) -> str:

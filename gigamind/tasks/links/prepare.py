@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gigamind.datasets.check import CheckedLink, CheckedLinks, check_links
+from gigamind.datasets.check_links import CheckedLink, CheckedLinks, check_links
 from gigamind.datasets.jsonl import read_links
 from gigamind.errors import InputError
 from gigamind.evaluation.inputs import Inputs, PreparedInput

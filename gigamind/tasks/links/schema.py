@@ -95,7 +95,7 @@ class LinkItemReport(Report):
 
     Attributes:
         text: the whole note, in which the passages of anchors stand.
-        misses: one for each of `missed`; empty in files of older versions.
+        misses: one for each of `missed`.
         terms: what it adds to numerator and denominator of each figure; `metrics` are their quotients.
         oddities: what was odd about another tool's suggestions, and how often.
     """
@@ -105,7 +105,7 @@ class LinkItemReport(Report):
     text: str
     expected: tuple[ExpectedLinkReport, ...]
     suggestions: tuple[SuggestionReport, ...]
-    misses: tuple[MissReport, ...] = ()
+    misses: tuple[MissReport, ...]
     terms: dict[str, tuple[Count, Count]]
     metrics: dict[str, float | None]
     oddities: dict[Oddity, Count] = Field(default={}, exclude_if=lambda odd: not odd)
@@ -117,21 +117,21 @@ class LinkItemReport(Report):
         return tuple(row for row in self.expected if row.wanted and shown.isdisjoint(row.targets))
 
     @property
-    def explained(self) -> list[tuple[ExpectedLinkReport, MissReport | None]]:
-        """The same with why each was missed; None in files of older versions."""
-        why = {miss.id: miss for miss in self.misses}
-        return [(row, why.get(row.id)) for row in self.missed]
+    def explained(self) -> list[tuple[ExpectedLinkReport, MissReport]]:
+        """The same with why each was missed."""
+        rows = {row.id: row for row in self.expected}
+        return [(rows[miss.id], miss) for miss in self.misses if miss.id in rows]
 
 
 class LinkSliceReport(Report):
     """The figures of some notes: micro values over notes, intervals by "links.<metric>".
 
     Attributes:
-        misses: rows that were not found, by cause; None in files of older versions.
+        misses: rows that were not found, by cause.
     """
 
     notes: Count
-    misses: dict[MissCause, Count] | None = None
+    misses: dict[MissCause, Count]
     links: dict[str, float | None]
     intervals: dict[str, IntervalReport]
 

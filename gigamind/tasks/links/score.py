@@ -13,7 +13,7 @@ from typing import get_args
 
 from pydantic import TypeAdapter
 
-from gigamind.datasets.check import CheckedLink
+from gigamind.datasets.check_links import CheckedLink
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Evaluation, Interrupted, Run, run_report
 from gigamind.linking.suggest import load_suggester
@@ -31,6 +31,7 @@ from gigamind.records.environment import describe_environment
 from gigamind.records.schema import PassageReport, Record, intervals
 from gigamind.spans import Span, Utf16
 from gigamind.stats.agreement import expected_calibration_error
+from gigamind.stats.slices import sliced
 from gigamind.systems.health import SystemHealth
 from gigamind.tasks.links.misses import Miss, Offered, Ranked, find_misses, names_of
 from gigamind.tasks.links.options import LinkEvalOptions
@@ -94,17 +95,14 @@ def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkSumma
     """The figures of a run; equal runs give equal summaries, times apart."""
     notes = [note.measured for note in run.results]
     topk, seed = prepared.options.topk, prepared.options.seed
-    languages = sorted({note.language for note in notes})
     bins = reliability(notes)
     return LinkSummaryReport(
         status="interrupted" if run.interrupted else "complete",
         counts=_counts(prepared, run),
         overall=_slice(run.results, topk, seed),
         by_language={
-            language: _slice(
-                [note for note in run.results if note.measured.language == language], topk, seed
-            )
-            for language in languages
+            language: _slice(own, topk, seed)
+            for language, own in sliced(run.results, lambda note: [note.measured.language]).items()
         },
         sweep=tuple(SweepPointReport.like(point) for point in sweep_links(notes, topk)),
         reliability=tuple(

@@ -42,7 +42,7 @@ def shown_told(summary: LinkSummaryReport, say: Words) -> str:
 
 def causes_told(record: LinkRunRecord, say: Words) -> list[tuple[MissCause, int, str]]:
     """Causes of misses, how many links each lost, and what it means in this run."""
-    options, misses = record.run.options, record.summary.overall.misses or {}
+    options, misses = record.run.options, record.summary.overall.misses
     own = 0.0 if options.get("system") else LEAST_CONFIDENCE
     floor = f"{max(float(str(options['min_confidence'])), own):g}"
     return [

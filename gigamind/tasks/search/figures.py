@@ -24,7 +24,7 @@ from gigamind.tasks.search.compare import SearchSnapshot
 from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
 from gigamind.wording import Language, Words, words
 
-Kind = Literal["overall", "language", "cross_lingual", "difficulty", "tag"]
+PartKind = Literal["overall", "language", "cross_lingual", "difficulty", "tag"]
 _DIFFICULTIES = ("easy", "mid", "hard")
 
 
@@ -32,7 +32,7 @@ _DIFFICULTIES = ("easy", "mid", "hard")
 class Slice:
     """Some queries and their figures; `key` is "" where the kind says all."""
 
-    kind: Kind
+    kind: PartKind
     key: str
     part: SliceReport
 

@@ -1,22 +1,12 @@
 """Takes verdicts, and the labels that a dataset has itself, out of a line of per_item.jsonl: what differs by task."""
 
-from gigamind.assurance.judged_runs import JsonPart, RunItem
+from gigamind.assurance.judged_runs import RunItem
 from gigamind.llm.replies import CONFIDENCE_SHARES
-from gigamind.records.judged import JudgementReport
+from gigamind.tasks.search.schema import ItemReport
 
 
-class _SearchItem(JsonPart):
-    id: str
-    query: str
-    language: str | None
-    answerable: bool
-    judged_unanswerable: bool | None
-    judgement: JudgementReport | None = None
-
-
-def search_items(line: object) -> list[RunItem]:
+def search_items(item: ItemReport) -> list[RunItem]:
     """The one item of a line of per_item.jsonl."""
-    item = _SearchItem.model_validate(line)
     judged, judgement = item.judged_unanswerable, item.judgement
     confidence = judgement.confidence if judgement and judgement.outcome == "scored" else None
     if judgement and judgement.told_unanswerable != judged:

@@ -42,7 +42,7 @@ class HitReport(Report):
         text: that another system shows, where it stands nowhere in the note, being evidence by its words, or where the
             note is not at hand; absent otherwise.
         highlights: `[start, end)` of the query's words in the evidence, rising.
-        centrality: in the link graph, whether it was used or not; null in runs of versions that did not write it.
+        centrality: in the link graph, whether it was used or not; null of another system.
     """
 
     note: str

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import EvaluationError, QueryTimeoutError
-from gigamind.evaluation.lanes import Outcome, Stopped, run_lanes
+from gigamind.evaluation.lanes import ItemOutcome, Stopped, run_lanes
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.speed import Effort, measure_speed
@@ -222,7 +222,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
 
     def _retrieve(
         self, queries: Sequence[CheckedQuery], progress: Progress
-    ) -> list[Outcome[Ranking[Any]]]:
+    ) -> list[ItemOutcome[Ranking[Any]]]:
         """Outcomes are in the order of `queries`."""
         pace, ended = self.prepared.options.pace, itertools.count(1)
         asked = {query.item.id: Query(query.item.id, query.item.query) for query in queries}
@@ -234,7 +234,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
             on_end=lambda _: progress.stage("Queries", next(ended), len(queries)),
         )
 
-    def _measured(self, outcomes: Sequence[Outcome[Ranking[Any]]]) -> list[ItemResult]:
+    def _measured(self, outcomes: Sequence[ItemOutcome[Ranking[Any]]]) -> list[ItemResult]:
         by_id = {query.item.id: query for query in self.prepared.queries}
         asked = [by_id[outcome.item_id] for outcome in outcomes if isinstance(outcome, Success)]
         successes = [outcome for outcome in outcomes if isinstance(outcome, Success)]

@@ -35,7 +35,9 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
         from gigamind.datasets.labels import AnswerabilityLabel
         from gigamind.tasks.search.judged import search_items
 
-        return JudgedKind({"unanswerable": "binary"}, AnswerabilityLabel, search_items)
+        return JudgedKind(
+            {"unanswerable": "binary"}, AnswerabilityLabel, self.compared, search_items
+        )
 
     def __init__(self, retriever: "Retriever[RankedNote] | None" = None) -> None:
         self._retriever = retriever

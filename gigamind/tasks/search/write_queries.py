@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -32,11 +32,11 @@ from gigamind.outcome import Failure
 from gigamind.spans import Span, Utf16
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note
+from gigamind.wording import Language
 
 MAX_CHARS = 400_000  # of a note; what many models can read at once
 _GIVEN = ("nonce", "notes", "answerable", "unanswerable")
 _ID_DIGITS = 12
-_Language = Literal["ko", "en"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +154,11 @@ async def _ask(
 
 
 @cache
-def _prompt(language: _Language) -> Prompt:
+def _prompt(language: Language) -> Prompt:
     return load_prompt(asset("prompts") / "generate_queries" / "v1" / f"{language}.jinja", _GIVEN)
 
 
-def _language(note: Note) -> _Language:
+def _language(note: Note) -> Language:
     return "ko" if note_language(note) == "ko" else "en"
 
 

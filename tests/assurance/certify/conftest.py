@@ -1,8 +1,7 @@
 """Folders of judged runs, labels of people, and the cards that they give."""
 
-import json
-
 import pytest
+from judged_folders import write_judged_run, write_lines
 
 from gigamind.assurance.certify import certify
 from gigamind.tasks import judged_kinds
@@ -31,7 +30,6 @@ def item(name, *, answerable, judged, language="ko", confidence=0.9, told=None):
         "answerable": answerable,
         "judged_unanswerable": judged,
         "judgement": judgement,
-        "metrics": {},
     }
 
 
@@ -45,14 +43,8 @@ ITEMS = [
 @pytest.fixture
 def run_folder(tmp_path):
     def write(name="run", items=ITEMS, task="search", judge=JUDGE, errors=(), **changes):
-        folder = tmp_path / name
-        folder.mkdir()
-        about = {"run_id": name, "task": task, "dataset": "q.jsonl", "dataset_hash": "d" * 64}
-        about |= {"judge": judge, "options": {}} | changes
-        (folder / "run.json").write_text(json.dumps(about), encoding="utf-8")
-        write_lines(folder / "per_item.jsonl", items)
-        write_lines(folder / "errors.jsonl", errors)
-        return folder
+        about = {"run_id": name, "task": task, "judge": judge} | changes
+        return write_judged_run(tmp_path / name, items, errors=errors, **about)
 
     return write
 
@@ -65,11 +57,6 @@ def labels_file(tmp_path):
         return path
 
     return write
-
-
-def write_lines(path, rows):
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    path.write_text(text, encoding="utf-8")
 
 
 def answer(name, correctness, utility=0.5, *, judged=True, labels=None, claims=()):

@@ -31,7 +31,9 @@ def test_a_broken_line_is_named(run_folder, card_of):
     folder = run_folder()
     with (folder / "per_item.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"id": "x", "query"')
-    with pytest.raises(InputError, match=r"per_item.jsonl:11: no JSON, or cut short"):
+    with pytest.raises(
+        InputError, match=r"per_item.jsonl:11: not as gigamind writes it \(Invalid JSON: EOF"
+    ):
         card_of(folder)
     foreign = run_folder("foreign", items=[{"id": "x"}])
     with pytest.raises(

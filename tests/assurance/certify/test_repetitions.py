@@ -1,11 +1,14 @@
 """Runs are repetitions of each other, or are refused."""
 
-import json
 import shutil
 
 import pytest
+from answer_summaries import answer_summary
+from judged_folders import judged_summary, write_summary
+from llm_reports import llm_report
 
 from gigamind.errors import InputError
+from gigamind.records.judged import PanelReport
 from gigamind.release.shortfall import card_words
 from gigamind.reports.cards.cautions import cautions
 
@@ -55,12 +58,12 @@ def test_a_run_that_differs_is_no_repetition(run_folder, judge, changes, what, c
         card_of(run_folder("one"), run_folder("two", **(changes | {"judge": another})))
 
 
-def test_every_model_that_looked_a_second_time_stands_on_the_card_once(run_folder, card_of):
+def test_every_model_that_looked_a_second_time_stands_on_the_card_once(run_folder, answer, card_of):
     look = {"model": "m", "language": "ko", "said": [12, 12], "unsaid": [12, 11], "believed": True}
-    folders = [run_folder("one"), run_folder("two")]
+    labelled = [answer("x", 1.0, labels={"correctness": 1.0, "claims": []})]
+    folders = [run_folder(name, labelled, "answers") for name in ("one", "two")]
     for folder, more in zip(folders, ([], [look | {"language": "en"}]), strict=True):
-        told = json.dumps({"second_looks": [look, *more]})
-        (folder / "summary.json").write_text(told, encoding="utf-8")
+        write_summary(folder, answer_summary(second_looks=[look, *more]))
     found = card_of(*folders).second_looks
     assert [(one.model, one.language, one.unsaid) for one in found] == [
         ("m", "ko", (12, 11)),
@@ -72,8 +75,8 @@ def test_every_model_that_looked_a_second_time_stands_on_the_card_once(run_folde
 def test_verdicts_of_a_smaller_panel_are_counted_on_the_card(run_folder, card_of):
     folders = [run_folder("one"), run_folder("two")]
     for folder, short in zip(folders, (2, 1), strict=True):
-        told = json.dumps({"llm": {"cache_hits": 0, "panel": {"short": short}}})
-        (folder / "summary.json").write_text(told, encoding="utf-8")
+        told = dict.fromkeys(PanelReport.model_fields, 0) | {"short": short}
+        write_summary(folder, judged_summary(llm=llm_report(panel=told)))
     found = card_of(*folders)
     assert found.short_panels == 3
     assert ENGLISH("caution.short_panel", short=3) in cautions(found, ENGLISH)
@@ -82,8 +85,7 @@ def test_verdicts_of_a_smaller_panel_are_counted_on_the_card(run_folder, card_of
 def test_a_run_over_stored_replies_is_no_repetition_but_may_be_repeated(run_folder, card_of):
     stored, asked = run_folder("stored"), run_folder("asked")
     for folder, hits in ((stored, 3), (asked, 0)):
-        summary = {"status": "complete", "llm": {"calls": 7, "cache_hits": hits}}
-        (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+        write_summary(folder, judged_summary(llm=llm_report(cache_hits=hits)))
     assert card_of(stored, asked).scales[0].flips.value == 0.0
     with pytest.raises(InputError, match="3 of its replies are old ones from the store"):
         card_of(asked, stored)

@@ -1,8 +1,7 @@
 """judge_card.html in a real Chromium: it fits a phone, its policy lets nothing run, and its console stays empty."""
 
-import json
-
 import pytest
+from judged_folders import write_judged_run
 from selenium.webdriver.common.by import By
 
 from gigamind.assurance.certify import certify
@@ -13,52 +12,44 @@ pytestmark = pytest.mark.browser
 
 HOSTILE = "</style><script>window.pwned=1</script><img src=x onerror=window.pwned=2>"
 GRADES = ("low", "medium", "high")  # what a model says of its own verdict
-JUDGE = {"kind": "llm", "file": "judges/j.toml", "fingerprint": "f" * 64, "model": "openai/x"}
 
 
 @pytest.fixture
 def card(tmp_path):
     """A judge that is wrong on every tenth of 100 queries, with hostile questions and quotes."""
-    folder = tmp_path / "run"
-    folder.mkdir()
-    about = {"run_id": "r", "task": "search", "dataset": "q", "dataset_hash": "d", "judge": JUDGE}
-    (folder / "run.json").write_text(json.dumps(about), encoding="utf-8")
     quotes = [{"text": HOSTILE, "note": "a.md", "found": "exact", "trusted": True}]
-    with (folder / "per_item.jsonl").open("w", encoding="utf-8") as file:
-        for n in range(100):
-            judged = (n % 3 == 0) != (n % 10 == 0)
-            told = {"outcome": "scored", "told_unanswerable": judged, "quotes": quotes}
-            row = {"id": f"q{n}", "query": HOSTILE, "language": ("ko", "en")[n % 2]}
-            row |= {"answerable": n % 3 > 0, "judged_unanswerable": judged}
-            file.write(json.dumps(row | {"judgement": told | {"confidence": GRADES[n % 3]}}) + "\n")
-    (folder / "errors.jsonl").write_text("", encoding="utf-8")
+    rows = []
+    for n in range(100):
+        judged = (n % 3 == 0) != (n % 10 == 0)
+        told = {"outcome": "scored", "told_unanswerable": judged, "quotes": quotes}
+        row = {"id": f"q{n}", "query": HOSTILE, "language": ("ko", "en")[n % 2]}
+        row |= {"answerable": n % 3 > 0, "judged_unanswerable": judged}
+        rows.append(row | {"judgement": told | {"confidence": GRADES[n % 3]}})
+    folder = write_judged_run(tmp_path / "run", rows)
     return certify([folder], judged_kinds(), created_at="2026-11-22T01:00:00+00:00")
 
 
 @pytest.fixture
 def card_of_claims(tmp_path):
     """A judge of the claims of 40 answers, five each, of which three have labels; twice, for the flips."""
-    folders = [tmp_path / "claims", tmp_path / "again"]
-    for folder in folders:
-        folder.mkdir()
-        about = {"run_id": folder.name, "task": "answers", "dataset": "a", "dataset_hash": "d"}
-        (folder / "run.json").write_text(json.dumps(about | {"judge": JUDGE}), encoding="utf-8")
-        with (folder / "per_item.jsonl").open("w", encoding="utf-8") as file:
-            for n in range(40):
-                said = "supported" if n % 3 else "unverified"
-                claims = [
-                    {"id": c, "text": HOSTILE, "verdict": said, "evidence": {"quote": HOSTILE}}
-                    for c in range(1, 6)
-                ]
-                labels = [
-                    {"text": HOSTILE, "claim": c, "verdict": "supported" if n % 4 else "not_found"}
-                    for c in range(1, 4)
-                ]
-                row = {"id": f"a{n}", "question": HOSTILE, "language": ("ko", "en")[n % 2]}
-                judged = {"correctness": 0.5, "utility": 0.5, "claims": claims}
-                row |= {"evaluation": judged, "labels": {"claims": labels}}
-                file.write(json.dumps(row) + "\n")
-        (folder / "errors.jsonl").write_text("", encoding="utf-8")
+    rows = []
+    for n in range(40):
+        said = "supported" if n % 3 else "unverified"
+        claims = [
+            {"id": c, "text": HOSTILE, "verdict": said, "evidence": {"quote": HOSTILE}}
+            for c in range(1, 6)
+        ]
+        labels = [
+            {"text": HOSTILE, "claim": c, "verdict": "supported" if n % 4 else "not_found"}
+            for c in range(1, 4)
+        ]
+        row = {"id": f"a{n}", "question": HOSTILE, "language": ("ko", "en")[n % 2]}
+        judged = {"correctness": 0.5, "utility": 0.5, "claims": claims}
+        rows.append(row | {"evaluation": judged, "labels": {"claims": labels}})
+    folders = [
+        write_judged_run(tmp_path / name, rows, task="answers", run_id=name)
+        for name in ("claims", "again")
+    ]
     return certify(folders, judged_kinds(), created_at="2026-11-22T01:00:00+00:00")
 
 

@@ -61,6 +61,7 @@ def make_note(**changes: object) -> LinkItemReport:
             _suggestion("Gamma", hit=False, novel=True, confidence=0.5),
             _suggestion("Delta", hit=False, novel=False, confidence=0.25),
         ),
+        "misses": ({"id": "Omega", "cause": "no_candidate", "own": None, "instead": None},),
         "terms": {"precision_at_5": (1, 3), "recall_at_5": (1, 2)},
         "metrics": {"precision_at_5": 1 / 3, "recall_at_5": 0.5},
     }
@@ -86,6 +87,7 @@ def make_links(make_record: Callable[..., RunRecord]) -> Callable[..., LinkRunRe
         }
         part = LinkSliceReport(
             notes=len(notes),
+            misses={},
             links=figures if notes else {},
             intervals={
                 f"links.{name}": IntervalReport(low=0.25, high=0.75, n=len(notes))

@@ -117,6 +117,7 @@ def _note(text):
         text=text,
         expected=(),
         suggestions=(one,),
+        misses=(),
         terms={},
         metrics={},
     )
@@ -126,7 +127,7 @@ def test_the_data_of_a_note_hold_what_the_list_shows(make_note):
     (row,) = json.loads(notes_json([make_note(note="dir/My Note.md")], {}))["items"]
     assert row[:4] == ["dir/My Note.md", "My Note", "en", ""]
     assert row[5] == [
-        ["Omega", "omega.md", "👋 See Beta, Gamma and Delta; not ", ".", "", None, None]
+        ["Omega", "omega.md", "👋 See Beta, Gamma and Delta; not ", ".", "no_candidate", None, None]
     ]
     assert row[6][0] == ["Beta", "beta.md", 0.9, "hit", 0, "title Beta"]
     assert row[7:] == [2, 1, 1, None]  # two wanted, one found, one right, no baseline

@@ -5,7 +5,7 @@ import pytest
 from gigamind.records.judged import JudgeReport
 from gigamind.release.comparison import Comparison, MetricChange, RunName
 from gigamind.tasks.answers.page import pass_rate, quality_block
-from gigamind.tasks.answers.schema import QualityItemRate, QualitySliceReport, QualitySummaryReport
+from gigamind.tasks.answers.quality import QualityItemRate, QualitySliceReport, QualitySummaryReport
 from gigamind.wording import words
 
 NAME = RunName(run_id="r", created_at="2026-01-01T00:00:00+00:00", app_version="1", git_commit=None)

@@ -88,7 +88,7 @@ function missedLinks(item) {
 // A link that was missed: why, at which place its target stands, and what was preferred.
 function missedLink(miss, { tellsCause = false } = {}) {
   const link = make("div", {}, make("mark", { className: "miss", text: miss.anchor }), make("span", { text: ` → ${miss.targets}` }));
-  if (miss.cause && tellsCause) link.append(" ", make("span", { className: "wrongly", text: say(miss.cause) }));
+  if (tellsCause) link.append(" ", make("span", { className: "wrongly", text: say(miss.cause) }));
   return [link, ranked("own", miss.own), ranked("instead", miss.instead)];
 }
 

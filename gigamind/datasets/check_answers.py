@@ -1,0 +1,110 @@
+"""Holds answers, and questions that are yet to be answered, against a vault: the notes that they are given."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gigamind.datasets.check import CheckedRows, RowChecker
+from gigamind.datasets.jsonl import Dataset
+from gigamind.datasets.schema import ContextNote, QuestionItem
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class GivenNote:
+    """A note of the context.
+
+    Attributes:
+        path: in the vault; None for one that the row itself holds.
+    """
+
+    path: str | None
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAnswer:
+    """One answer, or a question that is yet to be answered, with the text of its notes.
+
+    Attributes:
+        line: 1-based, in the dataset's file.
+    """
+
+    item: QuestionItem
+    line: int
+    notes: tuple[GivenNote, ...]
+
+    @property
+    def answer(self) -> str:
+        """Empty for a question that is yet to be answered."""
+        return self.item.answer or ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAnswers(CheckedRows[QuestionItem]):
+    """A dataset of answers, its notes found."""
+
+    answers: tuple[CheckedAnswer, ...]
+
+
+def check_answers(
+    dataset: Dataset[QuestionItem],
+    vault: Vault | None,
+    identities: Identities,
+    *,
+    answered: bool = True,
+) -> CheckedAnswers:
+    """Find every note of every context; without a vault, a row that names a path is an error.
+
+    Args:
+        answered: the rows hold the answers that are judged; of questions alone, notes that cannot be read are left out.
+    """
+    checker = _AnswerChecker(dataset, vault or Vault(Path(), (), ()), identities)
+    checker.has_vault, checker.answered = vault is not None, answered
+    checked = [checker.check(item) for item in dataset.items]
+    answers = tuple(answer for answer in checked if answer is not None)
+    return CheckedAnswers(*checker.outcome(), answers)
+
+
+class _AnswerChecker(RowChecker[QuestionItem]):
+    has_vault: bool = True
+    answered: bool = True
+
+    def check(self, item: QuestionItem) -> CheckedAnswer | None:
+        before = len(self.errors)
+        notes = [
+            self._given(item, f"context_notes[{place}]", note)
+            for place, note in enumerate(item.context_notes)
+        ]
+        usable = [note for note in notes if note is not None]
+        if self.answered:
+            self._check_labels(item, len(notes))
+        if len(self.errors) > before:
+            return None
+        return CheckedAnswer(item, self.dataset.lines[item.id], tuple(usable))
+
+    def _given(self, item: QuestionItem, name: str, note: ContextNote) -> GivenNote | None:
+        if note.path is None:
+            if note.text is None:
+                mend = 'Write {"path": "a.md"}, or {"title": "A", "text": "..."}'
+                self.reject(item, name, "neither a path nor a text", mend)
+                return None
+            return GivenNote(None, note.title or "", note.text)
+        if not self.has_vault:
+            if self.answered:
+                mend = "Add --notes"
+                self.reject(item, f"{name}.path", "names a note, and there is no vault", mend)
+            return None
+        named = self.note(item, f"{name}.path", note.path)
+        if named is None:
+            return None
+        text = named.text if note.text is None else note.text
+        return GivenNote(named.path, note.title or named.title, text)
+
+    def _check_labels(self, item: QuestionItem, notes: int) -> None:
+        labels = item.labels
+        for place, claim in enumerate(labels.claims if labels else ()):
+            if claim.note is not None and claim.note > notes:
+                message = f"names note {claim.note} of {notes}; it is not used"
+                self.warn(item, f"labels.claims[{place}].note", message)

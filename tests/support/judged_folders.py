@@ -1,0 +1,136 @@
+"""Out folders of judged runs: a row says what a test is about, and the rest of its line is filled in."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from search_summaries import search_summary
+
+from gigamind.tasks.search.schema import SliceCounts, SliceReport, SummaryReport
+
+JUDGE = {"kind": "llm", "file": "judges/j.toml", "fingerprint": "f" * 64, "model": "m"}
+_RUN = {
+    "run_id": "r",
+    "created_at": "2026-11-22T00:00:00+00:00",
+    "status": "complete",
+    "dataset": "q.jsonl",
+    "dataset_hash": "d" * 64,
+    "notes": "vault",
+    "notes_hash": "n",
+    "notes_hash_mode": "content",
+    "options": {},
+    "environment": {
+        "app_version": "0.1.0",
+        "git_commit": None,
+        "python_version": "3.11",
+        "embedding_model": None,
+        "rag_schema_version": "none",
+        "packages": {},
+    },
+    "hardware": {"cpu": "x", "cores": 2, "memory_gib": 1.0, "system": "Linux", "hash": "h"},
+    "warnings": [],
+}
+_QUERY = {
+    "difficulty": None,
+    "tags": [],
+    "cross_lingual": False,
+    "expected_notes": [],
+    "expected_spans": [],
+    "ranking": [],
+    "top_base_score": None,
+    "metrics": {},
+    "latency_ms": None,
+}
+_ANSWER = {
+    "answer": "",
+    "tags": [],
+    "notes": [],
+    "outcome": "scored",
+    "code": "",
+    "metrics": {},
+    "flipped": None,
+    "latency_ms": 1.0,
+}
+_EVALUATION = {
+    "confidence": None,
+    "source_coverage": [],
+    "grounding_issues": [],
+    "summary": "",
+    "outcome": "judged",
+    "abstains": False,
+    "answerable": True,
+    "told_answerable": None,
+    "reported_correctness": None,
+    "reported_utility": None,
+    "utility_reason": "",
+    "reported_issues": [],
+    "flagged": {},
+}
+_CLAIM = {
+    "start": 0,
+    "end": 0,
+    "utf16_start": 0,
+    "utf16_end": 0,
+    "cited": [],
+    "told": None,
+    "note": None,
+    "doubt": None,
+    "new_numbers": [],
+}
+_LABELS = {"correctness": None, "utility": None, "abstains": None}
+
+
+def write_judged_run(
+    folder: Path,
+    rows: Iterable[dict[str, Any]],
+    *,
+    errors: Iterable[dict[str, Any]] = (),
+    **about: Any,
+) -> Path:
+    """The files of a run of searches, or of the task that `about` names beside what else run.json says."""
+    folder.mkdir()
+    run = {"task": "search", "judge": JUDGE} | _RUN | about
+    whole = _whole_answer if run["task"] == "answers" else _whole_query
+    (folder / "run.json").write_text(json.dumps(run), "utf-8")
+    write_lines(folder / "per_item.jsonl", map(whole, rows))
+    write_lines(folder / "errors.jsonl", errors)
+    return folder
+
+
+def judged_summary(**changes: object) -> SummaryReport:
+    """That of a search run, with these changes."""
+    part = SliceReport(
+        counts=SliceCounts(queries=0, answerable=0, unanswerable=0),
+        search={},
+        unanswerable={},
+        intervals={},
+    )
+    return search_summary(part, 3).model_copy(update=changes)
+
+
+def write_summary(folder: Path, summary: BaseModel) -> None:
+    """summary.json of a run."""
+    (folder / "summary.json").write_text(summary.model_dump_json(), "utf-8")
+
+
+def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """JSON lines."""
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    path.write_text("".join(lines), "utf-8")
+
+
+def _whole_query(row: dict[str, Any]) -> dict[str, Any]:
+    return _QUERY | row
+
+
+def _whole_answer(row: dict[str, Any]) -> dict[str, Any]:
+    judged, labels = row["evaluation"], row["labels"]
+    if judged:
+        judged = _EVALUATION | judged
+        judged["claims"] = [_CLAIM | claim for claim in judged["claims"]]
+    if labels:
+        labels = _LABELS | labels
+        labels["claims"] = [{"note": None} | claim for claim in labels["claims"]]
+    return _ANSWER | row | {"evaluation": judged, "labels": labels}
