@@ -20,6 +20,7 @@ from pydantic import Field
 from gigamind.choices import PromptLanguage
 from gigamind.judges.asking import Asking, PlannedCall
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
+from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
 from gigamind.judges.search_qa.judgement import (
     Heard,
     Judgement,
@@ -27,14 +28,13 @@ from gigamind.judges.search_qa.judgement import (
     judgement_of,
     verdict_of,
 )
-from gigamind.judges.search_qa.passage import Passage
+from gigamind.judges.search_qa.passage import Contradiction, Passage, Support
 from gigamind.judges.search_qa.reading import Reading, is_content
 from gigamind.judges.search_qa.reply import RULES, ClaimFinding, ProofRules, SearchQAReply, ToldRole
 from gigamind.judges.search_qa.roles import CLAUSES, Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
-from gigamind.judges.search_qa.support import Contradiction, Support
-from gigamind.judges.search_qa.verify import Doubt, JudgedClaim, Verifier
+from gigamind.judges.search_qa.verify import Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
 from gigamind.llm.fences import Source
 from gigamind.llm.options import ModelOptions
@@ -42,7 +42,7 @@ from gigamind.llm.settings import ModelSettings
 from gigamind.text import sentences, unwrapped
 
 # Part of the fingerprint, as RULES of the judge that asks.
-_RULES_OF_WORDS = 3
+_RULES_OF_WORDS = 4
 # What a sentence says otherwise, where the others but show that it does not state the claim.
 _SAYS_OTHERWISE: frozenset[Contradiction] = frozenset(
     {"number", "negation", "polarity", "limit", "roles"}

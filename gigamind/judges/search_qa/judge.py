@@ -25,6 +25,7 @@ from gigamind.judges.asking import Asking, PlannedCall, Seat, counted
 from gigamind.judges.panel import Vote, decide_graded, hold_ballot, is_near
 from gigamind.judges.protocol import KEY, AnswerCase, PanelJudge, Scale, Verdict
 from gigamind.judges.search_qa.asking import Calls, Questions, SearchQAJudge, load_search_qa_judge
+from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.judgement import (
     Heard,
     Judgement,
@@ -50,7 +51,7 @@ from gigamind.judges.search_qa.segments.citations import (
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 from gigamind.judges.search_qa.segments.lines import composed
 from gigamind.judges.search_qa.segments.pieces import Piece, piece
-from gigamind.judges.search_qa.verify import JudgedClaim, JudgedOmission, Verifier, agreed
+from gigamind.judges.search_qa.verify import JudgedOmission, Verifier, agreed
 from gigamind.judges.spec import LANGUAGES
 from gigamind.llm.client import Message
 from gigamind.llm.options import ModelOptions

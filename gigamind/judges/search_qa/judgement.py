@@ -8,6 +8,7 @@ from gigamind.errors import LlmError
 from gigamind.judges.asking import Seat
 from gigamind.judges.panel import PanelVerdict
 from gigamind.judges.protocol import AnswerCase, Proof, Verdict
+from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.reply import ClaimFinding, SearchQAReply
 from gigamind.judges.search_qa.roles import Roles, with_roles
 from gigamind.judges.search_qa.second_look import Trial
@@ -15,7 +16,6 @@ from gigamind.judges.search_qa.segments.claims import claims_of
 from gigamind.judges.search_qa.segments.pieces import Piece
 from gigamind.judges.search_qa.verify import (
     Coverage,
-    JudgedClaim,
     JudgedOmission,
     Verifier,
     coverage,

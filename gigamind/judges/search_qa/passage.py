@@ -1,11 +1,17 @@
-"""What a quote stands in: its whole sentences, the heading above them, and what leads to a row or an item."""
+"""What a quote stands in, with the heading above and what leads to a row or an item, and what that does for a claim."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from gigamind.evidence.clause import sentences_around
+from gigamind.judges.search_qa.reading import Substitution
 from gigamind.spans import Span
+
+Contradiction = Literal[
+    "number", "negation", "polarity", "limit", "roles", "question", "heading", "reported"
+]
 
 HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]++(.*)$|[ \t>]*(?:\*\*|__)([^*_\n]+)(?:\*\*|__)[ \t:：]*$")
 _ITEM = re.compile(r"(?P<indent>[ \t>]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")
@@ -36,6 +42,36 @@ class Passage:
     def is_terse(self) -> bool:
         """Whether it is a row or an item, which names things and leaves out the grammar between them."""
         return self.said.startswith("|") or bool(_ITEM.match(self.said))
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What a passage does for a claim.
+
+    Attributes:
+        contradictions: what speaks against it for certain, each once.
+        share: of the claim's words that passage, title and question have, in [0, 1].
+        doubtful: to be looked at a second time.
+        foreign: claim and passage are of two languages, so that words tell nothing.
+        sparse: they are of one, and have little in common; a row or an item, in content words.
+        new_names: of one, and the claim has a name that stands nowhere in the note.
+        far_number: the claim has a number that does not stand around the passage: in digits one that stands elsewhere
+            in the note, in words one where the passage has another.
+        only_possible: of one, and the claim states what the passage says may be.
+        other_limits: of one, and one of the two has a condition, bound, reason or denial that the other seems to lack.
+        substitution: of one, and the claim copies the passage but for this word; None where it does not.
+    """
+
+    contradictions: tuple[Contradiction, ...]
+    share: float
+    doubtful: bool
+    foreign: bool = False
+    sparse: bool = False
+    new_names: bool = False
+    far_number: bool = False
+    only_possible: bool = False
+    other_limits: bool = False
+    substitution: Substitution | None = None
 
 
 def passage_of(span: Span, text: str) -> Passage:

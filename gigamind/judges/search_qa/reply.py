@@ -17,7 +17,7 @@ ToldRole = Literal["claim", "abstention", "courtesy", "lead_in", "question", "he
 # 2: quotes cut inside a word or off their negation, words to the judge, units of numbers, unproven "answerable".
 # 6: what a verdict does not need is read leniently; without a readable list of omissions there is no completeness.
 # 7: sentences over wrapped lines; rounding, numerals, denials and sides that change places; conditions left out.
-RULES = 7
+RULES = 8
 MOST_CLAIMS = 200
 """Sentences of one call."""
 

@@ -12,12 +12,13 @@ from dataclasses import replace
 from gigamind.evidence.align import align
 from gigamind.evidence.critical import NEGATION
 from gigamind.evidence.result import Aligned, Alignment, is_same_place
+from gigamind.judges.search_qa.judged import JudgedClaim, Veto
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.reply import ClaimFinding, ToldRole
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Role
-from gigamind.judges.search_qa.verify import JudgedClaim, Veto, denies_telling, says_untold
+from gigamind.judges.search_qa.untold import denies_telling, says_untold
 from gigamind.judges.search_qa.words import (
     ASKED_FOR,
     COURTEOUS,

@@ -5,90 +5,24 @@ claim is `unverified`, and counts as not supported.  From what is proven follows
 What an answer leaves out is told by the model, too, and believed only with words of a note that the answer has not.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from gigamind.evidence.align import align, align_all
-from gigamind.evidence.critical import NEGATION
 from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
-from gigamind.judges.quotes import Weakness, is_too_short, strongest
+from gigamind.judges.quotes import is_too_short, strongest
+from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
 from gigamind.judges.search_qa.numbers import Number, known_numbers, new_numbers
-from gigamind.judges.search_qa.passage import Passage, passage_of
-from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules, Told
+from gigamind.judges.search_qa.passage import passage_of
+from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
-from gigamind.judges.search_qa.segments.pieces import Piece, Role
-from gigamind.judges.search_qa.support import Contradiction, Support, support
-from gigamind.judges.search_qa.words import GRAMMAR, HANGUL, TELLING, stems
+from gigamind.judges.search_qa.segments.pieces import Piece
+from gigamind.judges.search_qa.support import support
+from gigamind.judges.search_qa.untold import without_untold
+from gigamind.judges.search_qa.words import GRAMMAR, stems
 from gigamind.llm.fences import Source
-
-Verdict = Literal["supported", "contradicted", "not_found", "unverified"]
-Doubt = (
-    Literal[
-        "no_such_note",
-        "no_quote",
-        "quote_not_in_note",
-        "quote_of_another_note",
-        "quote_changed",
-        "contradiction",
-        "new_name",
-        "new_number",
-        "only_possible",
-        "other_limits",
-        "other_word",
-        "little_in_common",
-        "not_confirmed",
-        "not_looked_at",
-    ]
-    | Weakness
-)
-Veto = Literal[
-    "form", "citation", "number", "word_of_a_note", "states", "no_words", "answered", "proven"
-]
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedClaim:
-    """A sentence and what became of the model's word about it; one that is no claim has the verdict `not_found`.
-
-    Attributes:
-        told: what the model said; None where none was asked.
-        verdict: the one that counts.
-        note: number of the note that proves it, from 1; None without proof.
-        evidence: where the quote stands, or why it does not; None when none was given.
-        doubt: why the model was not believed; None when it was.
-        new_numbers: of a claim with a proven quote, numbers that stand neither in that note nor in the question.
-        stated: of such a claim, its words but for those that say that the notes do not tell.
-        passage: of such a claim, the whole sentence around its quote; `support`: what that says of the claim.
-        said: what a second look at that sentence found; None where nobody looked.
-        role: what it counts as; only claims count in correctness.
-        told_role: what the model said it is.
-        veto: why it is a claim although the model said otherwise; see `roles`.
-        untold: it says, maybe beside a claim, that the notes do not tell.
-    """
-
-    claim: Claim
-    told: Told | None
-    verdict: Verdict
-    note: int | None
-    evidence: Alignment | None
-    doubt: Doubt | None
-    new_numbers: tuple[str, ...]
-    stated: str = ""
-    passage: Passage | None = None
-    support: Support | None = None
-    said: bool | None = None
-    role: Role = "claim"
-    told_role: Role = "claim"
-    veto: Veto | None = None
-    untold: bool = False
-
-    @property
-    def contradictions(self) -> tuple[Contradiction, ...]:
-        """What in the source sentence speaks against the claim."""
-        return self.support.contradictions if self.support else ()
 
 
 class Verifier:
@@ -315,43 +249,6 @@ def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:
     if not isinstance(words, Aligned) or words.unproven or is_too_short(words.span, answer, _FEW):
         return ""
     return words.span.slice(answer)
-
-
-_DENIAL = re.compile(
-    rf"{NEGATION.pattern}|\b(?:un(?:clear|known|certain|able|sure|specified)|impossible|difficult|hard|insufficient|lacks?|nothing|silent)\b"
-    r"|모[르릅른]|불분명|불명확|어렵|부족|미상"
-)
-_SAYS_NO = re.compile(
-    r"\S*다(?:고|는|며)"
-)  # "없다고 나와 있습니다": the notes do tell, and they tell a no
-_NEAR = 5  # words from a denial to what it denies: behind it in English, before it in Korean
-_REACH = 120  # characters around a denial that are looked at
-
-
-def says_untold(words: str, sentence: str) -> bool:
-    """Whether words that stand in a sentence deny that notes tell, or that the answerer knows."""
-    place = align(words, sentence)
-    return isinstance(place, Aligned) and place.method != "fuzzy" and denies_telling(words)
-
-
-def denies_telling(text: str) -> bool:
-    """Whether words deny that notes tell, or that the answerer knows."""
-    folded = text.casefold().replace("’", "'")
-    for denial in _DENIAL.finditer(folded):
-        start = folded.rfind(" ", 0, denial.start()) + 1
-        near = folded[start : start + _REACH].split()[: _NEAR + 1]
-        if HANGUL.search(denial[0]):
-            near = folded[max(0, denial.end() - _REACH) : denial.end()].split()[-_NEAR - 1 :]
-        if not _SAYS_NO.match(folded, denial.end()) and not TELLING.isdisjoint(
-            stems(" ".join(near))
-        ):
-            return True
-    return False
-
-
-def without_untold(sentence: str, words: str) -> str:
-    """A sentence without its words that say that the notes do not tell; as it is where they say no such thing."""
-    return sentence.replace(words, " ", 1) if words and says_untold(words, sentence) else sentence
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from gigamind.evidence.record import record
 from gigamind.evidence.result import Alignment
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.protocol import Verdict as JudgeVerdict
+from gigamind.judges.search_qa.judged import ClaimVerdict, JudgedClaim
 from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer
-from gigamind.judges.search_qa.verify import JudgedClaim, Verdict
 from gigamind.records.judged import PanelReport, ProofReport, SecondLookReport, VerdictReport
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import ItemKey, ItemResult
@@ -36,7 +36,7 @@ from gigamind.tasks.answers.schema import (
 )
 from gigamind.wording import Language
 
-_ISSUES: dict[Language, dict[Verdict | Literal["other_words"], str]] = {
+_ISSUES: dict[Language, dict[ClaimVerdict | Literal["other_words"], str]] = {
     "ko": {
         "not_found": "‘{}’ — 노트에 없는 내용입니다.",
         "other_words": "‘{}’ — 노트에 이런 낱말로 된 문장이 없습니다.",
@@ -96,7 +96,7 @@ def grounding_issues(judgement: Judgement, language: Language) -> tuple[str, ...
     )
 
 
-def _issue(judged: JudgedClaim) -> Verdict | Literal["other_words"]:
+def _issue(judged: JudgedClaim) -> ClaimVerdict | Literal["other_words"]:
     """What is the matter; that a claim is not in the notes is nothing that words alone can tell."""
     by_words = judged.told is None and judged.verdict == "not_found"
     return "other_words" if by_words else judged.verdict

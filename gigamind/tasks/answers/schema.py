@@ -7,6 +7,7 @@ from pydantic import Field
 from gigamind.errors import Outcome
 from gigamind.evidence.record import AlignmentQuality
 from gigamind.interop.ranking import Oddity
+from gigamind.judges.search_qa.judged import ClaimVerdict
 from gigamind.llm.replies import Confidence
 from gigamind.records.judged import (
     AnswerOutcome,
@@ -22,7 +23,6 @@ from gigamind.records.schema import IntervalReport, Milliseconds, Record, TaskSu
 from gigamind.systems.health import SystemHealth
 from gigamind.tasks.answers.quality import QualityReport, QualitySummaryReport
 
-ClaimVerdict = Literal["supported", "contradicted", "not_found", "unverified"]
 Aside = Literal["abstention", "courtesy", "lead_in", "question", "heading", "source"]
 Told = Literal["supported", "contradicted", "not_found"]
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gigamind.judges.search_qa.reading import Reading, substitution, substitution_in_item
+from gigamind.judges.search_qa.reading import Reading
+from gigamind.judges.search_qa.substitution import substitution, substitution_in_item
 
 KEEP = "The hub keeps the events of thirty days in the inner memory."
 

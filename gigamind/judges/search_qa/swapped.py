@@ -1,0 +1,200 @@
+"""Whether two words of a claim have changed the places that they have in its source."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import takewhile
+
+from gigamind.judges.search_qa.reading import Change, Reading, is_content, key_of
+from gigamind.text import is_particle
+
+_CASES = {
+    **dict.fromkeys(("이", "가", "께서"), "S"),
+    **dict.fromkeys(("은", "는"), "T"),
+    **dict.fromkeys(("을", "를"), "O"),
+    **dict.fromkeys(("에게", "한테", "께", "에"), "D"),
+    **dict.fromkeys(("에서", "에게서", "한테서", "부터"), "F"),
+    **dict.fromkeys(("으로", "로"), "L"),
+}
+_CASE = re.compile(
+    rf"(?<!\w)([\w]{{2,}}?)({'|'.join(sorted(_CASES, key=len, reverse=True))})(?!\w)"
+)
+_PASSIVE = re.compile(r"받|당하|당한|당했")
+_FAR, _NEXT = 6, 3  # shared words, and words, within which two that changed places are looked for
+_SYMMETRIC = frozenset(("and", "or", "with", "equals", "same", "between"))
+
+
+def swapped(says: Reading, source: Reading, _: Sequence[Change]) -> bool | None:
+    """Whether two words have changed places; False where other words around them differ, too."""
+    if source.raw.startswith("|"):  # cells stand in the order of their columns
+        return None
+    if not says.is_korean:
+        return _order_swapped(says, source)
+    return True if _particles_swapped(says, source) else _cases_swapped(says, source)
+
+
+_PHRASE = 3  # words within which a Korean noun has its particle
+
+
+def _particles_swapped(says: Reading, source: Reading) -> bool:
+    """Whether two Korean words changed places, but not their particles, which go with a word that only moves.
+
+    "표준 사용자는 관리자 사용자가" of "관리자 사용자는 표준 사용자가".
+    """
+    ours, theirs = _once(says), _once(source)
+    shared = sorted(ours.keys() & theirs.keys(), key=lambda key: ours[key])
+    turned = (
+        (key, other)
+        for index, key in enumerate(shared)
+        for other in shared[index + 1 : index + _FAR]
+        if theirs[other] < theirs[key]
+    )
+    for key, other in turned:
+        first, second = _particle(says, ours[key]), _particle(says, ours[other])
+        there = _particle(source, theirs[other]), _particle(source, theirs[key])
+        if first and second and first != second and there == (first, second):
+            return True
+    return False
+
+
+def _once(reading: Reading) -> dict[str, int]:
+    """Where each content word stands that stands once; without the last, the predicate."""
+    counts = Counter(reading.keys)
+    return {
+        key: at for at, key in enumerate(reading.keys[:-1]) if counts[key] == 1 and is_content(key)
+    }
+
+
+def _particle(reading: Reading, at: int) -> str:
+    """That of a word, or of the phrase that it begins."""
+    return next((word.particle for word in reading.words[at : at + _PHRASE] if word.particle), "")
+
+
+def _cases_swapped(says: Reading, source: Reading) -> bool | None:
+    theirs = _cases(source.text)
+    ours = _cases(says.text, theirs)
+    same_voice = bool(_PASSIVE.search(says.text)) == bool(_PASSIVE.search(source.text))
+    same = same_voice and says.keys[-1:] == source.keys[-1:]
+    moved = {(case, theirs[word]) for word, case in ours.items() if theirs.get(word, case) != case}
+    plain = {(case.replace("T", "S"), other.replace("T", "S")) for case, other in moved}
+    if any(case != other and (other, case) in plain for case, other in plain):
+        return same
+    return False if same and any("T" not in pair for pair in moved) else None
+
+
+def _cases(text: str, known: Collection[str] = ()) -> dict[str, str]:
+    """The case of each word that stands once, with a particle; behind one that is known, it need not fit the sound."""
+    cases: dict[str, str] = {}
+    twice: set[str] = set()
+    for match in _CASE.finditer(text):
+        if match[1] in known or is_particle(match[1], text, match.end(1)):
+            twice |= {match[1]} & cases.keys()
+            cases[match[1]] = _CASES[match[2]]
+    return {word: case for word, case in cases.items() if word not in twice}
+
+
+_AUXILIARY = frozenset(("is", "are", "was", "were", "be", "been", "being", "has", "have", "had"))
+_NAME_WORDS = 3  # of what stands on one side
+
+
+def _order_swapped(says: Reading, source: Reading) -> bool | None:
+    return True if _sides_swapped(says, source) else _words_swapped(says, source)
+
+
+def _sides_swapped(says: Reading, source: Reading) -> bool:
+    """Whether what stands before some words of the claim stands behind them in the source, and the other way round."""
+    ours, theirs = (
+        [key_of(word.text) for word in reading.words if word.text not in _AUXILIARY]
+        for reading in (says, source)
+    )
+    once = {key for key in ours if ours.count(key) == theirs.count(key) == 1 and is_content(key)}
+
+    def is_pivot(run: Sequence[str]) -> bool:
+        return _SYMMETRIC.isdisjoint(run) and any(map(is_content, run))
+
+    return any(
+        is_pivot(ours[at : at + size])
+        and (
+            _are_exchanged(_sides(ours, at, size), _sides(theirs, there, size), once)
+            or _is_turned(
+                ours[:at], ours[at + size :], theirs[:there], theirs[there + size :], once
+            )
+        )
+        for at, there, size in _shared_runs(ours, theirs)
+    )
+
+
+_SUBJECTS = frozenset(map(key_of, ("he", "she", "it", "they", "who", "which")))
+_Sides = tuple[Sequence[str], Sequence[str]]
+
+
+def _sides(keys: Sequence[str], at: int, size: int) -> _Sides:
+    """The words just before some, and those just behind."""
+    return keys[max(0, at - _NAME_WORDS) : at], keys[at + size : at + size + _NAME_WORDS + 1]
+
+
+def _are_exchanged(ours: _Sides, theirs: _Sides, once: AbstractSet[str]) -> bool:
+    """Whether the words next to the one stand on the other side of the other; those that stand twice tell nothing."""
+    (before, behind), (their_before, their_behind) = ours, theirs
+    if not (before and behind and their_before and their_behind):
+        return False
+    left, their_left = before[-1], their_before[-1]
+    return (
+        left != their_left
+        and {left, their_left} <= once
+        # "In the cabinet lie samples" is "samples lie in the cabinet".
+        and is_content(behind[0])
+        and is_content(their_behind[0])
+        and left in their_behind
+        and their_left in behind
+        and their_behind[0] in before
+        and behind[0] in their_before
+    )
+
+
+def _is_turned(
+    before: Sequence[str],
+    behind: Sequence[str],
+    their_before: Sequence[str],
+    their_behind: Sequence[str],
+    once: AbstractSet[str],
+) -> bool:
+    """The same of a source that has a pronoun on the one side, and before it, what that stands for."""
+    if not (behind and their_before and their_behind) or their_before[-1] not in _SUBJECTS:
+        return False
+    right, their_right = behind[0], their_behind[0]
+    return (
+        right != their_right
+        and {right, their_right} <= once
+        and right in their_before
+        and their_right in before
+    )
+
+
+def _shared_runs(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Where the longest runs of words that are the same begin in each, and how many words they have."""
+    for at, key in enumerate(ours):
+        for there, other in enumerate(theirs):
+            if key == other and not (at and there and ours[at - 1] == theirs[there - 1]):
+                same = takewhile(
+                    lambda pair: pair[0] == pair[1], zip(ours[at:], theirs[there:], strict=False)
+                )
+                yield at, there, sum(1 for _ in same)
+
+
+def _words_swapped(says: Reading, source: Reading) -> bool | None:
+    once = {key for key, count in Counter(source.keys).items() if count == 1}
+    once &= {key for key, count in Counter(says.keys).items() if count == 1 and is_content(key)}
+    places = {key: at for at, key in enumerate(source.keys) if key in once}
+    shared = [(at, places[key]) for at, key in enumerate(says.keys) if key in places]
+    turned: bool | None = None
+    for index, (a, b) in enumerate(shared):
+        for c, d in shared[index + 1 : index + _FAR]:
+            between = says.keys[a + 1 : c]
+            if d < b and not _SYMMETRIC & {*between, *source.keys[d + 1 : b]}:
+                if between and between == source.keys[d + 1 : b]:
+                    return True
+                if c - a < _NEXT and b - d < _NEXT:
+                    turned = False
+    return turned
