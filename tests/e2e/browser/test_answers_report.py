@@ -233,7 +233,10 @@ def test_the_checklist_stands_beside_that_of_the_baseline(show, record):
     row = browser.find_element(By.CSS_SELECTOR, "table.checklist tbody tr")
     assert _texts(row, "th, td")[-3:-1] == ["1.000", "−0.500 worse"]
     other = [item.model_copy(update={"check": None}) for item in taken.items]
-    browser = show(record, baseline=taken.model_copy(update={"items": tuple(other)}))
+    unchecked = taken.metrics.model_copy(update={"quality": None})
+    browser = show(
+        record, baseline=taken.model_copy(update={"items": tuple(other), "metrics": unchecked})
+    )
     assert (
         "evaluations are compared, checks are not" in browser.find_element(By.TAG_NAME, "body").text
     )
