@@ -25,7 +25,7 @@ from gigamind.vault.notes import Vault
 
 _LAYOUT = b"links 2"
 # Any other line of these gives other suggestions, for all one can know.
-_CODE = ("gigamind", "gigamind.datasets", "gigamind.linking", "gigamind.vault")
+_CODE = ("gigamind", "gigamind.datasets", "gigamind.linking", "gigamind.stats", "gigamind.vault")
 _SOURCES = (".py", ".toml")
 
 
