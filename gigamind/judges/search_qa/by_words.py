@@ -209,6 +209,11 @@ class _Line:
     is_korean: bool
 
 
+def _line(note: int, text: str) -> _Line:
+    reading = Reading(text)
+    return _Line(note, text, reading.content, reading.is_korean)
+
+
 class _Lines:
     """The sentences of the notes, over the lines that they were wrapped in, to find one or two by their words."""
 
@@ -216,17 +221,17 @@ class _Lines:
         self._lines: list[_Line] = []
         self._neighbours: list[tuple[_Line, _Line, str]] = []
         for number, note in enumerate(notes, start=1):
-            text, end = unwrapped(note.text), 0
-            for span in sentences(text):
-                reading = Reading(span.slice(text))
-                line = _Line(number, reading.raw, reading.content, reading.is_korean)
-                is_next = bool(end) and text.count("\n", end, span.start) <= 1
-                if is_next and not Passage("", line.text).is_terse:
-                    before = self._lines[-1]
-                    both = text[end - len(before.text) : span.end]
-                    self._neighbours.append((before, line, both))
-                self._lines.append(line)
-                end = span.end
+            text = unwrapped(note.text)
+            spans = list(sentences(text))
+            lines = [_line(number, span.slice(text)) for span in spans]
+            self._lines += lines
+            for (before, span), (first, second) in zip(
+                pairwise(spans), pairwise(lines), strict=True
+            ):
+                in_one_paragraph = text.count("\n", before.end, span.start) <= 1
+                if in_one_paragraph and not Passage("", second.text).is_terse:
+                    both = text[before.start : span.end]
+                    self._neighbours.append((first, second, both))
 
     def nearest(self, claim: Claim) -> tuple[int | None, str]:
         """The number of a note and its sentence that has most of the words of a claim, the shortest of several.

@@ -79,14 +79,14 @@ def support(
     sparse = own < _LEAST_OWN or max(share, named if passage.is_terse else 0.0) < least
     doubtful = doubtful or sparse or share < least
     changes = list(changes_of(says, source))
-    denies_less = False
-    for name, rule in _RULES if own >= _SAME_MATTER else ():
-        verdict = rule(says, source, changes)
-        if verdict:
-            contradictions.append(name)
-        doubtful = doubtful or verdict is not None
-        # A denial of the claim alone is mostly more said: "even without a port".
-        denies_less = denies_less or (name == "negation" and verdict is False and not says.denials)
+    rules = _RULES if own >= _SAME_MATTER else ()
+    verdicts: dict[Contradiction, bool | None] = {
+        name: rule(says, source, changes) for name, rule in rules
+    }
+    contradictions += [name for name, verdict in verdicts.items() if verdict]
+    doubtful = doubtful or any(verdict is not None for verdict in verdicts.values())
+    # A denial of the claim alone is mostly more said: "even without a port".
+    denies_less = verdicts.get("negation") is False and not says.denials
     limits = differs_in_limits(says, source, changes, around.keys, denies_less=denies_less)
     other_mode = bool(changes) and _is_of_other_mode(says, source)
     doubtful = doubtful or limits is not None or other_mode
