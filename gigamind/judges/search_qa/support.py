@@ -83,7 +83,7 @@ def support(
     verdicts: dict[Contradiction, bool | None] = {
         name: rule(says, source, changes) for name, rule in rules
     }
-    contradictions += [name for name, verdict in verdicts.items() if verdict]
+    contradictions.extend(name for name, verdict in verdicts.items() if verdict)
     doubtful = doubtful or any(verdict is not None for verdict in verdicts.values())
     # A denial of the claim alone is mostly more said: "even without a port".
     denies_less = verdicts.get("negation") is False and not says.denials
