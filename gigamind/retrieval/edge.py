@@ -212,6 +212,7 @@ def _build(place: Path, content: IndexContent) -> None:
             indexing_threshold=0
         ),  # 0: no graph, searches are exact
         wal_enabled=False,
+        max_search_threads=1,  # there is one segment: more threads only hand it over, for 7 % of a search
     )
     shard = _guarded(qdrant.EdgeShard.create, str(place), config)
     try:
