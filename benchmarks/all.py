@@ -47,7 +47,11 @@ def alone(side: str, chunks: int, limit_s: int = 240) -> Part:
 
 
 PARTS = (
-    Part("search-20000", ("strong.py", "--chunks", "20000", "--queries", "40")),
+    Part(
+        "search-20000",
+        ("strong.py", "--chunks", "20000", "--queries", "40", "--processes", "5"),
+        480,
+    ),
     Part("search-100000", ("strong.py", "--chunks", "100000", "--queries", "30"), 480),
     *(
         alone(side, chunks)

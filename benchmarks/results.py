@@ -112,8 +112,9 @@ def write(folder: Path, out: Path, names: Sequence[str]) -> None:
 def introduction(dates: Sequence[str], minutes: float) -> str:
     return (
         f"Made by `make bench` ({', '.join(dates)}; {minutes:.0f} minutes) on {machine()}. Medians of five runs where"
-        " nothing else is said, of CPU and not of wall time, both sides in turn in one process; memory of each in a"
-        " process of its own, that builds once; metrics of 100,000 queries are of three runs. What"
+        " nothing else is said, of CPU and not of wall time, both sides in turn in one process, search"
+        " over 20,000 chunks in five processes; memory of each in a process of its own, that builds once; metrics of"
+        " 100,000 queries are of three runs. What"
         " the scripts measure, and on which data, stands in [README.md](README.md)."
     )
 

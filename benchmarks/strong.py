@@ -1,6 +1,7 @@
 """Search beside the strongest opponents known, on equal data: CPU of each query, CPU to build, peak memory.
 
     python benchmarks/strong.py --chunks 20000                     # all sides in turn, query by query, as ratios
+    python benchmarks/strong.py --chunks 20000 --processes 5       # the same in five processes: the medians of theirs
     python benchmarks/strong.py --chunks 20000 --alone gigamind    # one side in a process of its own: its memory
 
 One BLAS thread.  NumPy is one product over all vectors with our own BM25.  bm25s and our BM25 rank chunks by words
@@ -11,6 +12,7 @@ vectors: another fusion, so another ranking.
 import argparse
 import json
 import os
+import random
 import resource
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -48,6 +51,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chunks", type=int, default=20_000)
     parser.add_argument("--queries", type=int, default=40)
+    parser.add_argument(
+        "--processes", type=int, default=1, help="where memory lies moves a ratio by a tenth"
+    )
     parser.add_argument("--alone", choices=list(SIDES), help="this side alone, with its memory")
     parser.add_argument("--generate", action="store_true", help="only make the data")
     parser.add_argument("--json", type=Path, help="where the figures go as well")
@@ -57,7 +63,12 @@ def main() -> None:
     if arguments.generate:
         made.generate()
         return
-    figures = alone(made, arguments.alone) if arguments.alone else in_turn(made)
+    if arguments.alone:
+        figures = alone(made, arguments.alone)
+    elif arguments.processes > 1:
+        figures = in_processes(made, arguments.processes)
+    else:
+        figures = in_turn(made)
     print(json.dumps(figures, indent=1))
     if arguments.json:
         arguments.json.write_text(json.dumps(figures), "utf-8")
@@ -248,16 +259,18 @@ SIDES = {
 
 
 def in_turn(made: Generated) -> dict[str, object]:
-    """CPU of each query in ms, all sides one after the other; and how often we find what NumPy finds."""
+    """CPU of each query in ms, all sides one after the other, in any order; and how often we find what NumPy finds."""
     here = {name: side for name, side in SIDES.items() if name != "bm25s" or find_spec("bm25s")}
     opened = {name: side(made) for name, side in here.items()}
     searches = {name: side.__enter__() for name, side in opened.items()}
     spent: dict[str, list[float]] = {name: [] for name in searches}
-    same = 0
+    same, order, shuffled = 0, list(searches.items()), random.Random(7)
     for _ in range(RUNS):
         for query, vector in made.asked:
             found: dict[str, list[int]] = {}
-            for name, search in searches.items():
+            # Who comes behind another finds the query's postings in the processor's cache.
+            shuffled.shuffle(order)
+            for name, search in order:
                 found[name], taken = timed(search, query, vector)
                 spent[name].append(taken)
             same += found["gigamind"] == found["NumPy"]
@@ -269,6 +282,25 @@ def in_turn(made: Generated) -> dict[str, object]:
         "runs": RUNS,
         "same_as_numpy": same,
         "ms": {name: dict(zip(("p50", "p95"), both(t), strict=True)) for name, t in spent.items()},
+    }
+
+
+def in_processes(made: Generated, processes: int) -> dict[str, object]:
+    """As `in_turn`, by that many processes one after the other: medians of their p50 and p95."""
+    sizes = ("--chunks", str(made.count), "--queries", str(made.queries))
+    command = [sys.executable, __file__, *sizes]
+    found = [
+        json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        for _ in range(processes)
+    ]
+    return {
+        **found[0],
+        "runs": sum(one["runs"] for one in found),
+        "same_as_numpy": sum(one["same_as_numpy"] for one in found),
+        "ms": {
+            name: {p: median(one["ms"][name][p] for one in found) for p in ("p50", "p95")}
+            for name in found[0]["ms"]
+        },
     }
 
 
