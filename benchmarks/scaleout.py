@@ -22,6 +22,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 from llm_server import server
 from prefect import flow
 
+from gigamind.evaluation.progress import Quiet
 from gigamind.evaluation.run import Batch
 from gigamind.publish import scaleout
 from gigamind.publish.pool import Pool
@@ -57,7 +58,7 @@ def measure(options: SearchEvalOptions, repeat: int, folder: Path, *, scoring: b
 
     def judged(pool: Pool) -> None:
         out = Path(tempfile.mkdtemp(dir=folder)) / "out"
-        verdicts = scaleout.judge(pool, options, batches, out, RUN)
+        verdicts = scaleout.judge(pool, options, batches, out, run=RUN, progress=Quiet())
         if any(result["outcome"] != "scored" for result in verdicts["results"]):
             raise RuntimeError("a query has no verdict")
 
