@@ -75,10 +75,10 @@ class Effort:
 
     @classmethod
     def within(
-        cls, queries_ms: float, passes: int, seed: int, clock: Literal["cpu", "wall"]
+        cls, run_ms: float, passes: int, seed: int, clock: Literal["cpu", "wall"]
     ) -> "Effort":
-        """A quarter of what the run's queries took, from 0.3 seconds to two; a twentieth of more than 40."""
-        limit_ms = max(300.0, min(2_000.0, queries_ms / 4), queries_ms / 20)
+        """A quarter of the run's time, from 0.3 seconds to two; a twentieth of one that took over 40."""
+        limit_ms = max(300.0, min(2_000.0, run_ms / 4), run_ms / 20)
         return cls(passes, seed, limit_ms, clock)
 
 

@@ -209,7 +209,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         }
         bills = options.is_builtin and options.retrieval.bills
         effort = Effort.within(
-            run.scoring_ms,
+            run.opening_ms + run.scoring_ms,
             options.speed_passes,
             options.seed,
             "wall" if options.qdrant_url or not options.is_builtin else "cpu",
