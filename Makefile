@@ -124,6 +124,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
+	$(BIN)/pyright -p benchmarks
 	$(BIN)/lint-imports
 
 conformance: $(READY)

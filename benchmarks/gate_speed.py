@@ -16,7 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import cycle
 from math import exp
 from pathlib import Path
@@ -101,12 +101,12 @@ def simulate_systems(pairs: int) -> None:
         for slower in (1.0, SLOWER, 2.0):
             rng, found = np.random.default_rng(SEED), Counter[str]()
             for _ in range(pairs):
-                runs = [simulated(rng, of_pass, of_run, factor) for factor in (1.0, slower)]
+                before, now = (simulated(rng, of_pass, of_run, factor) for factor in (1.0, slower))
                 first, second = (
                     100 * float(np.exp(np.log(run.costs).mean() + rng.normal(0, 0.2)))
-                    for run in runs
+                    for run in (before, now)
                 )
-                found[status(*runs, (first, second), of_system=True)] += 1
+                found[status(before, now, (first, second), of_system=True)] += 1
             line(f"{of_pass:8.2f}  {of_run:4.2f}  {slower:6.2f}", found)
 
 
@@ -124,10 +124,12 @@ def line(name: str, found: Counter[str]) -> None:
 
 
 def measure(runs: int, burners: int, limit_ms: float) -> None:
-    options = SearchEvalOptions(
-        dataset=ROOT / "examples" / "queries.jsonl", notes=ROOT / "examples" / "vault"
-    )
-    with open_search(options, Quiet()) as evaluation:
+    examples = {
+        "dataset": ROOT / "examples" / "queries.jsonl",
+        "notes": ROOT / "examples" / "vault",
+    }
+    options = SearchEvalOptions.model_validate(examples)
+    with closing(open_search(options, Quiet())) as evaluation:
         queries = {
             query.item.id: Query(query.item.id, query.item.query)
             for query in evaluation.prepared.queries

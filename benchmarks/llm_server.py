@@ -7,6 +7,7 @@ import sys
 import urllib.request
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 
 
 @contextmanager
@@ -20,7 +21,7 @@ def server() -> Generator[str]:
         started.wait()
 
 
-def stats(url: str) -> dict[str, int]:
+def stats(url: str) -> dict[str, Any]:
     with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as answer:
         return json.load(answer)
 

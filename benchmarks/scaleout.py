@@ -87,18 +87,20 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, server() as url:
-        options = SearchEvalOptions(
-            dataset=given.dataset,
-            notes=given.notes,
-            sample=str(given.items),
-            speed_passes=0,
-            max_concurrency=1,
-            unanswerable_mode="llm",
-            model=f"openai/judge;lat={given.latency_ms}",
-            api_base=url,
-            model_timeout_s=60,
-            store_mode="off",
-            cache_dir=given.cache or Path(folder) / "cache",
+        options = SearchEvalOptions.model_validate(
+            {
+                "dataset": given.dataset,
+                "notes": given.notes,
+                "sample": str(given.items),
+                "speed_passes": 0,
+                "max_concurrency": 1,
+                "unanswerable_mode": "llm",
+                "model": f"openai/judge;lat={given.latency_ms}",
+                "api_base": url,
+                "model_timeout_s": 60,
+                "store_mode": "off",
+                "cache_dir": given.cache or Path(folder) / "cache",
+            }
         )
         measure(options, given.repeat, Path(folder), scoring=not given.no_scoring)
 

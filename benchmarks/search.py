@@ -113,7 +113,7 @@ def plain_search(
         points = client.query_points("bench", query=vector, limit=limit, with_payload=False).points
         semantic = np.zeros(len(texts))
         for point in points:
-            semantic[point.id] = max(0.0, point.score)
+            semantic[int(point.id)] = max(0.0, point.score)
         keyword = bm25.get_scores(tokens(query))
         keyword = keyword / keyword.max() if keyword.max() > 0 else keyword
         notes = ALPHA * layout.best(semantic.round(6)) + (1 - ALPHA) * layout.best(keyword)

@@ -47,8 +47,8 @@ Rankings = Sequence[Sequence[Sequence[str]]]
 
 def cost(dataset: str, vault: str, rounds: int = 3) -> tuple[int, float, float]:
     """Settings, and the least CPU seconds of a plain run and of the grid, from warm caches."""
-    given = SearchEvalOptions(dataset=Path(dataset), notes=Path(vault))
-    grid = GridOptions(alphas=_ALPHAS)
+    given = SearchEvalOptions.model_validate({"dataset": dataset, "notes": vault})
+    grid = GridOptions.model_validate({"alphas": _ALPHAS})
     settings = len(tune_grid(given, grid).settings)
     times: dict[str, list[float]] = {"plain": [], "grid": []}
     runs = {
@@ -65,10 +65,12 @@ def cost(dataset: str, vault: str, rounds: int = 3) -> tuple[int, float, float]:
 
 def ranked(dataset: str, vault: str) -> tuple[list[CheckedQuery], Rankings]:
     """The answerable queries of a collection, and what each setting of the default grid finds for them."""
-    options = SearchEvalOptions(dataset=Path(dataset), notes=Path(vault))
+    options = SearchEvalOptions.model_validate({"dataset": dataset, "notes": vault})
     prepared = prepare(options)
     asked = [query for query in prepared.queries if query.item.answerable]
-    return asked, rank_grid(prepared, asked, GridOptions().around(options.retrieval), Quiet())
+    return asked, rank_grid(
+        prepared, asked, GridOptions.model_validate({}).around(options.retrieval), Quiet()
+    )
 
 
 def values_of(rankings: Rankings, labels: Sequence[CheckedQuery]) -> Matrix:
@@ -197,7 +199,7 @@ def main() -> None:
         f"\nlevel {LEVEL}, 24 settings\n\n| data | queries | switch | 95 % interval | by its own interval "
         "| looks | told | is | interval holds |\n|---|---:|---:|---|---:|---:|---:|---:|---:|"
     )
-    none = np.zeros(len(GridOptions().around(RetrievalSettings())))
+    none = np.zeros(len(GridOptions.model_validate({}).around(RetrievalSettings())))
     measured("made up: rare losses", rare_losses, given.nulls, given.seed, truth=none)
     for dataset, vault in collections:
         asked, rankings = ranked(dataset, vault)
