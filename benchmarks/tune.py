@@ -41,6 +41,7 @@ SIZES = (40, 80, 160, 320)
 _ALPHAS = tuple(
     round(0.04 * step, 2) for step in range(1, 23)
 )  # alphas: with three more, twice, 50 settings
+_GRID = GridOptions.model_validate({})  # of defaults
 Draw = Callable[[np.random.Generator, int], Matrix]
 Rankings = Sequence[Sequence[Sequence[str]]]
 
@@ -68,9 +69,7 @@ def ranked(dataset: str, vault: str) -> tuple[list[CheckedQuery], Rankings]:
     options = SearchEvalOptions.model_validate({"dataset": dataset, "notes": vault})
     prepared = prepare(options)
     asked = [query for query in prepared.queries if query.item.answerable]
-    return asked, rank_grid(
-        prepared, asked, GridOptions.model_validate({}).around(options.retrieval), Quiet()
-    )
+    return asked, rank_grid(prepared, asked, _GRID.around(options.retrieval), Quiet())
 
 
 def values_of(rankings: Rankings, labels: Sequence[CheckedQuery]) -> Matrix:
@@ -199,7 +198,7 @@ def main() -> None:
         f"\nlevel {LEVEL}, 24 settings\n\n| data | queries | switch | 95 % interval | by its own interval "
         "| looks | told | is | interval holds |\n|---|---:|---:|---|---:|---:|---:|---:|---:|"
     )
-    none = np.zeros(len(GridOptions.model_validate({}).around(RetrievalSettings())))
+    none = np.zeros(len(_GRID.around(RetrievalSettings())))
     measured("made up: rare losses", rare_losses, given.nulls, given.seed, truth=none)
     for dataset, vault in collections:
         asked, rankings = ranked(dataset, vault)

@@ -5,12 +5,10 @@ A `Task` opens an `Evaluation`: checked input and whatever scoring it needs.  `r
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -63,9 +61,7 @@ class Interrupted(KeyboardInterrupt):
         self.results = results
 
 
-class Evaluation(
-    AbstractContextManager["Evaluation[Any, Any, Any]"], ABC, Generic[Summary, Line, Result]
-):
+class Evaluation(ABC, Generic[Summary, Line, Result]):
     """Checked input of one run, ready to be scored; close it, or use `with`.
 
     Attributes:
@@ -128,12 +124,10 @@ class Evaluation(
     def close(self) -> None:
         """Let go of indexes and files."""
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

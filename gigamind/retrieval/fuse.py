@@ -150,14 +150,12 @@ def score_notes(
     """
     keyword_best = relative(layout.best(keyword))
     lexical = (1 - fusion.alpha) * keyword_best
-    semantic, base, final = (np.zeros_like(lexical) for _ in range(3))
-    known: Ints | slice = slice(None)
-    if index is not None and query is not None:
-        semantic, is_known = nearest_notes(lexical, layout, fusion, index, query)
-        known = np.flatnonzero(is_known)  # few of many notes
-    base[known] = fusion.join(semantic[known], lexical[known])
-    final[known] = base[known] * fusion.boosts[known]
-    return Scored(semantic, keyword_best, base, final)
+    if index is None or query is None:
+        semantic, known = np.zeros_like(lexical), np.ones(len(lexical), dtype=bool)
+    else:
+        semantic, known = nearest_notes(lexical, layout, fusion, index, query)
+    base = np.where(known, fusion.join(semantic, lexical), 0.0)
+    return Scored(semantic, keyword_best, base, base * fusion.boosts)
 
 
 def nearest_notes(
