@@ -4,10 +4,10 @@ A shard is built beside its place without a write-ahead log, flushed, closed, an
 stands in the cache is whole and never written again.  So any number of processes may read it at a time (with the log,
 a shard opens in one process only), and one killed while building leaves nothing that looks like an index.
 
-The engine finds the nearest chunks.  It is given unit vectors of 16 bits a number, which halves what a search reads, so
-that its own cosines are off by `_HALF` at most.  Every cosine that is told comes from the vectors at 32 bits, a matrix
-beside the shard, mapped into memory.  So do those of chunks that are named (which the keyword leg likes): 1 000 of them
-cost a sixth of asking the engine.
+The engine finds the nearest chunks.  It is given unit vectors at 8 bits a number, a quarter of what a search would
+read, so that of the distances it tells only a bound of the cosine follows.  Every cosine that is told comes from the
+vectors at 32 bits, a matrix beside the shard, mapped into memory.  So do those of chunks that are named (which the
+keyword leg likes): 1 000 of them cost less than asking the engine.
 """
 
 import contextlib
@@ -26,6 +26,7 @@ import qdrant_edge as qdrant
 from gigamind.errors import IndexingError
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.index import (
+    LAST_DIGIT,
     Cosines,
     Ids,
     IndexContent,
@@ -34,14 +35,15 @@ from gigamind.retrieval.index import (
     rounded,
     unit,
 )
+from gigamind.retrieval.quantized import Quantizer, row_slices
 from gigamind.runs.folders import private_folder
 
-_BATCH = 1_000
 _ROWS = 128  # that are copied at once: they stay in the processor's cache, and in memory that is used again
 _UNITS, _CHECKSUM = "units.npy", "units.blake2b"
-_SPARE = 8  # chunks, and an eighth more, than are wanted: by chance, that many are within `_HALF` of the last
-_HALF = 1e-3  # most between score and cosine: query and vector rounded by 2**-11 each, and sums in another order
-_NOISE = 3e-6  # of two float32 sums in another order
+_WIDER = (
+    8  # times as many chunks are asked for where those found do not settle which are the nearest
+)
+_NOISE = 1e-6  # share of a distance, of two float32 sums in another order
 _guarded = partial(guarded, "vector index")
 _EXACT = qdrant.SearchParams(exact=True)
 
@@ -55,57 +57,63 @@ class EdgeIndex:
         """`units` are the chunks' vectors of length 1, or 0, shape (chunks, dimensions)."""
         self._shard = shard
         self._units = np.asarray(units)  # a row of np.memmap is looked up in Python
+        self._quantizer = Quantizer.of(self._units)
         self._release = weakref.finalize(self, release)  # runs at exit too, where nobody closed
 
     def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
-        ids, cosines, ceiling = self.shortlist(query, limit + limit // _SPARE + _SPARE)
-        if len(ids) < len(self._units) and np.partition(cosines, -limit)[-limit] <= ceiling:
-            # Many chunks are about equally near.
-            asked = unit(query)
-            products = self._units @ asked
-            bar = np.partition(products, -limit)[-limit] - _NOISE
-            ids = np.flatnonzero(products >= bar)
-            cosines = self._cosines(asked, ids)
-        order = np.argsort(-cosines, kind="stable")[:limit]
-        return ids[order], cosines[order]
+        asked, wanted = unit(query), limit
+        while True:
+            wanted = min(wanted * _WIDER, len(self._units))
+            ids, products, ceiling = self._shortlist(asked, wanted)
+            if wanted == len(self._units) or np.partition(products, -limit)[-limit] > ceiling:
+                order = np.lexsort((ids, -products))[:limit]
+                return ids[order], rounded(products[order])
 
     def shortlist(self, query: Vectors, limit: int) -> tuple[Ids, Cosines, float]:
-        asked = unit(query)
-        points = self._points(asked, limit)
-        ids = _ids(points)
-        return ids, self._cosines(asked, ids), points[-1].score + _HALF
+        ids, products, ceiling = self._shortlist(unit(query), limit)
+        return ids, rounded(products), ceiling + LAST_DIGIT
 
     def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
-        return self._cosines(unit(query), chunks)
+        return rounded(self._products(unit(query), chunks))
 
-    def _cosines(self, asked: Vectors, chunks: Ids) -> Cosines:
+    def _shortlist(self, asked: Vectors, limit: int) -> tuple[Ids, Vectors, float]:
+        points = self._points(self._quantizer.points(asked), limit)
+        ids = _ids(points)
+        ceiling = self._quantizer.highest_cosine(asked, points[-1].score)
+        return ids, self._products(asked, ids), ceiling
+
+    def _products(self, asked: Vectors, chunks: Ids) -> Vectors:
         found = np.empty(len(chunks), np.float32)
         for first in range(0, len(chunks), _ROWS):
             rows = self._units.take(chunks[first : first + _ROWS], axis=0)
             # Row by row: a product with the matrix would sum a row in another order by its place among the others.
             np.matmul(rows[:, np.newaxis], asked, out=found[first : first + _ROWS, np.newaxis])
-        return rounded(found)
+        return found
 
     def agrees(self, chunks: int) -> bool:
         """Whether there are so many chunks, and the engine has the vectors of the matrix."""
         if len(self._units) != chunks:
             return False
-        probe = np.cos(np.arange(1, self._units.shape[1] + 1, dtype=np.float32))
-        points = self._points(unit(probe), chunks)
-        scores = np.full(chunks, np.nan)
-        scores[_ids(points)] = [point.score for point in points]
-        asked = _halved(unit(probe))
+        probe = np.rint(127 + 127 * np.cos(np.arange(self._units.shape[1], dtype=np.float32)))
+        points = self._points(probe, chunks)
+        distances = np.full(chunks, np.nan)
+        distances[_ids(points)] = [point.score for point in points]
         return all(
-            np.allclose(_halved(self._units[rows]) @ asked, scores[rows], rtol=0, atol=_NOISE)
-            for rows in _batches(chunks)
+            np.allclose(
+                np.linalg.norm(self._quantizer.points(self._units[rows]) - probe, axis=1),
+                distances[rows],
+                rtol=_NOISE,
+                atol=0,
+            )
+            for rows in row_slices(chunks)
         )
 
     def close(self) -> None:
         self._shard.close()
         self._release()
 
-    def _points(self, query: Vectors, limit: int) -> list[qdrant.ScoredPoint]:
-        nearest = qdrant.Query.Nearest(query.tolist())
+    def _points(self, point: Vectors, limit: int) -> list[qdrant.ScoredPoint]:
+        nearest = qdrant.Query.Nearest(point.tolist())
         return _guarded(self._shard.search, qdrant.SearchRequest(nearest, limit, params=_EXACT))
 
 
@@ -140,7 +148,7 @@ def _whole(place: Path, chunks: int) -> EdgeIndex:
     """The index of so many chunks that stands there, once the engine was seen to hold what was put into it.
 
     The engine reads a damaged shard, or half of one, as if it were whole.  So the matrix is checked by its checksum,
-    and the shard by the matrix: the cosine of every chunk with one vector, which any change of a vector changes.
+    and the shard by the matrix: the distance of every chunk from one point, which a change of a vector changes.
 
     Raises:
         IndexingError: it is damaged, or of a version that kept no matrix.
@@ -201,10 +209,11 @@ def _build_aside(place: Path, content: IndexContent) -> None:
 
 def _build(place: Path, content: IndexContent) -> None:
     units = unit(content.vectors())
+    quantizer = Quantizer.of(units)
     vectors = qdrant.EdgeVectorParams(
         size=units.shape[1],
-        distance=qdrant.Distance.Dot,  # by cosine, it would divide by lengths once more
-        datatype=qdrant.VectorStorageDatatype.Float16,
+        distance=qdrant.Distance.Euclid,
+        datatype=qdrant.VectorStorageDatatype.Uint8,
     )
     config = qdrant.EdgeConfig(
         vectors=vectors,
@@ -216,10 +225,10 @@ def _build(place: Path, content: IndexContent) -> None:
     )
     shard = _guarded(qdrant.EdgeShard.create, str(place), config)
     try:
-        for rows in _batches(len(units)):
+        for rows in row_slices(len(units)):
             points = [
                 qdrant.Point(i, vector, payload(content.chunks[i]))
-                for i, vector in enumerate(units[rows].tolist(), start=rows.start)
+                for i, vector in enumerate(quantizer.points(units[rows]).tolist(), start=rows.start)
             ]
             _guarded(shard.update, qdrant.UpdateOperation.upsert_points(points))
         shard.flush()
@@ -231,12 +240,3 @@ def _build(place: Path, content: IndexContent) -> None:
 
 def _ids(points: Sequence[qdrant.ScoredPoint]) -> Ids:
     return np.array([point.id for point in points], np.int64)
-
-
-def _batches(count: int) -> list[slice]:
-    return [slice(first, min(first + _BATCH, count)) for first in range(0, count, _BATCH)]
-
-
-def _halved(units: Vectors) -> Vectors:
-    """As the engine keeps them."""
-    return units.astype(np.float16).astype(np.float32)

@@ -193,7 +193,7 @@ def test_a_damaged_index_in_the_cache_is_built_again(damage, content_of, tmp_pat
     kept.close()
 
 
-def test_nearest_is_exact_among_chunks_that_16_bits_cannot_tell_apart(content_of):
+def test_nearest_is_exact_among_chunks_that_8_bits_cannot_tell_apart(content_of):
     cosines = np.random.default_rng(3).permutation(np.linspace(0.5, 0.501, 1_200))
     across = np.random.default_rng(4).normal(size=(1_200, 15))
     across /= np.linalg.norm(across, axis=1, keepdims=True)
