@@ -29,7 +29,7 @@ _LONG = {"eval", "tune", "suggest-links", "memory", "judge", "llm"}
 _HELP = {"-h", "--help"}
 # Allocations between two searches for garbage in cycles, of which there is little.  At Python's 700 the imports alone
 # set off hundreds: a fourteenth of the CPU of a short run.
-_ALLOCATIONS = 20_000
+_ALLOCATIONS = 50_000
 _NO_ROOM = {
     errno.ENOSPC,
     errno.EDQUOT,
@@ -188,6 +188,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             ignored = f"Ctrl-C is ignored, as this was started in the background: stop it by `kill {os.getpid()}`."
             click.echo(translated(ignored, Spoken(given).language), err=True)
         code = _run(given, stop)
+    gc.freeze()  # the process ends: its last collection need not look through all that is in memory
     sys.exit(code)
 
 

@@ -143,9 +143,9 @@ class _Timer(Generic[Asked]):
             self.ids.append(name)
             if 1000 * sum(took) > share_ms:
                 break
-        unit = min(self._timed(load) for _ in range(3))
-        most = max(1, int(_LOAD_MS / 1000 / max(unit, 1e-6)))
-        self.units = min(most, max(1, round(median(took) / max(unit, 1e-6)))) if took else 1
+        unit = self._unit()
+        most = max(1, int(_LOAD_MS / 1000 / unit))
+        self.units = min(most, max(1, round(median(took) / unit))) if took else 1
         return self.ids
 
     def run(self, ids: Sequence[str]) -> None:
@@ -155,6 +155,16 @@ class _Timer(Generic[Asked]):
             loads += self._timed(self._load)
             times.append(self._timed(lambda name=name: self._search(self._queries[name])))
         self.passes.append((loads / (len(ids) * self.units), times))
+
+    def _unit(self) -> float:
+        """Seconds of one unit of the load, above 0 on a clock as coarse as that of Windows, too (16 ms)."""
+        best = min(self._timed(load) for _ in range(3))
+        start, units = self._clock(), 0
+        while not best:
+            load()
+            units += 1
+            best = (self._clock() - start) / units
+        return best
 
     def _load(self) -> None:
         for _ in range(self.units):

@@ -40,9 +40,8 @@ from gigamind.runs.folders import private_folder
 
 _ROWS = 128  # that are copied at once: they stay in the processor's cache, and in memory that is used again
 _UNITS, _CHECKSUM = "units.npy", "units.blake2b"
-_WIDER = (
-    8  # times as many chunks are asked for where those found do not settle which are the nearest
-)
+_SPARE = 32  # chunks, and as many again as are wanted, that are asked for as well: the engine's order is not exact
+_WIDER = 8  # times as many where those do not settle which are the nearest
 _NOISE = 1e-6  # share of a distance, of two float32 sums in another order
 _guarded = partial(guarded, "vector index")
 _EXACT = qdrant.SearchParams(exact=True)
@@ -61,13 +60,14 @@ class EdgeIndex:
         self._release = weakref.finalize(self, release)  # runs at exit too, where nobody closed
 
     def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
-        asked, wanted = unit(query), limit
+        asked, wanted = unit(query), 2 * limit + _SPARE
         while True:
-            wanted = min(wanted * _WIDER, len(self._units))
+            wanted = min(wanted, len(self._units))
             ids, products, ceiling = self._shortlist(asked, wanted)
             if wanted == len(self._units) or np.partition(products, -limit)[-limit] > ceiling:
                 order = np.lexsort((ids, -products))[:limit]
                 return ids[order], rounded(products[order])
+            wanted *= _WIDER
 
     def shortlist(self, query: Vectors, limit: int) -> tuple[Ids, Cosines, float]:
         ids, products, ceiling = self._shortlist(unit(query), limit)
@@ -77,9 +77,10 @@ class EdgeIndex:
         return rounded(self._products(unit(query), chunks))
 
     def _shortlist(self, asked: Vectors, limit: int) -> tuple[Ids, Vectors, float]:
-        points = self._points(self._quantizer.points(asked), limit)
+        point = self._quantizer.points(asked)
+        points = self._points(point, limit)
         ids = _ids(points)
-        ceiling = self._quantizer.highest_cosine(asked, points[-1].score)
+        ceiling = self._quantizer.highest_cosine(asked, point, points[-1].score)
         return ids, self._products(asked, ids), ceiling
 
     def _products(self, asked: Vectors, chunks: Ids) -> Vectors:

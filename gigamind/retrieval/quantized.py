@@ -37,26 +37,27 @@ class Quantizer:
         reach = float((most - least).max()) / 2
         low = (least + most) / 2 - np.float32(reach)
         found = cls(low, 2 * reach / _STEPS or 1.0, 0.0)
-        error = max(float(found._errors(units[rows]).max()) for rows in row_slices(len(units)))
+        batches = (units[rows] for rows in row_slices(len(units)))
+        error = max(float(found._errors(some, found.points(some)).max()) for some in batches)
         return cls(low, found.step, error)
 
     def points(self, vectors: Vectors) -> Vectors:
         """Whole numbers from 0 to 255, of the shape of the vectors; what lies outside is put to the edge."""
-        return np.clip(np.rint((vectors - self.low) / np.float32(self.step)), 0, _STEPS)
+        steps = np.rint((vectors - self.low) * np.float32(1 / self.step))
+        return np.minimum(np.maximum(steps, 0), _STEPS)
 
-    def highest_cosine(self, asked: Vectors, distance: float) -> float:
-        """What the cosine of no vector is above whose point is so far from that of `asked`, a unit vector.
+    def highest_cosine(self, asked: Vectors, point: Vectors, distance: float) -> float:
+        """What the cosine of no vector is above whose point is so far from `point`, that of the unit vector `asked`.
 
         By the triangle inequality: the vectors themselves are nearer by the errors of both at most, and of two of
         length 1 the cosine is 1 - distance**2 / 2.
         """
-        errors = self.error + float(self._errors(asked)) + _NOISE
+        errors = self.error + float(self._errors(asked, point)) + _NOISE
         return 1.0 - max(0.0, distance * self.step - errors) ** 2 / 2
 
-    def _errors(self, vectors: Vectors) -> npt.NDArray[np.float32]:
-        return np.linalg.norm(
-            self.points(vectors) * np.float32(self.step) + self.low - vectors, axis=-1
-        )
+    def _errors(self, vectors: Vectors, points: Vectors) -> npt.NDArray[np.float32]:
+        off = points * np.float32(self.step) + (self.low - vectors)
+        return np.sqrt(np.einsum("...i,...i", off, off))
 
 
 def row_slices(count: int) -> list[slice]:

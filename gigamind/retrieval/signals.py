@@ -109,7 +109,7 @@ def _forms(token: str, text: AbstractSet[str]) -> AbstractSet[str]:
     return {token, *(other for other in text if other.startswith(stem))}
 
 
-_NEAREST = 64  # chunks; search asks for at least as many, so that a remembering index is asked once
+_NEAREST = 64  # chunks
 _RUNNERS_UP = 9  # notes after the first that it is compared with
 _PIECES = 3  # best chunks whose text is read
 _READ_CHARS = 50_000  # of one: a table or a code block is a chunk whatever its length

@@ -58,7 +58,6 @@ def test_the_help_of_a_search_shows_every_default(gigamind):
         "--seed INTEGER": "42",
         "--warmup INTEGER": "10",
         "--timeout-ms INTEGER": "15000",
-        "--max-concurrency INTEGER": "4",
         "--notes-hash-mode [content|mtime]": "content",
         "--system TEXT": "builtin",
         "--mode [semantic|hybrid|keyword]": "hybrid",

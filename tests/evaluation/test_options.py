@@ -23,7 +23,7 @@ def test_defaults_are_those_of_the_specification():
         "sample": None,
         "warmup": 10,
         "timeout_ms": 15_000,
-        "max_concurrency": 4,
+        "max_concurrency": None,
         "strict": False,
         "min_rows": 0.5,
         "speed_passes": 8,

@@ -1,8 +1,11 @@
 """The cost of a search in units of the load, on a clock that the test moves."""
 
+import time
+
 import pytest
 
 from gigamind.errors import EvaluationError
+from gigamind.evaluation import speed
 from gigamind.evaluation.speed import Effort, load, measure_speed
 
 QUERIES = {f"q{n}": f"text {n}" for n in range(40)}
@@ -46,6 +49,18 @@ def test_time_bounds_how_many_queries_are_searched():
 def test_the_effort_is_a_share_of_the_runs_time_within_bounds():
     limits = [Effort.within(ms, 8, 1, "cpu").limit_ms for ms in (100, 4_000, 20_000, 100_000)]
     assert limits == [300, 1_000, 2_000, 5_000]
+
+
+def test_on_a_coarse_clock_as_much_load_is_run_as_on_a_fine_one(monkeypatch):
+    fine, units = time.process_time, []
+    monkeypatch.setattr(time, "process_time", lambda: fine() // 0.0156 * 0.0156)
+    monkeypatch.setattr(speed, "load", lambda: units.append(None) or load())
+
+    measure_speed(dict.fromkeys("abc", "text"), lambda _: spin(12), Effort(2, 1, 60.0))
+
+    assert (
+        len(units) < 3 + 16 + 2 * 3 * 20
+    )  # at most 20 ms of it before a query, of about 2 ms each
 
 
 def test_a_run_without_queries_has_no_speed_and_a_search_that_fails_ends_the_measuring():

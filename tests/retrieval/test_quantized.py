@@ -17,8 +17,9 @@ def spread(seed: int, count: int, share: float) -> np.ndarray:
 
 def bounds(units: np.ndarray, asked: np.ndarray) -> np.ndarray:
     quantizer = Quantizer.of(units)
-    distances = np.linalg.norm(quantizer.points(units) - quantizer.points(asked), axis=1)
-    return np.array([quantizer.highest_cosine(asked, float(far)) for far in distances])
+    point = quantizer.points(asked)
+    distances = np.linalg.norm(quantizer.points(units) - point, axis=1)
+    return np.array([quantizer.highest_cosine(asked, point, float(far)) for far in distances])
 
 
 @given(st.integers(0, 10_000), st.sampled_from([1, 2, 50, 1_500]), st.floats(0, 3), st.floats(0, 3))

@@ -306,7 +306,7 @@ def _open_system(
         opened = open_system(options.named_system, Rankings(options.topk), ids if whole else None)
         retriever = Searched(opened.system)
         if opened.concurrency is not None:
-            most = min(options.max_concurrency, opened.concurrency)
+            most = min(options.pace.max_concurrency, opened.concurrency)
             options = options.model_copy(update={"max_concurrency": most})
         warnings = (*prepared.warnings, *opened.warnings)
         prepared = replace(prepared, options=options, warnings=warnings)

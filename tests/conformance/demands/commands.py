@@ -79,7 +79,12 @@ _COMMON = (
         " … `--max-concurrency <int>`: 병렬 실행 제한 (기본: 4)",
         Option("eval search", "--warmup", 10),
         Option("eval search", "--timeout-ms", 15_000),
-        Option("eval search", "--max-concurrency", 4),
+        Option("eval search", "--max-concurrency", None),
+        Departure(
+            "4 queries at a time by default",
+            "where gigamind searches in its own process, 1",
+            "four at a time end no sooner there, and a search of 3 ms is told to take 11; elsewhere 4",
+        ),
         Departure(
             "`--timeout-ms`, `--warmup`, `--max-concurrency` of every task",
             "of search only",

@@ -77,6 +77,25 @@ def test_a_query_that_hangs_fails_and_the_others_do_not_wait(make_options):
     assert len(record.items) == 5
 
 
+@pytest.mark.parametrize(
+    ("changes", "at_a_time"),
+    [
+        ({}, 1),
+        ({"mode": "keyword"}, 1),
+        ({"max_concurrency": 3}, 3),
+        ({"qdrant_url": "http://localhost:6333"}, 4),
+        ({"embedder": "litellm:text-embedding-3-small", "mode": "hybrid"}, 4),
+        ({"embedder": "litellm:text-embedding-3-small", "mode": "keyword"}, 1),
+        ({"system": "http://localhost:9000"}, 4),
+    ],
+)
+def test_in_one_process_one_query_runs_at_a_time_unless_more_are_asked_for(
+    make_options, changes, at_a_time
+):
+    options = make_options(**{"max_concurrency": None, **changes})
+    assert options.pace.max_concurrency == at_a_time
+
+
 @pytest.mark.parametrize(("warmup", "asked"), [(0, 6), (2, 8), (100, 12)])
 def test_the_first_queries_are_run_once_more_as_a_warm_up(make_options, warmup, asked):
     embedder = Scripted()
