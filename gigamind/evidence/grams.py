@@ -65,16 +65,14 @@ class Shared:
         least = (self._length - edits - _Q + 1) // _Q - edits
         if least <= 0:
             return None
-        runs = _runs(_in_windows(self._thirds, width) >= least, width)
-        if len(runs) > _MANY:
-            inside = np.zeros(len(self._grams.cells), np.bool_)
-            for first, last in runs:
-                inside[first:last] = True
+        firsts, lasts = _runs(_in_windows(self._thirds, width) >= least, width)
+        if len(firsts) > _MANY:
+            inside = _inside(firsts, lasts, len(self._grams.cells))
             counts = np.zeros(len(inside), np.intp)
             counts[inside] = self._count(self._grams.cells[inside])
             least = self._length - _Q + 1 - _Q * edits
-            runs = _runs(_in_windows(_sums(counts), width) >= least, width)
-        return [self._stretch(first, last) for first, last in runs]
+            firsts, lasts = _runs(_in_windows(_sums(counts), width) >= least, width)
+        return list(map(self._stretch, firsts.tolist(), lasts.tolist()))
 
     def _count(self, cells: npt.NDArray[np.unsignedinteger | np.signedinteger]) -> _Counts:
         """How many grams of each cell, a row of eight or of several times eight, are the quote's."""
@@ -104,15 +102,22 @@ def _in_windows(sums: _Counts, width: int) -> _Counts:
     return windows
 
 
-def _runs(chosen: npt.NDArray[np.bool_], width: int) -> list[tuple[int, int]]:
-    """The cells of chosen windows, as rising ranges: those that touch are one."""
+def _runs(chosen: npt.NDArray[np.bool_], width: int) -> tuple[_Counts, _Counts]:
+    """The cells of chosen windows, as the firsts and the ends of rising ranges: those that touch are one."""
     firsts = np.flatnonzero(chosen)
     if not len(firsts):
-        return []
+        return firsts, firsts
     apart = np.flatnonzero(firsts[1:] - firsts[:-1] > width)
-    starts = [int(firsts[0]), *firsts[apart + 1].tolist()]
-    ends = [*(firsts[apart] + width).tolist(), int(firsts[-1]) + width]
-    return list(zip(starts, ends, strict=True))
+    starts = np.concatenate([firsts[:1], firsts[apart + 1]])
+    return starts, np.concatenate([firsts[apart], firsts[-1:]]) + width
+
+
+def _inside(firsts: _Counts, lasts: _Counts, cells: int) -> npt.NDArray[np.bool_]:
+    """Whether each cell lies in one of the ranges, of which none touch."""
+    steps = np.zeros(cells + 1, np.int8)
+    steps[firsts] = 1
+    steps[np.minimum(lasts, cells)] = -1
+    return np.cumsum(steps[:-1], dtype=np.int8).view(np.bool_)
 
 
 def _codes(text: str) -> _Codes:

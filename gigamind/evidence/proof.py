@@ -107,12 +107,18 @@ class _Comparison:
     def why(self) -> Unproven | None:
         first, last = self._window()
         unproven = self._between(first, last)
-        if unproven is None or not self.fuzzy:
+        if unproven is None or not self.fuzzy or self._has_foreign_words():
             return unproven
         further = self._trimmed(max(0, first - _FURTHER), min(len(self.around), last + _FURTHER))
         if further == (first, last) or self._between(*further, told=False):
             return unproven
         return None
+
+    def _has_foreign_words(self) -> bool:
+        """Whether words of the quote stand nowhere around, not even in others: one may be a typo, two are none."""
+        around = "".join(word.whole for word in self.around)
+        foreign = (w.text not in around and w.text != ELLIPSIS for w in self.quoted)
+        return any(foreign) and any(foreign)
 
     def _window(self) -> tuple[int, int]:
         """The words that the span touches, and the parts of those that it cuts."""

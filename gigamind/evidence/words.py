@@ -116,18 +116,19 @@ def words(text: str) -> list[Word]:
             if parsed:
                 parsed[-1] = _made(Word, (*parsed[-1][:-1], True))
         elif kind not in {"tag", "article"}:
-            glued = not gap and last not in {"", "hangul"}
-            quoted = bool(gap) and not gap.strip("'\"")
-            if kind == "hangul" and (glued or quoted) and parsed and _PARTICLE.fullmatch(match[0]):
-                parsed[-1] = parsed[-1]._replace(particle=match[0], end=stop)
+            raw, glued = match[0], not gap and last not in {"", "hangul"}
+            is_apart = not glued and not (gap and not gap.strip("'\""))
+            if kind == "hangul" and parsed and not is_apart and _PARTICLE.fullmatch(raw):
+                stem, _, first, _, *rest = parsed[-1]
+                parsed[-1] = _made(Word, (stem, raw, first, stop, *rest))
+                continue
+            tight = gap != " " and _is_tight(gap, last, kind)
+            if kind == "hangul":
+                stem, particle = _stem(raw, 1 if glued else 2)
             else:
-                tight = gap != " " and _is_tight(gap, last, kind)
-                stem, particle = (
-                    _stem(match[0], 1 if glued else 2)
-                    if kind == "hangul"
-                    else (_text(kind, match[0]), "")
-                )
-                parsed.append(Word(stem, particle, start, stop, brackets if depth else 0, tight))
+                stem, particle = _text(kind, raw), ""
+            bracket = brackets if depth else 0
+            parsed.append(_made(Word, (stem, particle, start, stop, bracket, tight, False)))
     return parsed
 
 
