@@ -70,11 +70,14 @@ class KeywordIndex:
     def scores(self, query: str) -> npt.NDArray[np.float64]:
         """Raw BM25 of every chunk, shape (size,); a repeated query word counts each time, as in rank-bm25."""
         total = np.zeros(self.size)
-        for term in self.terms(query):
-            if (row := self.rows.get(term)) is not None:
-                own = slice(self.starts[row], self.starts[row + 1])
-                # Chunks of another type than intp are added up one by one: half as fast.
-                np.add.at(total, self.chunks[own].astype(np.intp), self.shares[own])
+        known = (row for term in self.terms(query) if (row := self.rows.get(term)) is not None)
+        owned = [slice(*self.starts[row : row + 2].tolist()) for row in known]
+        # Chunks of another type than intp are added up one by one, half as fast; memory is taken once for all terms.
+        room = np.empty(max((own.stop - own.start for own in owned), default=0), np.intp)
+        for own in owned:
+            chunks = room[: own.stop - own.start]
+            chunks[:] = self.chunks[own]
+            np.add.at(total, chunks, self.shares[own])
         return total
 
     def postings(self, term: str) -> npt.NDArray[np.int64]:
