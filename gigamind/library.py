@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack, overload
 
 from gigamind.choices import Phase, PromptLanguage, Relaxable
 from gigamind.errors import EvaluationError, InputError
-from gigamind.keywords import (
+from gigamind.library_options import (
     AnswerKeywords,
     File,
     LinkKeywords,
