@@ -41,6 +41,7 @@ from gigamind.runs.folders import private_folder
 _ROWS = 128  # that are copied at once: they stay in the processor's cache, and in memory that is used again
 _UNITS, _CHECKSUM = "units.npy", "units.blake2b"
 _SPARE = 32  # chunks, and as many again as are wanted, that are asked for as well: the engine's order is not exact
+_LISTED = 100  # one chunk of so many is shortlisted: the ceiling is loose, and the lower, the fewer are looked up
 _WIDER = 8  # times as many where those do not settle which are the nearest
 _NOISE = 1e-6  # share of a distance, of two float32 sums in another order
 _guarded = partial(guarded, "vector index")
@@ -70,7 +71,8 @@ class EdgeIndex:
             wanted *= _WIDER
 
     def shortlist(self, query: Vectors, limit: int) -> tuple[Ids, Cosines, float]:
-        ids, products, ceiling = self._shortlist(unit(query), limit)
+        most = max(limit, len(self._units) // _LISTED)
+        ids, products, ceiling = self._shortlist(unit(query), most)
         return ids, rounded(products), ceiling + LAST_DIGIT
 
     def cosines(self, query: Vectors, chunks: Ids) -> Cosines:

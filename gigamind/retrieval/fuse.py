@@ -24,10 +24,9 @@ def boosts(centralities: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# Chunks that the index is asked for, the most of these; the more, the fewer notes are looked up behind it.
+# Chunks that the index is asked for, enough for a low floor: with half as many, half as many notes again are looked up.
 _SHORTLIST = 64
 _SHORTLIST_PER_HIT = 6
-_SHORTLIST_OF = 100  # one of so many: an engine that bounds cosines loosely bounds them lower
 _STEP = 64  # notes that are looked up at first, four times as many at each further step
 _ROWS = 64  # in which scores are folded to bound the highest
 _LEAST = float(np.finfo(np.float64).smallest_subnormal)  # score that takes a place
@@ -172,8 +171,9 @@ def nearest_notes(
         IndexingError: the vector index failed.
     """
     chunks = int(layout.starts[-1])
-    shortlist = max(_SHORTLIST, _SHORTLIST_PER_HIT * fusion.topk, chunks // _SHORTLIST_OF)
-    ids, cosines, ceiling = index.shortlist(query, min(chunks, shortlist))
+    ids, cosines, ceiling = index.shortlist(
+        query, min(chunks, max(_SHORTLIST, _SHORTLIST_PER_HIT * fusion.topk))
+    )
     if len(ids) < chunks:  # of another note, a chunk that is nearer yet may not be among them
         near = cosines >= ceiling
         ids, cosines = ids[near], cosines[near]

@@ -70,7 +70,7 @@ class VectorIndex(Protocol):
         ...
 
     def shortlist(self, query: Vectors, limit: int) -> tuple[Ids, Cosines, float]:
-        """About the `limit` nearest chunks, in any order, each with its cosine, and what that of no other is above.
+        """The `limit` nearest chunks or more, in any order, each with its cosine, and what that of no other is above.
 
         Raises:
             IndexingError: the engine failed.
