@@ -114,10 +114,17 @@ def _is_mark(span: Span, text: str) -> bool:
 
 
 def _stands_in(words: str, statement: str) -> bool:
-    """Whether each word begins a word of the statement, its own ending aside: "없음" in "로그는 없습니다"."""
+    """Whether each word begins a word of the statement, its own ending aside: "없음" in "로그는 없습니다".
+
+    Of a row with several cells that is asked of the first and of one other.
+    """
     folded = _folded(statement)
-    value = _folded(words).rpartition(":")[2]
-    return all(_begins_word(word, folded) for word in _WORD.findall(value))
+    label, *values = [cell for cell in _folded(words).split("|") if cell.strip()]
+    told = [
+        all(_begins_word(word, folded) for word in _WORD.findall(cell.rpartition(":")[2]))
+        for cell in (label, *values)
+    ]
+    return told[0] and (not values or any(told[1:]))
 
 
 def _begins_word(word: str, statement: str) -> bool:

@@ -11,13 +11,14 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from gigamind.choices import PromptLanguage
+from gigamind.evidence.clause import is_asked
 from gigamind.judges.asking import Asking, PlannedCall
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
 from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
@@ -28,7 +29,7 @@ from gigamind.judges.search_qa.judgement import (
     judgement_of,
     verdict_of,
 )
-from gigamind.judges.search_qa.passage import Contradiction, Passage, Support
+from gigamind.judges.search_qa.passage import HEADING, Contradiction, Passage, Support, is_row
 from gigamind.judges.search_qa.reading import Reading, is_content
 from gigamind.judges.search_qa.reply import RULES, ClaimFinding, ProofRules, SearchQAReply, ToldRole
 from gigamind.judges.search_qa.roles import CLAUSES, Roles
@@ -42,7 +43,7 @@ from gigamind.llm.settings import ModelSettings
 from gigamind.text import sentences, unwrapped
 
 # Part of the fingerprint, as RULES of the judge that asks.
-_RULES_OF_WORDS = 4
+_RULES_OF_WORDS = 5
 # What a sentence says otherwise, where the others but show that it does not state the claim.
 _SAYS_OTHERWISE: frozenset[Contradiction] = frozenset(
     {"number", "negation", "polarity", "limit", "roles"}
@@ -189,6 +190,8 @@ def _doubt_of_words(support: Support) -> Doubt | None:
         return "new_name"
     if support.far_number:
         return "new_number"
+    if support.added:
+        return "added"
     if support.only_possible:
         return "only_possible"
     if support.other_limits:
@@ -201,17 +204,36 @@ _FEWEST_OF_TWO = 4  # words of a claim that join what two sentences say
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One sentence of a note, or two, as they may be a quote."""
+    """One sentence of a note, or two, as they may be a quote; a heading or a question states nothing."""
 
     note: int
     text: str
     content: AbstractSet[str]
     is_korean: bool
+    states: bool
 
 
 def _line(note: int, text: str) -> _Line:
     reading = Reading(text)
-    return _Line(note, text, reading.content, reading.is_korean)
+    states = not (HEADING.fullmatch(text) or is_asked(text))
+    return _Line(note, text, reading.content, reading.is_korean, states)
+
+
+def _under_headers(lines: Sequence[_Line]) -> Iterator[_Line]:
+    """Lines as they are sought: a table's row has the words of its header, which says nothing by itself."""
+    for table, group in groupby(lines, key=lambda line: is_row(line.text)):
+        if not table:
+            yield from group
+            continue
+        header, *rows = group
+        if not rows:
+            yield header
+        for row in rows:
+            yield replace(
+                row,
+                content=row.content | header.content,
+                is_korean=header.is_korean or row.is_korean,
+            )
 
 
 class _Lines:
@@ -224,7 +246,7 @@ class _Lines:
             text = unwrapped(note.text)
             spans = list(sentences(text))
             lines = [_line(number, span.slice(text)) for span in spans]
-            self._lines += lines
+            self._lines += _under_headers(lines)
             for (before, span), (first, second) in zip(
                 pairwise(spans), pairwise(lines), strict=True
             ):
@@ -247,7 +269,7 @@ class _Lines:
         """
         says = _says(claim)
         pairs = (
-            _Line(first.note, both, first.content | second.content, first.is_korean)
+            _Line(first.note, both, first.content | second.content, first.is_korean, states=True)
             for first, second, both in self._neighbours
             if len(says.content) >= _FEWEST_OF_TWO and _joins(says, first.content, second.content)
         )
@@ -274,10 +296,11 @@ def _says(claim: Claim) -> Reading:
 
 def _nearest(claim: Claim, says: Reading, lines: Iterable[_Line]) -> tuple[int | None, str]:
     best: tuple[int | None, str] = (None, "")
-    most = (0, 0, False)
+    most = (False, 0, 0, False)
+    asks = is_asked(claim.piece.text)
     for line in lines:
         shared = len(says.content & line.content)
-        rank = (shared, -len(line.content), line.note in claim.piece.cited)
+        rank = (line.states or asks, shared, -len(line.content), line.note in claim.piece.cited)
         if shared and line.is_korean == says.is_korean and rank > most:
             best, most = (line.note, line.text), rank
     return best

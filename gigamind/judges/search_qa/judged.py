@@ -21,6 +21,7 @@ Doubt = (
         "contradiction",
         "new_name",
         "new_number",
+        "added",
         "only_possible",
         "other_limits",
         "other_word",

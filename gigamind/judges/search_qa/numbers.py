@@ -30,7 +30,12 @@ _FORMS = tuple(
     )
 )
 _MONTH_ALONE = re.compile(rf"\b(?!may)(?:{_NAME})\b|(?<=\b(?:in|of|by) )may\b")
-_TIME = re.compile(r"(?<![\d:])([01]?\d|2[0-4])(?::([0-5]\d)(?![\d:])|시\s?([0-5]?\d)분)")
+_TIME = re.compile(
+    r"(?:(?P<before>오전|오후|새벽|아침|저녁|밤)\s?)?(?<![\d:.,])(?P<hour>[01]?\d|2[0-4])"
+    r"(?::(?P<minute>[0-5]\d)(?![\d:])|시(?!간)(?:\s?(?P<minutes>[0-5]?\d)분)?|(?=\s?[ap]\.?m\b))"
+    r"(?:\s?(?P<behind>[ap])\.?m\b\.?)?"
+)
+_EVENING, _NOON = frozenset(("오후", "저녁", "밤")), 12
 
 
 def dates(text: str) -> Iterator[tuple[Span, str, str]]:
@@ -46,10 +51,20 @@ def dates(text: str) -> Iterator[tuple[Span, str, str]]:
 
 
 def times(text: str) -> Iterator[tuple[Span, str, str]]:
-    """Where a time with its minutes stands in a text, and the time as "9:05"; the third part is empty."""
+    """Where a time stands in a text, by the clock of 12 hours as "9:05", and "am", "pm" or, where it is open, ""."""
     for match in _TIME.finditer(text):
-        value = f"{int(match[1])}:{int(match[2] or match[3]):02}"
-        yield Span(match.start(), match.end()), value, ""
+        before, hour, minute = match["before"], match["hour"], match["minute"] or match["minutes"]
+        if not (minute or before or match["behind"]):
+            continue  # an hour alone is an amount
+        hours = int(hour) % 24
+        half = "pm" if hours > _NOON or before in _EVENING or match["behind"] == "p" else ""
+        if not half and (before or match["behind"] or (match["minute"] and len(hour) > 1)):
+            half = "pm" if hours == _NOON and not before and not match["behind"] else "am"
+        yield (
+            Span(match.start(), match.end()),
+            f"{hours % _NOON or _NOON}:{int(minute or 0):02}",
+            half,
+        )
 
 
 def months(text: str) -> Iterator[str]:
@@ -203,9 +218,9 @@ class Number:
     """An amount, a date or a time.
 
     Attributes:
-        value: canonical, as "1.5", "3-5" for the fifth of March, or "10:30".
+        value: canonical, as "1.5", "3-5" for the fifth of March, or "10:30" in either half of the day.
         unit: by its name, `date` or `time`; empty when none is known.
-        year: of a date; empty when it is not said.
+        year: of a date, or the half of a time, "am" or "pm"; empty when it is not said.
     """
 
     value: str
@@ -232,8 +247,12 @@ def numbers_in_words(text: str) -> tuple[Number, ...]:
 
 def is_known(number: Number, known: Collection[Number]) -> bool:
     """Whether one of those known is the same: a value, unless both have units and they are two; all said of a date."""
-    said = [number, *(_times_said(number.value) if number.unit == "time" else ())]
-    return number in known or any(_same(form, other) for form in said for other in known)
+    if number.unit != "time":
+        return number in known or any(_same(number, other) for other in known)
+    at_it = [other for other in known if (other.unit, other.value) == (number.unit, number.value)]
+    if at_it:  # in which half of the day, an hour alone does not say
+        return any(_same(number, other) for other in at_it)
+    return any(_same(hour, other) for hour in _hours_said(number) for other in known)
 
 
 ROUNDED = re.compile(
@@ -350,20 +369,18 @@ def _loosely(text: str) -> Iterator[Number]:
     yield from numbers_in_words(text)
     yield from (Number(month, "월") for month in months(_folded(text)))
     for _, number in _numbers(text):
-        if number.year:
-            yield Number(number.year, "년")
         if number.unit == "date":
+            yield from [Number(number.year, "년")] if number.year else []
             month, _, day = number.value.partition("-")
             yield from (Number(month, "date", number.year), Number(month, "월"))
             yield from [Number(day, "일")] if day else []
         elif number.unit == "time":
-            yield from _times_said(number.value)
+            yield from _hours_said(number)
 
 
-def _times_said(value: str) -> Iterator[Number]:
-    """A time by the clock of 12 hours and of 24, and a full hour without its minutes."""
-    hour, minute = map(int, value.split(":"))
-    for said in {hour, (hour + 12) % 24, hour % 12 or 12}:
-        yield Number(f"{said}:{minute:02}", "time")
-        if not minute:
-            yield Number(str(said), "시")
+def _hours_said(time: Number) -> Iterator[Number]:
+    """A full hour as an amount, by the clocks of 12 and of 24 hours that its half of the day allows."""
+    hour, minute = map(int, time.value.split(":"))
+    if not minute:
+        yield from [Number(str(hour), "시")] if time.year != "pm" or hour <= _NOON else []
+        yield from [Number(str(hour % _NOON + _NOON), "시")] if time.year != "am" else []

@@ -1,8 +1,9 @@
 """What a quote stands in, with the heading above and what leads to a row or an item, and what that does for a claim."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from typing import Literal
 
 from gigamind.evidence.clause import sentences_around
@@ -15,6 +16,9 @@ Contradiction = Literal[
 
 HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]++(.*)$|[ \t>]*(?:\*\*|__)([^*_\n]+)(?:\*\*|__)[ \t:：]*$")
 _ITEM = re.compile(r"(?P<indent>[ \t>]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")
+_LABEL = re.compile(
+    r"(?:\*\*|__)([^*_\n]+)(?:\*\*|__)|([^:：\n]{1,60}?)[ \t]*(?:[:：](?=\s|$)| [-–—] )"
+)
 _LEAD_IN = re.compile(r"[:：][\s*_]*$")
 _MAX_LINES = 500  # above a table's row or a list's item
 
@@ -27,11 +31,13 @@ class Passage:
         heading: the nearest one above, without marks; empty where there is none.
         said: the whole sentences that the quote touches, as the note has them, or a table's row.
         lead: what leads to a list's item, or the header of a row; empty elsewhere.
+        beside: the other rows of the table, but for its header, or items of the list; empty elsewhere.
     """
 
     heading: str
     said: str
     lead: str = ""
+    beside: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -41,7 +47,7 @@ class Passage:
     @property
     def is_terse(self) -> bool:
         """Whether it is a row or an item, which names things and leaves out the grammar between them."""
-        return self.said.startswith("|") or bool(_ITEM.match(self.said))
+        return is_row(self.said) or bool(_ITEM.match(self.said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,7 @@ class Support:
         new_names: of one, and the claim has a name that stands nowhere in the note.
         far_number: the claim has a number that does not stand around the passage: in digits one that stands elsewhere
             in the note, in words one where the passage has another.
+        added: of one, and the claim joins to it what has no word of the note.
         only_possible: of one, and the claim states what the passage says may be.
         other_limits: of one, and one of the two has a condition, bound, reason or denial that the other seems to lack.
         substitution: of one, and the claim copies the passage but for this word; None where it does not.
@@ -69,6 +76,7 @@ class Support:
     sparse: bool = False
     new_names: bool = False
     far_number: bool = False
+    added: bool = False
     only_possible: bool = False
     other_limits: bool = False
     substitution: Substitution | None = None
@@ -80,14 +88,59 @@ def passage_of(span: Span, text: str) -> Passage:
     start = text.rfind("\n", 0, around.start) + 1
     end = text.find("\n", around.end)
     line = text[start : end if end >= 0 else len(text)]
-    said, lead = around.slice(text), ""
-    if line.lstrip(" \t>").startswith("|"):
-        said, lead = line, _header(text, start)
+    said, lead, beside = around.slice(text), "", list[str]()
+    if is_row(line):
+        above = list(takewhile(_has_cells, _near(_lines_above(text, start))))
+        said, lead = line, above.pop() if above else ""
+        beside = [*above, *takewhile(_has_cells, _near(_lines_below(text, start + len(line))))]
     elif item := _ITEM.match(line):
-        lead = _lead_in(text, start, len(item["indent"]))
+        indent = len(item["indent"])
+        lead = _lead_in(text, start, indent)
+        for lines in (_lines_above(text, start), _lines_below(text, start + len(line))):
+            beside += _items(_near(lines), indent)
     elif HEADING.match(line):
         said = line
-    return Passage(_heading_above(text, start), said, lead)
+    return Passage(_heading_above(text, start), said, lead, tuple(beside))
+
+
+def is_row(line: str) -> bool:
+    """Whether a line is a row of a table."""
+    return line.lstrip(" \t>").startswith("|")
+
+
+def label_of(line: str) -> str:
+    """What a row or an item tells of: its first cell, or what stands before its colon or in bold; "" without."""
+    if is_row(line):
+        return line.strip(" \t>|").partition("|")[0].strip()
+    item = _ITEM.match(line)
+    match = _LABEL.match(line, item.end() if item else 0)
+    return (match[1] or match[2]).strip() if match else ""
+
+
+def _has_cells(line: str) -> bool:
+    return "|" in line
+
+
+def _items(lines: Iterable[str], indent: int) -> Iterator[str]:
+    """The items that one list has on from one of them, up or down."""
+    for line in lines:
+        item = _ITEM.match(line)
+        depth = len(item["indent"]) if item else len(line) - len(line.lstrip())
+        if item and depth == indent:
+            yield line
+        elif line.strip() and depth <= indent:
+            return
+
+
+def _near(lines: Iterator[tuple[int, str]]) -> Iterator[str]:
+    return (line for _, line in islice(lines, _MAX_LINES))
+
+
+def _lines_below(text: str, end: int) -> Iterator[tuple[int, str]]:
+    """Where the lines behind the end of a line start, and the lines, the nearest first."""
+    while 0 <= end < len(text):
+        start, end = end + 1, text.find("\n", end + 1)
+        yield start, text[start : end if end >= 0 else len(text)]
 
 
 def _lines_above(text: str, start: int) -> Iterator[tuple[int, str]]:
@@ -103,16 +156,6 @@ def _heading_above(text: str, start: int) -> str:
         if match := HEADING.match(line):
             return (match[1] or match[2] or "").strip(" \t#*_`")
     return ""
-
-
-def _header(text: str, start: int) -> str:
-    """The first line of a table, but for its first rows, which have it at hand."""
-    header = ""
-    for number, (_, line) in enumerate(_lines_above(text, start)):
-        if "|" not in line or number >= _MAX_LINES:
-            break
-        header = line
-    return header
 
 
 def _lead_in(text: str, start: int, indent: int) -> str:

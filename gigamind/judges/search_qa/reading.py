@@ -29,11 +29,22 @@ _CODE = re.compile(r"`[^`\n]*`")
 _PREDICATE = re.compile(
     unicodedata.normalize(
         "NFD",
-        "(?:이)?(?:었|았|였|했|겠)?(?:습니|ㅂ니|는|ㄴ)?다(?:는|고|며|면서)?$|(?:으?세|어|아|여|이에|예)요$|(?<=[ᅡᅥᅢᅦᅧᅨᅪᅯᅫᅰ])요$|(?:이)?(?:고|며|지|지만|으며|어야|아야)$",
+        "(?:이)?(?:었|았|였|했|겠)?(?:습니|ㅂ니|는|ㄴ)?다(?:는|고|며|면서)?$|해야$|(?:으?세|어|아|여|이에|예)요$|(?<=[ᅡᅥᅢᅦᅧᅨᅪᅯᅫᅰ])요$|(?:이)?(?:고|며|지|지만|으며|어야|아야)$",
     )
     .replace("ㅂ", "\u11b8")
     .replace("ㄴ", "\u11ab")
 )
+
+
+# 바꿔야 is 바꾸어야, 알렸다 is 알리었다: a vowel of the stem with that of the ending.  결과서 is no verb.
+_CONTRACTED = re.compile(
+    unicodedata.normalize("NFD", "ᅪ(?=ᆻ|야$)|ᅯ(?=ᆻ|(?:야|서)$)|(?<!ᄋ)ᅧ(?=ᆻ|(?:야|서)$)")
+)
+_SPREAD = {"ᅪ": "ᅩ아", "ᅯ": "ᅮ어", "ᅧ": "ᅵ어"}
+
+
+def _spread(match: re.Match[str]) -> str:
+    return unicodedata.normalize("NFD", _SPREAD[match[0]])
 
 
 @lru_cache(maxsize=16_384)
@@ -41,16 +52,35 @@ def key_of(word: str) -> str:
     """What a word shares with its other forms."""
     if not HANGUL.match(word):
         return stem(word)
-    bare = _PREDICATE.sub("", unicodedata.normalize("NFD", word))
+    spread = _CONTRACTED.sub(_spread, unicodedata.normalize("NFD", word))
+    bare = _PREDICATE.sub("", spread)
     return stem(unicodedata.normalize("NFC", bare) or word)
 
 
-_LIGHT = frozenset("있없하되이않못아") | {"그리"}  # stems of 있다, 없다, 하다, ... and of 그리고
+# Stems of 있다, 없다, 하다, ... and of 그리고.
+_LIGHT = frozenset("있없하되이않못아") | {"그리", "해야", "했다", "했습"}
 
 
 def is_content(key: str) -> bool:
     """Whether a word says something by itself."""
     return key not in GRAMMAR and key not in _LIGHT and any(map(str.isalnum, key))
+
+
+_BEFORE_NUMBER = (
+    r"(?= ?[€$£]?\d| (?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|half)\b)"
+)
+_MORE = re.compile(rf"\b(?:over|above|exceeding){_BEFORE_NUMBER}")
+_AT_MOST = re.compile(
+    rf"\b(?:no more than|not more than|a maximum of|up to|within){_BEFORE_NUMBER}"
+)
+_AT_LEAST = re.compile(rf"\b(?:no less than|no fewer than|a minimum of){_BEFORE_NUMBER}")
+_MIGHT = re.compile(r"\bmight\b")
+
+
+def _bounds_alike(text: str) -> str:
+    """The text with one form of what bounds a number, and of what may be."""
+    text = _AT_MOST.sub("at most", _MORE.sub("more than", text))
+    return _MIGHT.sub("may", _AT_LEAST.sub("at least", text))
 
 
 @dataclass(frozen=True)
@@ -61,8 +91,8 @@ class Reading:
 
     @cached_property
     def text(self) -> str:
-        """Without Markdown, in lower case, its white space single spaces."""
-        return unmarked(self.raw, visible(self.raw), is_quote=False).text
+        """Without Markdown, in lower case, its white space single spaces, and bounds of numbers in one form."""
+        return _bounds_alike(unmarked(self.raw, visible(self.raw), is_quote=False).text)
 
     @cached_property
     def words(self) -> Sequence[Word]:

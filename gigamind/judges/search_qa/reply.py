@@ -17,7 +17,8 @@ ToldRole = Literal["claim", "abstention", "courtesy", "lead_in", "question", "he
 # 2: quotes cut inside a word or off their negation, words to the judge, units of numbers, unproven "answerable".
 # 6: what a verdict does not need is read leniently; without a readable list of omissions there is no completeness.
 # 7: sentences over wrapped lines; rounding, numerals, denials and sides that change places; conditions left out.
-RULES = 8
+# 9: parallel clauses that are mixed, parts that are added, plans told as done; rows by their labels; halves of the day.
+RULES = 9
 MOST_CLAIMS = 200
 """Sentences of one call."""
 

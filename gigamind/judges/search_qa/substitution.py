@@ -7,6 +7,7 @@ copy a sentence with a synonym in it: the bounds were chosen so that few do (ben
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from rapidfuzz.distance import Levenshtein
@@ -59,7 +60,10 @@ def _substitution(says: Reading, source: Reading, copied: float) -> Substitution
     term = next((gap for gap in gaps if _has_other_term(gap, says, source)), None)
     if term and says.is_korean:
         return Substitution(*term.texts)
-    if equal < (copied if len(gaps) > 1 else _COPIED_BUT_ONCE) * whole:
+    # Of the same words but one, however few: "담당자는 김민수입니다".
+    alone = len(gaps) == 1 and len(says.keys) == len(source.keys)
+    is_same_sentence = says.is_korean and alone and equal > 0
+    if not is_same_sentence and equal < (copied if len(gaps) > 1 else _COPIED_BUT_ONCE) * whole:
         return None
     exchanged = _exchanged(gaps, says)
     replaced = (gap for gap in gaps if gap.ours and gap.theirs)
@@ -156,3 +160,78 @@ def _exchanged(gaps: Sequence[Change], says: Reading) -> frozenset[str]:
     places = [at for at, key in enumerate(says.keys) if key in both]
     listed = places and _JOINING & {*says.keys[places[0] : places[-1]]}
     return frozenset() if listed else frozenset(both)
+
+
+_UNIT = re.compile(r"[^\W_]+(?:[.,:/-][^\W_]+)*")
+_HANGUL = re.compile("[가-힣]+")
+_SYLLABLE = re.compile("[가-힣]")
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A row of a table or an item of a list, and what it tells of; "" where that is not said."""
+
+    label: str
+    text: str
+
+
+def substitution_of_row(
+    says: Reading, own: Labelled, beside: Sequence[Labelled], known: Collection[str]
+) -> Substitution | None:
+    """What the claim has of another row of the table, or item of the list, in the place of what its own has.
+
+    That is its label, for a claim of "P1" may share all its other words with the row of "P2", or a value of it.
+
+    Args:
+        known: keys of the words that a claim of the passage may have.
+    """
+    label, there, said = (_units(text) for text in (own.label, own.text, says.raw))
+    if label and not _is_named(label, said):
+        for row in beside:
+            units = _units(row.label)
+            # A number alone names nothing, and what the row speaks of may be the label of another.
+            named = any(map(str.isalpha, row.label)) and _is_named(units, said)
+            if named and not _is_part(units, there):
+                return Substitution(row.label, own.label)
+    others = {key for row in beside for key in Reading(row.text).content}
+    ours = _first_without(says, known, within=others)
+    theirs = _first_without(_Content(own.text), says.keys)
+    return Substitution(ours, theirs) if ours and theirs else None
+
+
+def _first_without(
+    reading: Reading, known: Collection[str], within: Collection[str] | None = None
+) -> str:
+    """The first content word, but for numbers, which are compared apart, whose key is not known; "" without one."""
+    words = zip(reading.words, reading.keys, strict=True)
+    return next(
+        (
+            word.text
+            for word, key in words
+            if is_content(key)
+            and key not in known
+            and not word.is_number
+            and (within is None or key in within)
+        ),
+        "",
+    )
+
+
+def _units(text: str) -> list[str]:
+    return _UNIT.findall(Reading(text).text)
+
+
+def _is_named(label: Sequence[str], said: Sequence[str]) -> bool:
+    return all(any(_is_form(word, unit) for word in said) for unit in label)
+
+
+def _is_form(word: str, unit: str) -> bool:
+    """Whether a word is one of a label, perhaps with a particle or a noun written to it: "P1은", "A등급"."""
+    behind = word.removeprefix(unit)
+    if word == unit or key_of(word) == key_of(unit):
+        return True
+    return behind != word and bool(_HANGUL.fullmatch(behind)) and not _SYLLABLE.fullmatch(unit)
+
+
+def _is_part(units: Sequence[str], row: Sequence[str]) -> bool:
+    return any(list(units) == row[at : at + len(units)] for at in range(len(row)))

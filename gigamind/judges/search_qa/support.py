@@ -13,6 +13,13 @@ from dataclasses import dataclass
 
 from gigamind.evidence.clause import is_asked
 from gigamind.evidence.critical import opposed
+from gigamind.judges.search_qa.clauses import (
+    NUMBER_WORDS,
+    adds,
+    crossed,
+    is_out_of_frame,
+    turned_round,
+)
 from gigamind.judges.search_qa.limits import ONLY, differs_in_limits, is_unlimited
 from gigamind.judges.search_qa.numbers import (
     ROUNDED,
@@ -24,7 +31,14 @@ from gigamind.judges.search_qa.numbers import (
     numbers_in_words,
     numbers_of,
 )
-from gigamind.judges.search_qa.passage import HEADING, Contradiction, Passage, Support
+from gigamind.judges.search_qa.passage import (
+    HEADING,
+    Contradiction,
+    Passage,
+    Support,
+    is_row,
+    label_of,
+)
 from gigamind.judges.search_qa.reading import (
     DENIALS,
     Change,
@@ -34,7 +48,12 @@ from gigamind.judges.search_qa.reading import (
     is_edited,
 )
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.substitution import substitution, substitution_in_item
+from gigamind.judges.search_qa.substitution import (
+    Labelled,
+    substitution,
+    substitution_in_item,
+    substitution_of_row,
+)
 from gigamind.judges.search_qa.swapped import swapped
 from gigamind.judges.search_qa.words import stem
 from gigamind.text import sentences, tokens
@@ -72,7 +91,9 @@ def support(
     own = len(says.content & source.content) / len(says.content) if says.content else 1.0
     numbers, doubtful, far_number = _numbers(says, source, around, note, own)
     contradictions: list[Contradiction] = [*_formal(says, source, own), *numbers]
-    if says.is_korean != Reading(passage.said).is_korean:
+    # A row may have figures and codes alone, under a header that is in a language.
+    spoken = source if is_row(passage.said) else Reading(passage.said)
+    if says.is_korean != spoken.is_korean:
         return Support(tuple(contradictions), share, doubtful=True, foreign=True)
     least = _LEAST[says.is_korean]
     named = len(says.content & around.keys) / len(says.content) if says.content else 0.0
@@ -91,23 +112,34 @@ def support(
     other_mode = bool(changes) and _is_of_other_mode(says, source)
     doubtful = doubtful or limits is not None or other_mode
     new_names = _names_new(says, around, note)
-    substituted = substitution(says, source)
+    added = own >= _SAME_MATTER and adds(says, around.keys, note.casefold())
+    only_possible = _is_only_possible(says, source, changes) or (
+        own >= _SAME_MATTER and is_out_of_frame(says, source)
+    )
+    substituted = substitution(says, source) or turned_round(says, source)
+    if own >= _SAME_MATTER and not is_row(passage.said):
+        substituted = substituted or crossed(says, Reading(passage.said))
     if passage.is_terse and not substituted:
+        own, *beside = (Labelled(label_of(row), row) for row in (passage.said, *passage.beside))
         substituted = substitution_in_item(says, Reading(passage.said))
+        substituted = substituted or substitution_of_row(says, own, beside, around.keys)
     doubtful = (
         doubtful
         or is_edited(changes, around.keys)
         or new_names
+        or added
+        or only_possible
         or bool(contradictions or substituted)
     )
     return Support(
         tuple(dict.fromkeys(contradictions)),
-        share,
+        1.0 if named == 1.0 else share,  # endings, of politeness for one, are no words of their own
         doubtful,
         sparse=sparse,
         new_names=new_names,
         far_number=far_number,
-        only_possible=_is_only_possible(says, source, changes),
+        added=added,
+        only_possible=only_possible,
         other_limits=bool(limits),
         substitution=substituted,
     )
@@ -329,8 +361,22 @@ def _without_future(word: str) -> str:
     return unicodedata.normalize("NFC", bare)
 
 
+def _counts_otherwise(_: Reading, __: Reading, changes: Sequence[Change]) -> bool | None:
+    """Whether "one" stands in the very place of another number word, or that in its place; None where it does not.
+
+    Elsewhere it is mostly no number, so `_numbers` leaves it out.
+    """
+    pairs = (
+        (change.ours[0].text, change.theirs[0].text)
+        for change in changes
+        if len(change.ours) == len(change.theirs) == 1
+    )
+    return any(a != b and "one" in {a, b} and {a, b} <= NUMBER_WORDS for a, b in pairs) or None
+
+
 _Rule = Callable[[Reading, Reading, Sequence[Change]], bool | None]
 _RULES: tuple[tuple[Contradiction, _Rule], ...] = (
+    ("number", _counts_otherwise),
     ("negation", _negated),
     ("polarity", _turned),
     ("limit", is_unlimited),

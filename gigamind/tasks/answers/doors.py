@@ -5,7 +5,7 @@ from gigamind.tasks.answers.schema import AnswerSummaryReport, EvaluatedClaim
 from gigamind.wording import Words
 
 _OF_SUPPORT = (
-    "contradiction", "new_name", "new_number", "only_possible", "other_limits", "other_word",
+    "contradiction", "new_name", "new_number", "added", "only_possible", "other_limits", "other_word",
     "not_confirmed", "not_looked_at", "little_in_common",
 )  # fmt: skip
 

@@ -36,16 +36,19 @@ from gigamind.tasks.answers.schema import (
 )
 from gigamind.wording import Language
 
-_ISSUES: dict[Language, dict[ClaimVerdict | Literal["other_words"], str]] = {
+_Issue = ClaimVerdict | Literal["other_words", "otherwise"]
+_ISSUES: dict[Language, dict[_Issue, str]] = {
     "ko": {
         "not_found": "‘{}’ — 노트에 없는 내용입니다.",
         "other_words": "‘{}’ — 노트에 이런 낱말로 된 문장이 없습니다.",
+        "otherwise": "‘{}’ — 노트의 가장 가까운 문장은 이대로 말하지 않습니다.",
         "contradicted": "‘{}’ — 노트의 내용과 다릅니다.",
         "unverified": "‘{}’ — 근거로 든 인용이 뒷받침하지 못합니다.",
     },
     "en": {
         "not_found": "“{}” — not in the notes.",
         "other_words": "“{}” — no sentence of the notes has these words.",
+        "otherwise": "“{}” — the nearest sentence of the notes does not say it so.",
         "contradicted": "“{}” — the notes say otherwise.",
         "unverified": "“{}” — the quote given for it does not support it.",
     },
@@ -96,10 +99,11 @@ def grounding_issues(judgement: Judgement, language: Language) -> tuple[str, ...
     )
 
 
-def _issue(judged: JudgedClaim) -> ClaimVerdict | Literal["other_words"]:
+def _issue(judged: JudgedClaim) -> _Issue:
     """What is the matter; that a claim is not in the notes is nothing that words alone can tell."""
-    by_words = judged.told is None and judged.verdict == "not_found"
-    return "other_words" if by_words else judged.verdict
+    if judged.told is not None or judged.verdict != "not_found":
+        return judged.verdict
+    return "other_words" if judged.doubt in {None, "little_in_common"} else "otherwise"
 
 
 def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> EvaluatedClaim:

@@ -1,0 +1,189 @@
+"""What a claim makes of the clauses of its source: whether it mixes two, adds one, or takes one out of its frame.
+
+Each word may stand in the source, and the claim that is made of them say what none of its clauses says.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import permutations
+
+from gigamind.judges.search_qa.numbers import Number, is_known, numbers_of
+from gigamind.judges.search_qa.reading import Reading, Substitution, is_content, key_of
+
+_BREAK = re.compile(
+    r"[;—–]|,(?!\d)(?:\s+and\b)?|\b(?:but|while|whereas|although|and)\b"
+    r"|(?<=지만)\s|(?<=는데)\s|(?<=으나)\s|(?<=[가-힣]고)\s|(?<=[가-힣]며)\s"
+)
+_ASIDE = re.compile(r"\([^()]*\)")  # a comma in it parts nothing
+NUMBER_WORDS = frozenset(
+    "one two three four five six seven eight nine ten twelve twenty once twice half".split()  # noqa: SIM905
+)
+_BOUNDS = frozenset("after before until from above below over under then without".split())  # noqa: SIM905
+
+
+@dataclass(frozen=True)
+class _Clause:
+    """A stretch of a text between two breaks."""
+
+    reading: Reading
+
+    @cached_property
+    def units(self) -> Sequence[str]:
+        """Its content words and number words, by their keys; what is written together with a hyphen is one."""
+        units: list[str] = []
+        for word, key in zip(self.reading.words, self.reading.keys, strict=True):
+            if word.tight and units and not word.is_number:
+                units[-1] = f"{units[-1]}-{key}"
+            elif is_content(key) or word.text in NUMBER_WORDS:
+                units.append(key)
+        return units
+
+    @cached_property
+    def numbers(self) -> Collection[Number]:
+        return numbers_of(self.reading.text)
+
+
+def _clauses(text: str) -> list[_Clause]:
+    parts = _BREAK.split(_ASIDE.sub(" ", text))
+    return [part for part in (_Clause(Reading(part)) for part in parts) if part.units]
+
+
+def crossed(says: Reading, source: Reading) -> Substitution | None:
+    """What a claim of one clause has of a clause in the place of what another says; None where it has nothing so.
+
+    "Films are lent for three weeks", of "Books are lent for three weeks, films for one".
+    """
+    mine, parts = _clauses(says.text), _clauses(source.text)
+    if len(mine) != 1:
+        return None
+    [said] = mine
+    for one, other in permutations(parts, 2):
+        own = [unit for unit in one.units if unit not in other.units]
+        others = [unit for unit in other.units if unit not in one.units]
+        taken = [unit for unit in own if unit in said.units]
+        left = [unit for unit in others[1:] if unit not in said.units]
+        if not own or not others or not taken:
+            continue
+        its_subject = said.units[0] == other.units[0] == others[0]
+        lacks = one.units[0] == own[0] not in said.units
+        if parts.index(one) < parts.index(other) and its_subject and lacks and left:
+            return Substitution(taken[0], left[-1])
+        if number := _number_of_another(said, one, other, own, others):
+            return number
+    return None
+
+
+def _number_of_another(
+    said: _Clause, one: _Clause, other: _Clause, own: Sequence[str], others: Sequence[str]
+) -> Substitution | None:
+    """The number of the one clause with a word of the other alone, which has one of the same unit.
+
+    What stands behind the number, or before it, where nothing does, must not be there in full, or it is told of both.
+    """
+    if not any(unit in said.units for unit in others if unit.isalpha()):
+        return None
+    for number in said.numbers:
+        left = [
+            there
+            for there in other.numbers
+            if there.unit == number.unit and not is_known(there, said.numbers)
+        ]
+        stands = is_known(number, one.numbers) and not is_known(number, other.numbers)
+        if not (left and stands and number.value in one.units):
+            continue
+        at = one.units.index(number.value)
+        around = [unit for unit in one.units[at + 1 :] if unit in own]
+        around = around or [unit for unit in one.units[:at] if unit in own]
+        around = around or [word.text for word in one.reading.words if word.text in _BOUNDS]
+        here = {*said.units, *(word.text for word in said.reading.words)}
+        if any(unit not in here for unit in around):
+            return Substitution(number.value, left[0].value)
+    return None
+
+
+_JOINS = re.compile(
+    r"\b(?:and|as well as|plus)\b|,(?!\d)|및|그리고|(?<=[가-힣])(?<![다라냐자])[고며](?=\s)"
+)
+_FEW = 2  # words of a part, if it does not end the claim
+_MOSTLY = 0.6  # of the words before it, that the passage has
+
+
+def adds(says: Reading, known: Collection[str], note: str) -> bool:
+    """Whether the claim joins to what it copies a part of which the passage has no word, nor the note each.
+
+    Args:
+        known: keys of the words that a claim of the passage may have.
+        note: in lower case.
+    """
+    content = [
+        (word, key) for word, key in zip(says.words, says.keys, strict=True) if is_content(key)
+    ]
+    for join in _JOINS.finditer(says.text):
+        before = [key for word, key in content if word.end <= join.end()]
+        behind = [key for word, key in content if word.start >= join.end()]
+        part = behind[: next((at for at, key in enumerate(behind) if key in known), len(behind))]
+        copied = sum(key in known for key in before) >= _MOSTLY * len(before) > 0
+        is_part = len(part) >= _FEW or len(part) == len(behind) > 0
+        if copied and is_part and any(key not in note for key in part):
+            return True
+    return False
+
+
+# What is thought, meant, or yet to be done, and what is told as done.
+_UNDONE = re.compile(
+    r"\b(?:will|shall|going to|plan(?:s|ned)?|propos(?:e[sd]?|ing|al)|suggest(?:s|ed|ing)?|aims?|hopes?|intends?"
+    r"|expected|scheduled|due|considering|under (?:discussion|review)|to be|(?:is|are) being|in progress|not yet|should"
+    r"|wants?|asks?|once|if|when|must|need)\b"
+    r"|예정|계획|제안|[검논]토 ?중|진행 ?중|논의 ?중|협의 ?중|추진|자고|목표|미[루뤘뤄]|보류|[을할될] [것듯]|하자|면 "
+)
+_DONE = re.compile(
+    r"\b(?:has|have|had|was|were)\b"
+    r"|(?:[았었였했됐났렸졌꿨갔왔냈뤘켰꼈]|끝났|마쳤|완료)[가-힣]*[다요][.!]?$|되어 ?있|완료"
+)
+_THOUGHT = re.compile(
+    r"\b(?:thinks?|thought|believes?|believed|suspects?|suspected|assumes?|guess(?:es|ed)?|probably|presumably"
+    r"|not (?:been )?(?:confirmed|proven|verified))\b|것 같|듯하|추정|추측|짐작|아마|확인되지 않"
+)
+_OPEN = re.compile(
+    r"\b(?:(?<!in )(?<!of )(?<!by )(?<!since )(?<!until )may|can|could|would|possibly|perhaps|likely|seems?|appears?"
+    r"|according to)\b|수 있|지도 모"
+)
+_HALF = 0.5
+
+
+def is_out_of_frame(says: Reading, source: Reading) -> bool:
+    """Whether a claim tells as done or known what its source only says to be thought, meant or to come."""
+    if _OPEN.search(says.text):
+        return False
+    undone = _UNDONE.search(source.text) and not _UNDONE.search(says.text)
+    if undone and _DONE.search(says.text) and not _DONE.search(source.text):
+        return True
+    if _THOUGHT.search(says.text):
+        return False
+    thought = (part for part in _clauses(source.text) if _THOUGHT.search(part.reading.text))
+    return any(
+        len(says.content & part.reading.content) >= _HALF * len(says.content) for part in thought
+    )
+
+
+_WITHOUT = re.compile(
+    r"(?<!\w)(\w{1,30}?)(?:을|를|이|가|과의?|와의?)? ?(?:\w{1,30} )?없이|\bwithout (?:an? |any |the )?(\w+)"
+)
+_INSTEAD = re.compile(
+    r"(?<!\w)(\w{1,30}?)(?:을|를)? 대신|\b(?:instead of|rather than) (?:an? |any |the )?(\w+)"
+)
+_TURNS = re.compile(r"없이|대신|\b(?:without|instead|rather)\b")
+
+
+def turned_round(says: Reading, source: Reading) -> Substitution | None:
+    """A word that the claim has "without" and its source with, or the source "instead" of another; else None."""
+    for mark, here, there in ((_WITHOUT, says, source), (_INSTEAD, source, says)):
+        if _TURNS.search(there.text) or there.denials:
+            continue
+        for match in mark.finditer(here.text):
+            word = match[1] or match[2]
+            if key_of(word) in there.content:
+                return Substitution(*((match[0], word) if here is says else (word, match[0])))
+    return None

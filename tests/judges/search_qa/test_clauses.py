@@ -1,0 +1,119 @@
+"""Claims that are made of the words of their source, and say what none of its clauses says."""
+
+import pytest
+
+from gigamind.assets import asset
+from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.search_qa.by_words import judged_by_words, load_words_judge
+from gigamind.llm.fences import Source
+
+FILE = load_words_judge(asset("judges") / "words.toml").file
+
+
+def verdict(note, claim):
+    [judged] = judged_by_words(AnswerCase("", claim, (Source("", note),)), FILE).claims
+    return judged.verdict, judged.doubt
+
+
+PARALLEL = [
+    ("Apples ripen in three weeks, pears in five.", "Pears ripen in three weeks.", "Apples ripen in three weeks."),
+    (
+        "Riders pay 40 euros a month in Lyon and 55 euros a month in Nice.",
+        "Riders in Nice pay 40 euros a month.",
+        "Riders pay 55 euros a month in Nice.",
+    ),
+    (
+        "The east gate is locked at night, but the west gate stays open.",
+        "The west gate is locked at night.",
+        "The east gate is locked at night.",
+    ),
+    (
+        "빨간 열쇠는 1번 창고에 두고, 파란 열쇠는 2번 창고에 둔다.",
+        "파란 열쇠는 1번 창고에 둔다.",
+        "파란 열쇠는 2번 창고에 둔다.",
+    ),
+    (
+        "The tower was built by Ann Lee (a baker, 1901 – 1970) and it was sold in 1980.",
+        None,
+        "The tower was built by Ann Lee.",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.each("note, mixed, told", PARALLEL)
+def test_what_is_said_of_one_of_two_is_not_believed_of_the_other(note, mixed, told):
+    if mixed is not None:
+        assert verdict(note, mixed)[0] != "supported"
+    assert verdict(note, told) == ("supported", None)
+
+
+@pytest.mark.each(
+    "note, claim, doubt",
+    [
+        ("The kiosk by the gate sells maps.", "The kiosk by the gate sells maps and umbrellas.", "added"),
+        ("The kiosk sells maps of the town.", "The kiosk sells maps of the town and repairs bicycles.", "added"),
+        ("정문 매점은 여름에 지도를 준다.", "정문 매점은 여름에 지도를 주고 자전거를 수리한다.", "added"),
+        ("The kiosk sells maps. Bicycles are repaired next door.", "The kiosk sells maps of the town.", None),
+    ],
+)  # fmt: skip
+def test_what_a_claim_joins_to_its_copy_must_stand_in_the_note(note, claim, doubt):
+    assert verdict(note, claim)[1] == doubt
+
+
+@pytest.mark.each(
+    "note, claim, believed",
+    [
+        ("The old bridge will be closed in May.", "The old bridge was closed in May.", False),
+        ("The old bridge will be closed in May.", "The old bridge will be closed in May.", True),
+        ("Mia proposed moving the fair to June.", "The fair was moved to June.", False),
+        ("Mia thinks the pump leaks at the valve.", "The pump leaks at the valve.", False),
+        (
+            "Mia thinks the pump leaks at the valve.",
+            "Mia thinks the pump leaks at the valve.",
+            True,
+        ),
+        ("정문은 5월에 닫을 예정이다.", "정문은 5월에 닫았다.", False),
+        ("손님은 예약 대신 전화를 한다.", "손님은 예약을 한다.", False),
+        ("The guide walks with a lamp.", "The guide walks without a lamp.", False),
+    ],
+)
+def test_what_is_planned_thought_or_done_instead_is_not_told_as_done(note, claim, believed):
+    assert (verdict(note, claim)[0] == "supported") is believed
+
+
+TABLE = "| Level | Meaning | Answer |\n|---|---|---|\n| L1 | all down | in 15 minutes |\n| L2 | slow | in 4 hours |\n"
+ITEMS = "승인:\n\n- 10만 원 이하: 담당자 승인\n- 10만 원 초과: 본부장 승인\n"
+
+
+@pytest.mark.each(
+    "note, claim, believed",
+    [
+        (TABLE, "L2 means slow with an answer in 4 hours.", True),
+        (TABLE, "L1 means slow with an answer in 4 hours.", False),
+        ("| 등급 | 수당 |\n|---|---|\n| A | 12 % |\n| B | 6 % |\n", "A등급의 수당은 12 %입니다.", True),
+        ("| 등급 | 수당 |\n|---|---|\n| A | 12 % |\n| B | 6 % |\n", "B등급의 수당은 12 %입니다.", False),
+        (ITEMS, "10만 원 초과는 본부장 승인을 받습니다.", True),
+        (ITEMS, "10만 원 이하는 본부장 승인을 받습니다.", False),
+        (ITEMS, "10만 원 초과는 담당자 승인을 받습니다.", False),
+    ],
+)  # fmt: skip
+def test_a_row_or_an_item_says_nothing_of_another(note, claim, believed):
+    assert (verdict(note, claim)[0] == "supported") is believed
+
+
+@pytest.mark.each(
+    "note, claim, believed",
+    [
+        ("The watch changes on Mondays at 10:00.", "The watch changes on Mondays at 22:00.", False),
+        ("The watch changes on Mondays at 10 am.", "The watch changes on Mondays at 10 pm.", False),
+        ("교대는 월요일 오후 2시에 한다.", "교대는 월요일 14:00에 한다.", True),
+        ("교대는 월요일 오후 2시에 한다.", "교대는 월요일 오전 2시에 한다.", False),
+        ("Each order needs two signatures.", "Each order needs one signature.", False),
+        ("담당자는 이수민입니다.", "담당자는 박수민입니다.", False),
+        ("암호는 해마다 바꾸지 않아도 된다.", "암호는 해마다 바꿔야 한다.", False),
+        ("# Parking\n\nVisitors are not allowed.", "Visitors are not allowed parking.", True),
+        ("Tanks are filled to at most 80%.", "Tanks are filled to no more than 80%.", True),
+    ],
+)
+def test_times_counts_and_names_of_short_sentences(note, claim, believed):
+    assert (verdict(note, claim)[0] == "supported") is believed
