@@ -141,6 +141,46 @@ def test_a_metric_under_two_names_is_counted_once(snapshot):
     assert compare(doubled(baseline), apart).metric("search.same").same_as is None
 
 
+def with_metrics(run, metrics):
+    """The run with these metrics besides on its items, in their order."""
+    items = tuple(
+        item.model_copy(update={"metrics": {**item.metrics, **more}})
+        for item, more in zip(run.items, metrics, strict=True)
+    )
+    return run.model_copy(update={"items": items})
+
+
+def test_a_metric_under_two_names_is_counted_once_whatever_others_are_measured_on(snapshot):
+    """One answer that abstains has no correctness, but an answered share: that is no reason for another p-value."""
+    baseline = snapshot({f"q{i}": 1 for i in range(10)})
+    current = snapshot({f"q{i}": 2 if i < 8 else 1 for i in range(10)})
+
+    def both(run, *, lacks):
+        values = [item.metrics["hit_at_1"] for item in run.items]
+        metrics = [{"x": v, "y": v / 4, "z": v} for v in values]
+        metrics[lacks[0]] |= {"x": None}
+        metrics[lacks[1]] |= {"z": None}
+        return with_metrics(run, metrics)
+
+    def same_as(lacks):
+        changes = compare(both(baseline, lacks=lacks), both(current, lacks=lacks))
+        return {name: changes.metric(f"search.{name}").same_as for name in "xyz"}
+
+    assert same_as((9, 9)) == {"x": None, "y": None, "z": "search.x"}
+    # The same differences of two other items.
+    assert same_as((8, 9)) == {"x": None, "y": None, "z": None}
+
+
+def test_metrics_that_differ_alike_from_other_levels_are_one_test(snapshot):
+    run = snapshot({f"q{i}": 1 for i in range(8)})
+    low = with_metrics(run, [{"x": 0.0, "y": 0.25}] * 8)
+    high = with_metrics(run, [{"x": 0.5, "y": 0.75}] * 7 + [{"x": 0.0, "y": 0.25}])
+    x, y = (compare(low, high).metric(f"search.{name}") for name in "xy")
+    assert (x.same_as, y.same_as) == (None, "search.x")
+    assert x.p_value == y.p_value
+    assert x.p_adjusted == y.p_adjusted
+
+
 def test_no_p_is_told_beside_an_interval_that_is_withheld(snapshot):
     baseline = snapshot({f"q{i}": 1 for i in range(15)})
     current = snapshot({f"q{i}": 2 if i < 5 else 1 for i in range(15)})

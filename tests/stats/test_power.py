@@ -81,7 +81,7 @@ def test_five_changed_pairs_tell_no_graded_figure_and_six_do():
 def test_changes_of_a_like_size_have_the_graded_figure_that_makes_six_of_them_likely():
     # t: 2.0369 + 0.8530 with 32 degrees, times 0.01 / 33**0.5: 0.0050, of less than four changes of 0.05.
     share = stats.beta.ppf(0.8, 6, 28)
-    assert 6 / 33 < share
+    assert share > 6 / 33
     found = detectable_graded(33, 0.01, changed=6, size=0.05)
     assert found == pytest.approx(0.05 * share)
 
