@@ -121,6 +121,7 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
 
 
 _DRAWN = ("sample", "seed")
+_WITHOUT_MODEL = ("mode", "semantic")  # settings that say whether anything is embedded
 _BEFORE = {  # what runs did that are older than an option
     "fusion": "weighted",
     "title_weight": 0.1,
@@ -169,11 +170,15 @@ def _one_name(baseline: Snapshot, current: Snapshot) -> str:
 
 
 def _embedders(baseline: Snapshot, current: Snapshot) -> str:
-    """Both embedding models where one system has two; "" otherwise."""
-    if _system(baseline) != _system(current):
-        return ""
+    """Both embedding models where one system has two; "" otherwise.
+
+    A run that has none because it was told to search without, which its settings tell, lost its model to no other one.
+    """
     before, after = (run.environment.embedding_model for run in (baseline, current))
-    if before == after:
+    if before == after or _system(baseline) != _system(current):
+        return ""
+    is_told = any(baseline.config.get(name) != current.config.get(name) for name in _WITHOUT_MODEL)
+    if None in {before, after} and is_told:
         return ""
     if before is None:
         return f"none -> {after}"

@@ -212,6 +212,37 @@ def test_different_embedding_models_are_compared_and_refused_by_gates(snapshot):
         check_models(*runs)
 
 
+@pytest.mark.parametrize("back", [False, True])
+def test_a_mode_without_a_model_is_a_change_of_settings_that_names_the_mode(snapshot, back):
+    """`--changed settings` covers what was set, so it must cover the model that this does away with."""
+    hybrid, keyword = (
+        snapshot({"a": 1}, model=model).model_copy(update={"config": {"mode": mode}})
+        for mode, model in (("hybrid", "use@1"), ("keyword", None))
+    )
+    runs = (keyword, hybrid) if back else (hybrid, keyword)
+    (mismatch,) = compare(*runs).mismatches
+    assert (mismatch.severity, mismatch.relaxed_by) == ("no-verdict", "settings")
+    assert mismatch.detail == ("mode keyword -> hybrid" if back else "mode hybrid -> keyword")
+    check_models(*runs)
+
+
+def test_a_model_that_no_setting_does_away_with_is_refused(snapshot):
+    runs = snapshot({"a": 1}), snapshot({"a": 1}, model=None)
+    (mismatch,) = compare(*runs).mismatches
+    assert (mismatch.what, mismatch.detail) == ("embedding model", "use@1 -> none")
+    with pytest.raises(InputError, match="use@1 -> none"):
+        check_models(*runs)
+
+
+def test_two_models_are_refused_in_other_modes_too(snapshot):
+    hybrid, semantic = (
+        snapshot({"a": 1}, model=model).model_copy(update={"config": {"mode": mode}})
+        for mode, model in (("hybrid", "use@1"), ("semantic", "use@2"))
+    )
+    with pytest.raises(InputError, match="use@1 -> use@2"):
+        check_models(hybrid, semantic)
+
+
 @pytest.mark.parametrize(
     ("changed", "what", "severity"),
     [
