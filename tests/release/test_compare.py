@@ -2,6 +2,7 @@ import pytest
 
 from gigamind.errors import InputError
 from gigamind.release.compare import compare
+from gigamind.release.experiment import hold_against
 from gigamind.release.mismatch import check_models
 
 
@@ -210,6 +211,33 @@ def test_different_embedding_models_are_compared_and_refused_by_gates(snapshot):
     )
     with pytest.raises(InputError, match=r"use@1 -> use@2.*new baseline"):
         check_models(*runs)
+
+
+def test_other_recorded_answers_to_the_same_questions_are_told_from_other_questions(answers):
+    """The questions are alike, so no difference comes from them; two systems are compared over one dataset."""
+    before = answers({"a": None, "b": None})
+    after = before.model_copy(update={"dataset_hash": "other"})
+    (mismatch,) = compare(before, after).mismatches
+    assert (mismatch.what, mismatch.severity) == ("recorded answers", "refuse")
+    assert "`--system run:FILE`" in mismatch.meaning
+    with pytest.raises(InputError, match="--system run:FILE"):
+        hold_against(["one", "two"], [before, after])
+
+
+def test_questions_that_changed_and_answers_that_were_asked_for_are_other_datasets(answers):
+    before = answers({"a": None, "b": None})
+    other = {"dataset_hash": "other"}
+    asked = before.model_copy(update={"config": {"answer_model": "openai/a"}})
+    changed = before.items[0].model_copy(update={"question": "another"})
+    for baseline, current in (
+        (before, before.model_copy(update={**other, "items": (changed, *before.items[1:])})),
+        (before, before.model_copy(update={**other, "items": before.items[1:]})),
+        (asked, asked.model_copy(update=other)),
+    ):
+        (mismatch,) = compare(baseline, current).mismatches
+        assert mismatch.what == "dataset"
+        with pytest.raises(InputError, match="over one dataset"):
+            hold_against(["one", "two"], [baseline, current])
 
 
 @pytest.mark.parametrize("back", [False, True])
