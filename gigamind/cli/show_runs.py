@@ -38,7 +38,7 @@ def show_experiment(held: Held, out: Path | None) -> None:
         table.add_column(say("page.difference"))
     sure = {True: say("page.better"), False: say("page.worse"), None: ""}
     for name, n, value, cells in figure_rows(experiment, say, main=True):
-        values = [f"{cell.value} {sure[cell.better]}".strip() for cell in cells]
+        values = [f"{cell.pairs or cell.value} {sure[cell.better]}".strip() for cell in cells]
         differences = [f"{cell.difference} {cell.interval}".strip() for cell in cells]
         table.add_row(
             name, str(n), value, *values, *differences[: len(table.columns) - 2 - len(names)]

@@ -165,7 +165,8 @@ def metric_changes(
         **compare_metrics(means, seed=seed, label="compare", confidence=confidence),
         **compare_ratios(terms, seed=seed, label="compare", confidence=confidence),
     }
-    twins = _twins({**values, **terms})
+    differences = {name: both[:, 1] - both[:, 0] for name, both in values.items()}
+    twins = _twins(task, pairs, {**differences, **terms})
     (changes,) = adjusted(
         [tuple(_change_of(name, paired, twins.get(name)) for name, paired in compared.items())]
     )
@@ -194,33 +195,43 @@ def metric_changes(
     return (*tested, *untested, *alone)
 
 
-def _twins(values: Mapping[str, Matrix]) -> dict[str, str]:
-    """Each metric that is an earlier one of its block by another name: the same values, item by item, in both runs.
+def _twins(
+    task: Task, pairs: Sequence[tuple[Any, Any]], compared: Mapping[str, Matrix]
+) -> dict[str, str]:
+    """Each metric that says of the same items the same as an earlier one, whatever it is called.
 
-    Of metrics with as many items as any of the block has, for those are the same items.
+    By what its test looks at, which is equal where the items are others too: of those is asked only then.
+
+    Args:
+        task: which metrics an item has.
+        pairs: those of the comparison.
+        compared: by metric, item by item: the differences of a mean, the terms of a ratio.
     """
-    most: dict[str, int] = {}
-    for name, both in values.items():
-        most[_block(name)] = max(len(both), most.get(_block(name), 0))
-    first: dict[tuple[str, bytes], str] = {}
-    twins: dict[str, str] = {}
-    for name, both in values.items():
-        if len(both) == most[_block(name)]:
-            earlier = first.setdefault((_block(name), both.tobytes()), name)
-            twins |= {} if earlier == name else {name: earlier}
-    return twins
-
-
-def _block(metric: str) -> str:
-    return metric.partition(".")[0]
+    alike: dict[bytes, list[str]] = {}
+    for name, rows in compared.items():
+        alike.setdefault(rows.tobytes(), []).append(name)
+    candidates = {name: names for names in alike.values() for name in names[1:]}
+    if not candidates:
+        return {}
+    measured = {name: bytearray(len(pairs)) for name in compared}
+    for place, pair in enumerate(pairs):
+        for name, rows in (*task.values([pair]).items(), *task.terms([pair]).items()):
+            if rows and name in measured:
+                measured[name][place] = 1
+    twins = {
+        name: next(first for first in names if measured[first] == measured[name])
+        for name, names in candidates.items()
+    }
+    return {name: first for name, first in twins.items() if first != name}
 
 
 def adjusted(compared: Sequence[Sequence[MetricChange]]) -> list[tuple[MetricChange, ...]]:
     """The changes of each comparison, Holm over them all; a metric that goes by several names is counted once.
 
-    The tests ask what the figures would be with the runs swapped on any of the items.  Swapping leaves two metrics that
-    agree on every item in agreement, so how many tests there are is given before chance comes in, and no more of 100
-    families than 5 hold a false alarm.  Counted by name, five names of one metric made its p-value five times as large.
+    The tests ask what the differences would be with the runs swapped on any of the items.  Swapping leaves two metrics
+    that differ alike on every item alike, so how many tests there are is given before chance comes in, and no more of
+    100 families than 5 hold a false alarm.  Counted by name, five names of one metric made its p-value five times as
+    large.
     """
     tested = [None if change.same_as else change.p_value for own in compared for change in own]
     p_values = iter(holm(tested))

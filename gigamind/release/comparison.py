@@ -55,9 +55,10 @@ class MetricChange(Report):
             over items.  A bootstrap of fewer than six changed items is too narrow: pages show `interval`.
         p_value: of the paired test; null where none fits.
         p_adjusted: after Holm, over all metrics of this comparison.
-        same_as: an earlier metric that has the same values on every item in both runs, as hit@1 and recall@1 have where
-            one note is expected: one test under two names, which Holm counts once.
-        detectable: the smallest difference that so many items show in 80 of 100 cases.
+        same_as: an earlier metric that differs by as much on each of the same items, as recall@1 does from hit@1 where
+            one note is expected, or two that did not change: one test under two names, which Holm counts once.
+        detectable: the smallest difference that so many items show in 80 of 100 cases; null of a graded figure where
+            fewer than six items changed, which say too little about the size of changes.
         improved, worse: items on which the current run is better, worse.
         changed: items that differ; of a ratio more than those, for an item's own quotient may stay the same.
         baseline_n, current_n: items that each run measured, of those that both have.

@@ -13,7 +13,7 @@ from gigamind.records.history import conditions, differing
 from gigamind.records.judged import Report
 from gigamind.release.compare import adjusted, compare, metric_changes, name_of
 from gigamind.release.comparison import Comparison, MetricChange, RunName, Snapshot
-from gigamind.release.mismatch import check_task
+from gigamind.release.mismatch import asks_the_same, check_task
 from gigamind.release.model import SLICE_KINDS, SliceKind, SliceName
 from gigamind.stats.intervals import CONFIDENCE
 from gigamind.stats.paired import MIN_PAIRS
@@ -175,6 +175,12 @@ def _check(labels: Sequence[str], runs: Sequence[Snapshot]) -> None:
     for label, run in zip(labels, runs, strict=True):
         check_task(first, run.task)
         if run.dataset_hash != first.dataset_hash:
+            if asks_the_same(first, run):
+                raise InputError(
+                    f"the runs cannot be compared: the datasets of {labels[0]} and {label} ask the same questions, and"
+                    " record other answers, contexts or labels; to compare the answers of two systems, keep one dataset"
+                    " and give the answers of each with --system run:FILE"
+                )
             raise InputError(
                 f"the runs cannot be compared: {labels[0]} is over the dataset {first.dataset_hash[:12]}, {label} over"
                 f" {run.dataset_hash[:12]} (dataset_hash of run.json); evaluate both over one dataset"

@@ -33,13 +33,7 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
     marks = checklists(baseline, current)
     embedders = _embedders(baseline, current)
     return (
-        (
-            baseline.dataset_hash != current.dataset_hash,
-            _refused(
-                "dataset",
-                f"The datasets differ: a difference may come from the {task.said.subject}.",
-            ),
-        ),
+        (baseline.dataset_hash != current.dataset_hash, _dataset(baseline, current)),
         (
             baseline.judge_fingerprint != current.judge_fingerprint,
             _refused("judge", "The verdicts were given by different judges or thresholds."),
@@ -121,6 +115,7 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
 
 
 _DRAWN = ("sample", "seed")
+_WITHOUT_MODEL = ("mode", "semantic")  # settings that say whether anything is embedded
 _BEFORE = {  # what runs did that are older than an option
     "fusion": "weighted",
     "title_weight": 0.1,
@@ -134,6 +129,29 @@ _MEND = "A new baseline is needed"
 
 def _refused(what: str, meaning: str, detail: str = "") -> Mismatch:
     return Mismatch(what=what, severity="refuse", meaning=f"{meaning} {_MEND}.", detail=detail)
+
+
+def asks_the_same(baseline: Snapshot, current: Snapshot) -> bool:
+    """Whether both runs are of answers that their datasets record, to the same questions."""
+    task = current.kind
+    if not (task.is_recorded(baseline) and task.is_recorded(current)):
+        return False
+    asked = [{item.id: task.shown(item).text for item in run.items} for run in (baseline, current)]
+    return asked[0] == asked[1]
+
+
+def _dataset(baseline: Snapshot, current: Snapshot) -> Mismatch:
+    if asks_the_same(baseline, current):
+        return _refused(
+            "recorded answers",
+            "The datasets ask the same questions, and what they record with them (answers, contexts or labels) differs."
+            " To compare the answers of two systems, keep one dataset and give the answers of each with"
+            " `--system run:FILE`.",
+        )
+    return _refused(
+        "dataset",
+        f"The datasets differ: a difference may come from the {current.kind.said.subject}.",
+    )
 
 
 def _open(what: str, key: Relaxable, meaning: str, detail: str = "") -> Mismatch:
@@ -169,11 +187,15 @@ def _one_name(baseline: Snapshot, current: Snapshot) -> str:
 
 
 def _embedders(baseline: Snapshot, current: Snapshot) -> str:
-    """Both embedding models where one system has two; "" otherwise."""
-    if _system(baseline) != _system(current):
-        return ""
+    """Both embedding models where one system has two; "" otherwise.
+
+    A run that has none because it was told to search without, which its settings tell, lost its model to no other one.
+    """
     before, after = (run.environment.embedding_model for run in (baseline, current))
-    if before == after:
+    if before == after or _system(baseline) != _system(current):
+        return ""
+    is_told = any(baseline.config.get(name) != current.config.get(name) for name in _WITHOUT_MODEL)
+    if None in {before, after} and is_told:
         return ""
     if before is None:
         return f"none -> {after}"

@@ -233,6 +233,11 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
         del item
         return True
 
+    def is_recorded(self, snapshot: EvalSnapshot[Summary, Item]) -> bool:
+        """Whether what was measured stood in the dataset; never, for a task that measures what a system does."""
+        del snapshot
+        return False
+
     def checklist(self, snapshot: EvalSnapshot[Summary, Item]) -> str:
         """Fingerprint of the checklist that its items were checked by besides; "" where they were not."""
         del snapshot

@@ -2,6 +2,7 @@ import pytest
 
 from gigamind.errors import InputError
 from gigamind.release.compare import compare
+from gigamind.release.experiment import hold_against
 from gigamind.release.mismatch import check_models
 
 
@@ -141,6 +142,46 @@ def test_a_metric_under_two_names_is_counted_once(snapshot):
     assert compare(doubled(baseline), apart).metric("search.same").same_as is None
 
 
+def with_metrics(run, metrics):
+    """The run with these metrics besides on its items, in their order."""
+    items = tuple(
+        item.model_copy(update={"metrics": {**item.metrics, **more}})
+        for item, more in zip(run.items, metrics, strict=True)
+    )
+    return run.model_copy(update={"items": items})
+
+
+def test_a_metric_under_two_names_is_counted_once_whatever_others_are_measured_on(snapshot):
+    """One answer that abstains has no correctness, but an answered share: that is no reason for another p-value."""
+    baseline = snapshot({f"q{i}": 1 for i in range(10)})
+    current = snapshot({f"q{i}": 2 if i < 8 else 1 for i in range(10)})
+
+    def both(run, *, lacks):
+        values = [item.metrics["hit_at_1"] for item in run.items]
+        metrics = [{"x": v, "y": v / 4, "z": v} for v in values]
+        metrics[lacks[0]] |= {"x": None}
+        metrics[lacks[1]] |= {"z": None}
+        return with_metrics(run, metrics)
+
+    def same_as(lacks):
+        changes = compare(both(baseline, lacks=lacks), both(current, lacks=lacks))
+        return {name: changes.metric(f"search.{name}").same_as for name in "xyz"}
+
+    assert same_as((9, 9)) == {"x": None, "y": None, "z": "search.x"}
+    # The same differences of two other items.
+    assert same_as((8, 9)) == {"x": None, "y": None, "z": None}
+
+
+def test_metrics_that_differ_alike_from_other_levels_are_one_test(snapshot):
+    run = snapshot({f"q{i}": 1 for i in range(8)})
+    low = with_metrics(run, [{"x": 0.0, "y": 0.25}] * 8)
+    high = with_metrics(run, [{"x": 0.5, "y": 0.75}] * 7 + [{"x": 0.0, "y": 0.25}])
+    x, y = (compare(low, high).metric(f"search.{name}") for name in "xy")
+    assert (x.same_as, y.same_as) == (None, "search.x")
+    assert x.p_value == y.p_value
+    assert x.p_adjusted == y.p_adjusted
+
+
 def test_no_p_is_told_beside_an_interval_that_is_withheld(snapshot):
     baseline = snapshot({f"q{i}": 1 for i in range(15)})
     current = snapshot({f"q{i}": 2 if i < 5 else 1 for i in range(15)})
@@ -170,6 +211,64 @@ def test_different_embedding_models_are_compared_and_refused_by_gates(snapshot):
     )
     with pytest.raises(InputError, match=r"use@1 -> use@2.*new baseline"):
         check_models(*runs)
+
+
+def test_other_recorded_answers_to_the_same_questions_are_told_from_other_questions(answers):
+    """The questions are alike, so no difference comes from them; two systems are compared over one dataset."""
+    before = answers({"a": None, "b": None})
+    after = before.model_copy(update={"dataset_hash": "other"})
+    (mismatch,) = compare(before, after).mismatches
+    assert (mismatch.what, mismatch.severity) == ("recorded answers", "refuse")
+    assert "`--system run:FILE`" in mismatch.meaning
+    with pytest.raises(InputError, match="--system run:FILE"):
+        hold_against(["one", "two"], [before, after])
+
+
+def test_questions_that_changed_and_answers_that_were_asked_for_are_other_datasets(answers):
+    before = answers({"a": None, "b": None})
+    other = {"dataset_hash": "other"}
+    asked = before.model_copy(update={"config": {"answer_model": "openai/a"}})
+    changed = before.items[0].model_copy(update={"question": "another"})
+    for baseline, current in (
+        (before, before.model_copy(update={**other, "items": (changed, *before.items[1:])})),
+        (before, before.model_copy(update={**other, "items": before.items[1:]})),
+        (asked, asked.model_copy(update=other)),
+    ):
+        (mismatch,) = compare(baseline, current).mismatches
+        assert mismatch.what == "dataset"
+        with pytest.raises(InputError, match="over one dataset"):
+            hold_against(["one", "two"], [baseline, current])
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_a_mode_without_a_model_is_a_change_of_settings_that_names_the_mode(snapshot, back):
+    """`--changed settings` covers what was set, so it must cover the model that this does away with."""
+    hybrid, keyword = (
+        snapshot({"a": 1}, model=model).model_copy(update={"config": {"mode": mode}})
+        for mode, model in (("hybrid", "use@1"), ("keyword", None))
+    )
+    runs = (keyword, hybrid) if back else (hybrid, keyword)
+    (mismatch,) = compare(*runs).mismatches
+    assert (mismatch.severity, mismatch.relaxed_by) == ("no-verdict", "settings")
+    assert mismatch.detail == ("mode keyword -> hybrid" if back else "mode hybrid -> keyword")
+    check_models(*runs)
+
+
+def test_a_model_that_no_setting_does_away_with_is_refused(snapshot):
+    runs = snapshot({"a": 1}), snapshot({"a": 1}, model=None)
+    (mismatch,) = compare(*runs).mismatches
+    assert (mismatch.what, mismatch.detail) == ("embedding model", "use@1 -> none")
+    with pytest.raises(InputError, match="use@1 -> none"):
+        check_models(*runs)
+
+
+def test_two_models_are_refused_in_other_modes_too(snapshot):
+    hybrid, semantic = (
+        snapshot({"a": 1}, model=model).model_copy(update={"config": {"mode": mode}})
+        for mode, model in (("hybrid", "use@1"), ("semantic", "use@2"))
+    )
+    with pytest.raises(InputError, match="use@1 -> use@2"):
+        check_models(hybrid, semantic)
 
 
 @pytest.mark.parametrize(

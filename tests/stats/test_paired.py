@@ -28,8 +28,23 @@ def test_a_graded_comparison_worked_out_by_hand():
     found = _compare([0, 0.5, 0.5, 1, 0, 0.25], [0.5, 1, 0.75, 1, 0, 0.25])
     assert (found.n, found.improved, found.worse, found.unchanged) == (6, 3, 0, 3)
     assert (found.difference, found.test, found.p_value) == (1.25 / 6, "sign-flip", 0.25)
-    # Sum of squares 9/16 - (5/4)**2 / 6 over 5: deviation 0.24580; t with 5 degrees: 2.57058 and 0.91954.
-    assert found.detectable_difference == pytest.approx(3.49012 * 0.24580 / 6**0.5, abs=1e-4)
+    assert (
+        found.detectable_difference is None
+    )  # three changes tell no more than that they are too few
+    # And six: 1/2, 1/2, 1/4, 1/2, 1/4, -1/2.  Sum of squares 9/8 - (3/2)**2 / 6 over 5: deviation 0.38730; t with 5
+    # degrees: 2.57058 and 0.91954.
+    found = _compare([0, 0.5, 0.5, 0.5, 0, 0.75], [0.5, 1, 0.75, 1, 0.25, 0.25])
+    assert found.detectable_difference == pytest.approx(3.49012 * 0.38730 / 6**0.5, abs=1e-4)
+
+
+def test_a_ratio_few_of_whose_items_changed_has_no_detectable_difference():
+    """What an equal item weighs changes with the others, so that all of them differ a little."""
+    rows = np.array([[[1.0, 2.0]] * 2] * 20 + [[[1.0, 2.0], [0.0, 3.0]]] * 5)
+    (found,) = compare_ratios({"r": rows}, seed=1, label="t").values()
+    assert (found.n - found.unchanged, found.detectable_difference) == (5, None)
+    rows = np.append(rows, rows[-1:], axis=0)
+    (found,) = compare_ratios({"r": rows}, seed=1, label="t").values()
+    assert found.detectable_difference is not None
 
 
 def test_one_graded_value_makes_the_whole_metric_graded():

@@ -46,6 +46,7 @@ def render_experiment(
     """
     say = words(lang)
     decided = release if release and not release.gate.is_refused else None
+    rows = list(figure_rows(experiment, say))
     return rendered(
         "experiment.html.jinja",
         say,
@@ -81,7 +82,8 @@ def render_experiment(
             for place in _others(experiment)
             if experiment.comparisons[place - 1].metrics
         ],
-        figure_rows=list(figure_rows(experiment, say)),
+        figure_rows=rows,
+        other_pairs=any(cell.pairs for *_, cells in rows for cell in cells),
         slice_tables=[_slice_table(experiment, place, say) for place in _others(experiment)],
         certainty=certainty(experiment, say),
         changed=len(_changed(experiment)),
@@ -178,7 +180,10 @@ def _chart(experiment: Experiment, place: int, say: Words) -> Differences:
 
 
 class Cell(NamedTuple):
-    """What became of a metric in a run, as text; `better` says whether that is sure, and which way."""
+    """What became of a metric in a run, as text; `better` says whether that is sure, and which way.
+
+    `pairs` is how many items the difference is over, and what it is between, where their row says otherwise.
+    """
 
     value: str
     difference: str
@@ -186,18 +191,20 @@ class Cell(NamedTuple):
     better: bool | None
     p: str
     moved: str
+    pairs: str = ""
 
 
-def _cell(value: float | None, change: MetricChange | None, say: Words) -> Cell:
+def _cell(value: float | None, change: MetricChange | None, say: Words, pairs: str = "") -> Cell:
     if change is None:
         return Cell(share(value), "–", "", None, "–", "–")
     return Cell(
-        share(value),
+        share(value if change.difference is None else change.current),
         signed(change.difference),
         change_interval(change, say),
         change.is_better,
         _p(change.told_p),
         f"{change.improved} / {change.worse}",
+        pairs,
     )
 
 
@@ -212,17 +219,32 @@ def figure_rows(
 ) -> Iterator[tuple[str, int, str, list[Cell]]]:
     """Every metric, or the main ones: name, items, value in the first run, and what became of it in the others.
 
-    Values are over the items that both runs measured; with more than two runs, whose pairs differ in those, over each
-    run's own.
+    A difference is over the items that both runs measured, and so are the values of a row.  Where those are other items
+    for one run than for another, the first run's value is over all that it measured, and a cell says what its
+    difference is between.
     """
     for key in main_keys(experiment.metrics) if main else in_order(experiment.metrics):
         changes = [comparison.metric(key) for comparison in experiment.comparisons]
         before, *after = (run.figures.get(key) for run in experiment.runs)
-        if len(changes) == 1 and (only := changes[0]) and only.difference is not None:
-            before, after = only.baseline, [only.current]
-        cells = [_cell(value, change, say) for value, change in zip(after, changes, strict=True)]
-        n = max((change.n for change in changes if change), default=0)
+        compared = [change for change in changes if change and change.difference is not None]
+        n = max((change.baseline_n or change.n for change in compared), default=0)
+        if len({(change.n, change.baseline) for change in compared}) == 1:
+            n, before = compared[0].n, compared[0].baseline
+        cells = [
+            _cell(value, change, say, _pairs(change, n, before, say))
+            for value, change in zip(after, changes, strict=True)
+        ]
         yield metric_name(key, say), n, share(before), cells
+
+
+def _pairs(change: MetricChange | None, n: int, before: float | None, say: Words) -> str:
+    if change is None or change.difference is None or (change.n, change.baseline) == (n, before):
+        return ""
+    return f"{_count(change.n, say)}: {share(change.baseline)} → {share(change.current)}"
+
+
+def _count(n: int, say: Words) -> str:
+    return f"{say('page.count')} {n}"
 
 
 class SliceTable(NamedTuple):
@@ -252,7 +274,15 @@ def _slice_table(experiment: Experiment, place: int, say: Words) -> SliceTable:
 def _slice_cells(part: SliceChanges, place: int, main: Sequence[str], say: Words) -> list[Cell]:
     by_name = {change.metric: change for change in part.metrics[place - 1] if change.n}
     changes = [by_name.get(key) for key in main]
-    return [_cell(change.current if change else None, change, say) for change in changes]
+    return [
+        _cell(
+            None,
+            change,
+            say,
+            _count(change.n, say) if change and change.n != part.items else "",
+        )
+        for change in changes
+    ]
 
 
 def _changed(experiment: Experiment) -> list[str]:

@@ -103,6 +103,9 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
     def has_verdict(self, item: AnswerItem) -> bool:
         return item.evaluated
 
+    def is_recorded(self, snapshot: EvalSnapshot[AnswerSummaryReport, AnswerItem]) -> bool:
+        return snapshot.environment.system is None and not snapshot.config.get("answer_model")
+
     def checklist(self, snapshot: EvalSnapshot[AnswerSummaryReport, AnswerItem]) -> str:
         quality = snapshot.metrics.quality
         return quality.judge.fingerprint if quality else ""

@@ -295,9 +295,10 @@ _SNAPSHOTS = (
         ),
         Departure(
             "embedding model differs: an error",
-            "so, where a gate is asked (`--compare`); a run in keyword mode has none, and differs from every run that has"
-            " one. `gigamind compare` shows the figures, and gives no verdict",
-            "an experiment is no release",
+            "so, where a gate is asked (`--compare`). `gigamind compare` shows the figures, and gives no verdict. A run in"
+            " keyword mode has none: against one of another mode that is a change of settings, with no verdict unless"
+            " `--changed settings`",
+            "an experiment is no release; and what changed there is the mode, which settings can relax",
         ),
     ),
 )

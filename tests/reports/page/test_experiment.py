@@ -100,5 +100,42 @@ def test_values_of_two_runs_are_over_the_items_that_both_measured(make_record, m
     n, before, (cell,) = row_of_mrr(hold_against(["one", "two"], two))
     assert (n, before, cell.value, cell.difference) == (2, "0.750", "0.500", "−0.250")
     three = hold_against(["one", "two", "three"], (*two, run(1.0, 0.5, 0.5)))
-    n, before, _ = row_of_mrr(three)
-    assert (n, before) == (3, "0.500")  # pairs of runs differ in the items, so each has its own
+    n, before, cells = row_of_mrr(three)
+    assert (n, before) == (3, "0.500")  # all that the first run measured
+    # (1 + 0.5 + 0) / 3 and (1 + 0.5) / 2 before, (0.5 + 0.5) / 2 and (1 + 0.5 + 0.5) / 3 after.
+    told = [(cell.value, cell.difference, cell.pairs) for cell in cells]
+    assert told == [("0.500", "−0.250", "N 2: 0.750 → 0.500"), ("0.667", "+0.167", "")]
+    page = render_experiment(three, (*two, run(1.0, 0.5, 0.5)))
+    assert "N 2: 0.750 → 0.500" in page
+    assert words("en")("experiment.other_pairs") in page
+    assert words("en")("experiment.other_pairs") not in render_experiment(
+        hold_against(["one", "two"], two), two
+    )
+
+
+def test_runs_that_measured_the_same_fewer_items_have_their_values_in_the_row(
+    make_record, make_item
+):
+    def run(*ranks):
+        items = [make_item(id=f"q{n}", metrics={"mrr": rank}) for n, rank in enumerate(ranks)]
+        return KINDS["search"].take_snapshot(make_record(items))
+
+    runs = run(1.0, 0.5, 0.0), run(0.5, 0.5, None), run(1.0, 1.0, None)
+    n, before, cells = row_of_mrr(hold_against(["one", "two", "three"], runs))
+    assert (n, before) == (2, "0.750")
+    assert [(cell.value, cell.pairs) for cell in cells] == [("0.500", ""), ("1.000", "")]
+
+
+def test_a_slice_says_how_many_of_its_items_a_difference_is_over(make_record, make_item):
+    def run(*ranks):
+        items = [
+            make_item(id=f"q{n}", metrics={"mrr": rank}, language="ko")
+            for n, rank in enumerate(ranks)
+        ]
+        return KINDS["search"].take_snapshot(make_record(items))
+
+    runs = run(1.0, 0.5, None), run(0.5, 0.5, 1.0)
+    page = render_experiment(hold_against(["one", "two"], runs), runs)
+    slices = page[page.index('<section id="slices"') : page.index('<section id="items-changed"')]
+    assert '<td class="number">3</td>' in slices
+    assert '−0.250<span class="was">N 2</span>' in slices
