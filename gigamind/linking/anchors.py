@@ -5,7 +5,7 @@ Particles may follow a name: "모아 재배치에서는" names "모아 재배치
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -125,14 +125,15 @@ class Anchor:
         kinds: path of a note that the name means -> the strongest way in which it does.
         linked: path of a note it was linked to -> paths of the notes that do so.
         linking: paths of all notes in which it is a link.
-        mentions: how many notes say it, linked or not.
+        saying: paths of all notes that say it, linked or not.  Those that it names are among them only where they link
+            it to another: of its own name a note makes no link.
     """
 
     text: str
     kinds: dict[str, NameKind] = field(default_factory=dict[str, NameKind])
     linked: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     linking: set[str] = field(default_factory=set[str])
-    mentions: int = 0
+    saying: set[str] = field(default_factory=set[str])
 
     @property
     def kind(self) -> NameKind:
@@ -178,9 +179,8 @@ class AnchorDictionary:
 
     def others(self, anchor: Anchor, note: str) -> tuple[int, int]:
         """How many notes beside this one link the name, and how many say it, linked or not."""
-        linked = len(anchor.linking) - (note in anchor.linking)
-        # A draft of a note may say names that the note itself does not.
-        return linked, max(anchor.mentions - 1, linked)
+        linking, saying = anchor.linking, anchor.saying
+        return len(linking) - (note in linking), len(saying) - (note in saying)
 
     def commonness(self, anchor: Anchor, target: str, note: str) -> float:
         """Share of the name's links that lead to `target`, in (0, 1], those of `note` left out.
@@ -208,12 +208,12 @@ def build_dictionary(
             _add_link(anchors, link, note, identities, max_words)
     finder = NameFinder(anchors)
     mentions = {note.path: tuple(finder.mentions(running_text(note))) for note in vault.notes}
-    saying: defaultdict[str, set[str]] = defaultdict(set)
     for path, of_note in mentions.items():
         for mention in of_note:
-            saying[mention.anchor.text].add(path)
+            if path not in mention.anchor.kinds:
+                mention.anchor.saying.add(path)
     for anchor in anchors.values():
-        anchor.mentions = len(saying[anchor.text] | anchor.linking)
+        anchor.saying |= anchor.linking
     return AnchorDictionary(anchors, mentions, _priors(anchors.values()), finder)
 
 
@@ -280,7 +280,7 @@ def _priors(anchors: Iterable[Anchor]) -> dict[NameKind, float]:
         links = len(anchor.linking)
         counted = 0 if anchor.kind == "text" and links == 1 else links
         linked[anchor.kind] += counted
-        saying[anchor.kind] += counted + anchor.mentions - links
+        saying[anchor.kind] += counted + len(anchor.saying) - links
     return {kind: (linked[kind] + 1) / (saying[kind] + 2) for kind in NAME_KINDS}
 
 

@@ -18,6 +18,7 @@ from gigamind.linking.anchors import (
     fold,
     running_text,
 )
+from gigamind.linking.clauses import is_clause
 from gigamind.linking.cues import Around, Cues, around
 from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures
 from gigamind.linking.meaning import MAX_NAME_CHARS, NAMES, Meanings, Meant, plain_text
@@ -217,8 +218,8 @@ class _Reading:
     def named(self) -> Iterator[list[Candidate]]:
         """Of each name.
 
-        A name of the note itself is none, nor is the beginning of a longer name, one that is said not to be there, or
-        words that a link once had, and that hardly anybody links.
+        A name of the note itself is none, nor is the beginning of a longer name, one that is said not to be there, the
+        verb of a clause, or words that a link once had, and that hardly anybody links.
         """
         occurrences: Counter[str] = Counter()
         for mention in self._mentions:
@@ -232,6 +233,7 @@ class _Reading:
                 (probability < LEAST_LINK_PROBABILITY and anchor.kind == "text")
                 or _goes_on(text, mention)
                 or _denied(text, mention)
+                or is_clause(text, mention.span)
             ):
                 continue
             occurrence = occurrences[anchor.text]

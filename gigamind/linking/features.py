@@ -55,7 +55,7 @@ class NamedFeatures(Features):
         commonness: of the target for this anchor, in (0, 1].
         kind: how the anchor names the target.
         linked_notes: other notes in which the anchor is a link.
-        saying_notes: other notes that say it, linked or not.
+        saying_notes: other notes that say it, linked or not; the target, which cannot link to itself, is none.
         spelled_as_name: it stands just as the target calls itself, and in Latin letters with a capital.
     """
 

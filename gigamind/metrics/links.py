@@ -56,11 +56,18 @@ class LinkedNote:
 
 @dataclass(frozen=True, slots=True)
 class LinkSweepPoint:
-    """What a floor of the confidence would give; None where nothing is suggested or expected."""
+    """What a floor of the confidence would give; None where nothing is suggested or expected.
+
+    Attributes:
+        low: where the 95 % interval of the precision begins.
+        high: where it ends.
+    """
 
     min_confidence: float
     suggested: int
     precision: float | None
+    low: float | None
+    high: float | None
     recall: float | None
 
 
@@ -220,6 +227,7 @@ def summarise_links(notes: Sequence[LinkedNote], topk: int, seed: int) -> dict[s
 def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
     """Precision and recall at rank `topk` for confidence floors from 0 to 1 in steps of 0.05.
 
+    The interval of a precision is Wilson's, suggestions of one note counting as alike.
     A suggestion that tells no confidence is one of 0; empty where there are suggestions, and none tells any.
     """
     stated = [
@@ -242,14 +250,17 @@ def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
             )
             for note in notes
         ]
-        suggested = sum(len(shown) for _, shown in kept)
-        hits = sum(is_hit(suggestion, note) for note, shown in kept for suggestion in shown)
+        hits = [is_hit(suggestion, note) for note, shown in kept for suggestion in shown]
+        notes_of_hits = np.repeat(np.arange(len(kept)), [len(shown) for _, shown in kept])
+        right = Estimate.share(sum(hits), len(hits), notes_of_hits)
         recalled = sum(_found(note, shown) for note, shown in kept)
         points.append(
             LinkSweepPoint(
                 floor,
-                suggested,
-                hits / suggested if suggested else None,
+                right.n,
+                right.value,
+                right.low,
+                right.high,
                 recalled / expected if expected else None,
             )
         )

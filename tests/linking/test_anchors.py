@@ -31,7 +31,7 @@ def names(dictionary, path):
 def test_notes_that_link_and_notes_that_say_a_name_are_counted_once_each(dictionary_of):
     anchor = dictionary_of(NOTES).anchors["rate"]
     assert anchor.linked == {"r.md": {"b.md", "c.md"}, "s.md": {"d.md"}}
-    assert anchor.mentions == 5
+    assert anchor.saying == {"b.md", "c.md", "d.md", "e.md", "f.md"}
     assert anchor.kind == "text"
 
 
@@ -43,6 +43,33 @@ def test_link_probability_is_what_the_other_notes_do(dictionary_of):
     assert dictionary.priors["text"] == pytest.approx(prior)
     assert dictionary.link_probability(anchor, "e.md") == pytest.approx((3 + 2 * prior) / (4 + 2))
     assert dictionary.link_probability(anchor, "b.md") == pytest.approx((2 + 2 * prior) / (4 + 2))
+
+
+def test_a_note_that_says_its_own_name_is_none_of_those_that_could_link_it(dictionary_of):
+    notes = {
+        "office.md": "---\naliases: [HQ]\n---\nThe office, also called HQ or the site.",
+        "a.md": "[[office]] and [[office|the site]]",
+        "b.md": "The office, the HQ and the site.",
+        "c.md": "At the office.",
+    }
+    dictionary = dictionary_of(notes)
+    counts = {
+        name: dictionary.others(dictionary.anchors[name], "c.md")
+        for name in ("office", "hq", "the site")
+    }
+    assert counts == {"office": (1, 2), "hq": (0, 1), "the site": (1, 2)}
+    # Of titles: the office alone, said by a, b and c, linked by a.
+    prior = (1 + 1) / (3 + 2)
+    assert dictionary.priors["title"] == pytest.approx(prior)
+    probability = dictionary.link_probability(dictionary.anchors["office"], "c.md")
+    assert probability == pytest.approx((1 + 2 * prior) / (2 + 2))
+
+
+def test_a_note_that_links_a_name_it_shares_with_another_is_counted(dictionary_of):
+    notes = {"a/plan.md": "See the [[b/plan|plan]].", "b/plan.md": "This plan.", "c.md": "A plan."}
+    dictionary = dictionary_of(notes)
+    assert dictionary.anchors["plan"].saying == {"a/plan.md", "c.md"}
+    assert dictionary.others(dictionary.anchors["plan"], "c.md") == (1, 1)
 
 
 def test_commonness_is_the_share_of_the_other_notes_links(dictionary_of):

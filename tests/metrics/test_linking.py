@@ -106,6 +106,18 @@ def test_the_sweep_keeps_what_reaches_the_floor():
     assert (points[0.95].suggested, points[0.95].precision, points[0.95].recall) == (0, None, 0.0)
 
 
+def test_the_precision_of_a_floor_has_wilsons_interval_of_as_many_suggestions_as_there_are_notes():
+    """Of (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n), z² = 3.8415 and p = 1: from 1 / (1 + z²/n) to 1."""
+    right = [note(name, [suggested("x", 0.9), suggested("y", 0.9)], ["x", "y"]) for name in "ab"]
+    points = {point.min_confidence: point for point in sweep_links(right, 5)}
+    assert (points[0.3].suggested, points[0.3].precision) == (4, 1.0)
+    assert (points[0.3].low, points[0.3].high) == (
+        pytest.approx(1 / (1 + 3.8415 / 2), abs=1e-5),
+        1.0,
+    )
+    assert (points[0.95].low, points[0.95].high) == (None, None)
+
+
 def test_reliability_puts_the_highest_confidence_into_the_last_bin():
     notes = [note("a", [suggested("x", 1.0), suggested("w", 0.9), suggested("v", 0.15)], ["x"])]
     bins = reliability(notes)

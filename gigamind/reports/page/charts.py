@@ -67,7 +67,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Curves on [0, 1], or a histogram: a value holds from one of the ascending edges, excluded, to the next.
+    """Curves on [0, 1], or a histogram: each value holds between two of the ascending edges.
 
     Attributes:
         counted: what the y axis of a histogram counts; "" for curves.

@@ -239,9 +239,10 @@ def _sweep(record: LinkRunRecord, say: Words) -> Steps | None:
     points = record.summary.sweep
     if not any(point.suggested for point in points):
         return None
+    # From a floor on to the next: a run's own floor may lie between two, and what it leaves out the lower lacks too.
     lines = [
-        Line(say("link.precision"), [p.precision for p in points[1:]], Pen("accent")),
-        Line(say("link.recall"), [p.recall for p in points[1:]], Pen("warn", "dashed")),
+        Line(say("link.precision"), [p.precision for p in points[:-1]], Pen("accent")),
+        Line(say("link.recall"), [p.recall for p in points[:-1]], Pen("warn", "dashed")),
     ]
     now = float(str(record.run.options["min_confidence"]))
     marks = [Mark(now, say("figure.now", value=f"{now:.2f}"))]

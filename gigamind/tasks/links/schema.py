@@ -163,11 +163,18 @@ class LinkPerformance(Report):
 
 
 class SweepPointReport(Report):
-    """Precision and recall for one floor of the confidence."""
+    """Precision and recall for one floor of the confidence.
+
+    Attributes:
+        low: where the 95 % interval of the precision begins; null in runs of versions that did not tell it.
+        high: where it ends.
+    """
 
     min_confidence: Share
     suggested: Count
     precision: Share | None
+    low: Share | None = None
+    high: Share | None = None
     recall: Share | None
 
 

@@ -3,7 +3,7 @@
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.linking.suggest import LEAST_CONFIDENCE
 from gigamind.tasks.links.schema import LinkRunRecord, LinkSummaryReport, MissCause
-from gigamind.wording import Words, share
+from gigamind.wording import Words, between, share
 
 
 def sums_of(record: LinkRunRecord, name: str) -> tuple[int, int]:
@@ -26,16 +26,19 @@ def subject_values(record: LinkRunRecord, say: Words) -> dict[str, object]:
 
 
 def shown_told(summary: LinkSummaryReport, say: Words) -> str:
-    """What of it `suggest-links` would show; "" where that is all, or another tool suggested."""
+    """What `suggest-links` would show in the evaluated notes; "" where that is all, or another tool suggested."""
     points = {point.min_confidence: point for point in summary.sweep}
     every, shown = points.get(0.0), points.get(SHOWN_CONFIDENCE)
     if summary.system or not every or not shown or shown.suggested == every.suggested:
         return ""
     return say(
         "link.shown",
+        sources=summary.overall.notes,
+        notes=summary.counts.notes,
         floor=f"{SHOWN_CONFIDENCE:g}",
         suggested=shown.suggested,
         precision=share(shown.precision),
+        interval=between(shown),
         recall=share(shown.recall),
     )
 

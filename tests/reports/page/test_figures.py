@@ -125,9 +125,9 @@ def test_a_link_run_has_four_figures(make_links, make_note):
     assert [row.label for row in drawn["slices"].rows] == ["노트 전체", "언어: en"]
     assert all(row.before == row.now for row in drawn["metrics"].rows + drawn["slices"].rows)
     assert drawn["reliability"].points == [(0.9, 1, 1)]
-    # Above 0, nothing is suggested: precision is not defined there, and recall is 0.
-    assert [line.values for line in drawn["sweep"].lines] == [[None], [0]]
-    assert [mark.label for mark in drawn["sweep"].marks] == ["현재 0.00"]
+    # At the floor of the run stands what the run measured, not what a higher one would give.
+    assert [line.values for line in drawn["sweep"].lines] == [[1 / 3], [0.5]]
+    assert [(mark.at, mark.label) for mark in drawn["sweep"].marks] == [(0.0, "현재 0.00")]
 
 
 def test_a_link_run_without_notes_has_no_figures(make_links):

@@ -148,9 +148,13 @@ def test_what_suggest_links_would_show_is_told_where_that_is_less(evaluate):
     assert shown_told(summary, words("en")) == ""
     point = summary.sweep[6]
     assert point.min_confidence == 0.3
-    fewer = point.model_copy(update={"suggested": 1, "precision": 1.0, "recall": 0.5})
+    shown = {"suggested": 1, "precision": 1.0, "low": 0.25, "high": 1.0, "recall": 0.5}
+    fewer = point.model_copy(update=shown)
     sweep = (*summary.sweep[:6], fewer, *summary.sweep[7:])
     less = summary.model_copy(update={"sweep": sweep})
+    assert (summary.overall.notes, summary.counts.notes) == (1, 6)
     assert shown_told(less, words("en")) == (
-        "suggest-links shows what is at least 0.3 sure: 1 of these suggestions, precision 1.000, recall 0.500."
+        "In these notes (1 of the vault's 6), suggest-links shows what is at least 0.3 sure: 1 of these"
+        " suggestions, precision 1.000 (95 % interval 0.250 – 1.000), recall 0.500."
     )
+    assert "보관함의 노트 6개 중 평가한 이 노트 1개에서" in shown_told(less, words("ko"))
