@@ -140,7 +140,7 @@ def test_a_dry_run_counts_and_writes_nothing(case, search):
     lines = ended.stdout.splitlines()
     assert lines[:3] == [
         "3 queries ready (2 answerable, 1 unanswerable) over 3 notes",
-        "1 problem:",
+        "1 rejected row:",
         (
             "  queries.jsonl:4: broken JSON at character 2 of the line: Expecting property name enclosed in"
             " double quotes. Write one JSON object on one line."

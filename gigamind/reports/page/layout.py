@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from gigamind.messages import warning_in
 from gigamind.metrics.table import label
 from gigamind.records.judged import LlmReport, SeatReport
-from gigamind.records.schema import Record, RunReport
+from gigamind.records.schema import Record, RunReport, by_item
 from gigamind.release.compare import compare
 from gigamind.release.comparison import Comparison, Snapshot
 from gigamind.release.policy import GateResult
@@ -133,7 +133,7 @@ def render_page(
         data=content.data,
         run=record.run,
         summary=record.summary,
-        errors=record.errors,
+        errors=by_item(record.errors),
         comparison=comparison,
         gate=gate,
         **decided,

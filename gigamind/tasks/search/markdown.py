@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gigamind.messages import warning_in
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import in_order, keys_in
-from gigamind.records.schema import RunReport
+from gigamind.records.schema import RunReport, by_item
 from gigamind.reports.cards.line import certified
 from gigamind.reports.figures import metric_rows, plain_label, values_of
 from gigamind.reports.page.model_costs import few_judged, model_section
@@ -119,7 +119,7 @@ def render_summary(record: RunRecord, lang: Language = "en") -> str:
         say=say,
         run=run,
         summary=summary,
-        errors=record.errors,
+        errors=by_item(record.errors),
         headline=_headline(run, summary, say),
         stopped=_stopped(summary, say),
         few=few_judged(summary.llm, say),
