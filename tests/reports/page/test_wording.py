@@ -11,8 +11,11 @@ from gigamind.messages import warning_in
 from gigamind.metrics.spec import BLOCKS
 from gigamind.metrics.table import metrics_of
 from gigamind.release.shortfall import card_words
+from gigamind.reports.page.experiment import value_told
+from gigamind.reports.text import embedder_told, notes_told
+from gigamind.retrieval.settings import IN_BATCHES
 from gigamind.text import with_particles
-from gigamind.wording import language_of, warning, words
+from gigamind.wording import change_in, language_of, warning, words
 
 
 def test_both_languages_have_the_same_phrases_with_the_sameplaceholders():
@@ -117,3 +120,31 @@ def test_auto_is_the_language_of_the_first_variable_of_the_environment_that_is_s
         monkeypatch.setenv(name, value)
     assert language_of("auto") == language
     assert (language_of("ko"), language_of("en")) == ("ko", "en")
+
+
+@pytest.mark.each(
+    "change, korean",
+    [
+        ("correctness 1.00 -> 0.00; no longer supported: 휴가 15일",
+         "정확성 1.00 → 0.00; 더는 뒷받침되지 않음: 휴가 15일"),
+        ("completeness 0.50 -> 1.00; utility 0.20 -> 0.90", "완전성 0.50 → 1.00; 유용성 0.20 → 0.90"),
+        ("checklist passed -> not passed: no longer polite, brief; now cited",
+         "체크리스트 통과 → 미통과: 더는 아님 polite, brief; 이제 맞음 cited"),
+        ("checklist: now cited", "체크리스트: 이제 맞음 cited"),
+        ("tone 0.20 -> 0.10", "tone 0.20 -> 0.10"),  # of a team's own judge
+    ],
+)  # fmt: skip
+def test_what_changed_of_an_answer_is_told_in_korean(change, korean):
+    assert change_in("ko", change) == korean
+    assert change_in("en", change) == change
+
+
+def test_a_run_is_told_in_words_with_no_english_left(make_record):
+    run = make_record(()).run
+    name = {"embedding_model": f"use-multilingual@0.2.1{IN_BATCHES}"}
+    batched = run.model_copy(update={"environment": run.environment.model_copy(update=name)})
+    assert embedder_told(batched, words("ko")) == "use-multilingual@0.2.1"
+    assert notes_told(run, words("ko")) == f"{run.notes} (내용 해시 {run.notes_hash[:12]})"
+    assert [value_told(value, words("ko")) for value in ("none", "builtin", "e5@1.0")] == [
+        "없음", "내장", "e5@1.0",
+    ]  # fmt: skip
