@@ -11,6 +11,7 @@ from gigamind.messages import warning_in
 from gigamind.metrics.spec import BLOCKS
 from gigamind.metrics.table import metrics_of
 from gigamind.release.shortfall import card_words
+from gigamind.reports.figures import plain_label
 from gigamind.reports.page.experiment import value_told
 from gigamind.reports.text import embedder_told, notes_told
 from gigamind.retrieval.settings import IN_BATCHES
@@ -148,3 +149,16 @@ def test_a_run_is_told_in_words_with_no_english_left(make_record):
     assert [value_told(value, words("ko")) for value in ("none", "builtin", "e5@1.0")] == [
         "없음", "내장", "e5@1.0",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+@pytest.mark.parametrize("task", ["links", "answers"])
+def test_summary_md_says_what_each_metric_of_its_table_is_by_the_name_it_has_there(task, lang):
+    say = words(lang)
+    defined = " ".join(say(f"{task}_summary.definitions").split())
+    own = {"answered"}  # of comparisons only
+    metrics = [metric for metric in metrics_of(task) if metric.name not in own]
+    labels = [plain_label(metric.key, say).replace("{k}", "k") for metric in metrics]
+    no_bounds = [label for label in labels if not label.endswith(("ceiling", "상한"))]
+    assert len(no_bounds) >= 6
+    assert [label for label in no_bounds if label not in defined] == []
