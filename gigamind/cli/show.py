@@ -107,8 +107,11 @@ def show_run(
     show_warnings([text for text in run.warnings if text not in shown_warnings], say)
     missing = [counted(n, singular, many, say) for n, singular, many in view.missing(summary) if n]
     if missing:
-        errors = out / "errors.jsonl"
-        aside.print(say("terminal.see", what=", ".join(missing), place=errors))
+        what = ", ".join(missing)
+        if (out / "report.html").exists():  # where they are told in the reader's language
+            aside.print(say("terminal.see_page", what=what, place=out / "report.html"))
+        else:
+            aside.print(say("terminal.see", what=what, place=out / "errors.jsonl"))
     if run.status == "interrupted" and (left := view.not_run(summary)):
         aside.print(say("terminal.not_run", count=left, units=say(f"units.{task.name}")))
     if is_resumable(out):
