@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import cast
 
-from gigamind.text import Pair, with_particle
+from gigamind.text import with_particles
 from gigamind.wording import Language
 from gigamind.wording import warning_in as worded_in
 
 PLACE = re.compile(r"(\{[#w]?\})")
 _KINDS = {"{}": "(.*?)", "{#}": r"(\d[\d,]*(?:\.\d+)?)", "{w}": "([A-Za-z-]+)"}
 _VALUE = re.compile(r"\{(\d+)\}")
-_PARTICLE = re.compile(r"(은|이|을|과)\((는|가|를|와)\)")
 _JOINT = re.compile(r"\. |; |: |, or |, ")
 _KOREAN_JOINTS = {", or ": ", 또는 ", "; ": ". "}
 _LONGEST = 3000  # characters; what is longer, others wrote
@@ -76,17 +75,6 @@ def words_alone() -> dict[str, str]:
         for template in templates()
         if re.fullmatch("[A-Za-z-]+", template.english)
     }
-
-
-def with_particles(text: str) -> str:
-    """A text in which each "은(는)", "이(가)", "을(를)" and "과(와)" is the form that fits."""
-    joined = ""
-    for part in re.split(r"((?:은|이|을|과)\((?:는|가|를|와)\))", text):
-        pair = _PARTICLE.fullmatch(part)
-        joined = (
-            with_particle(joined, cast("Pair", f"{pair[1]}/{pair[2]}")) if pair else joined + part
-        )
-    return joined
 
 
 def message_in(language: Language, message: str) -> str:

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, cast, get_args
 
 from gigamind.spans import Span
 
@@ -197,7 +197,11 @@ def _append_trimmed(spans: list[Span], text: str, start: int, end: int) -> None:
 # Korean particles follow the last sound of a word: 이/가, 은/는, 을/를.  The sound is known for Hangul, digits and
 # abbreviations in Latin; for Latin words it is told by the spelling, as Korean writes them (이미지, 파일, 봇, 테스트).
 # Where it is not known, both forms stand: 이(가).
-Pair = Literal["이/가", "은/는", "을/를", "과/와"]
+Pair = Literal["이/가", "은/는", "을/를", "과/와", "이었/였", "이라/라", "으로/로"]
+_PAIRS: dict[str, Pair] = {
+    "{}({})".format(*pair.split("/")): pair for pair in cast("tuple[Pair, ...]", get_args(Pair))
+}
+_PAIR = re.compile("|".join(map(re.escape, _PAIRS)))
 
 # A particle agrees with the word before the bracket.
 _ASIDE = re.compile(r"(?:(?<!\s)\s++)?[(（\[][^()（）\[\]]*[)）\]]\s*$")
@@ -206,6 +210,8 @@ _SILENT = re.compile(rf"(?<!{_SIGNS}){_SIGNS}+$")
 _FIRST, _LAST, _FINALS = 0xAC00, 0xD7A3, 28  # a syllable's index modulo 28 is its final consonant
 _CLOSED_DIGITS = set("013678")  # 영 일 삼 육 칠 팔
 _CLOSED_LETTERS = set("LMNR")  # 엘 엠 엔 알
+_ENDS_IN_L = re.compile(r"[178LR]$|[a-z]le?$")  # 일 칠 팔 엘 알, 메일, 파일
+_L = 8  # its number among the final consonants
 _OPEN_SIGNS = set("%+℃")  # 퍼센트, 플러스
 _LATIN = re.compile(r"(?<![A-Za-z])[A-Za-z]+$")
 _CLOSED_WORD = re.compile(
@@ -225,12 +231,35 @@ def with_particle(word: str, pair: Pair) -> str:
     ends = ends_in_consonant(word)
     if ends is None:
         return f"{word}{closed}({opened})"
+    if pair == "으로/로" and _ends_in_l(word):  # 서울로
+        return word + opened
     return word + (closed if ends else opened)
+
+
+def with_particles(text: str) -> str:
+    """A text in which each pair such as "은(는)" or "이었(였)" is the form that fits."""
+    joined, read = "", 0
+    for match in _PAIR.finditer(text):
+        joined = with_particle(joined + text[read : match.start()], _PAIRS[match[0]])
+        read = match.end()
+    return joined + text[read:]
+
+
+def _ends_in_l(word: str) -> bool:
+    heard = _heard(word)
+    if _FIRST <= ord(heard[-1]) <= _LAST:
+        return (ord(heard[-1]) - _FIRST) % _FINALS == _L
+    return _ENDS_IN_L.search(heard) is not None
+
+
+def _heard(word: str) -> str:
+    """The word without what is not read aloud at its end."""
+    return _SILENT.sub("", _ASIDE.sub("", word)) or _SILENT.sub("", word)
 
 
 def ends_in_consonant(word: str) -> bool | None:
     """Whether the last sound of a word is a consonant in Korean; None where its script does not tell."""
-    heard = _SILENT.sub("", _ASIDE.sub("", word)) or _SILENT.sub("", word)
+    heard = _heard(word)
     last = heard[-1:]
     if not last:
         return None

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Literal, Protocol
 
+from gigamind.text import with_particles
+
 Language = Literal["en", "ko"]
 LanguageChoice = Literal["auto", "en", "ko"]
 AUTO = "auto: Korean where LC_ALL, LC_MESSAGES or LANG begins with ko"
@@ -34,13 +36,14 @@ class Words:
     tables: dict[str, dict[str, str]]
 
     def __call__(self, name: str, **values: object) -> str:
-        """The phrase "table.key" with its placeholders filled.
+        """The phrase "table.key" with its placeholders filled, and Korean particles that fit what fills them.
 
         Raises:
             KeyError: no such phrase, or a placeholder without its value.
         """
         table, _, key = name.partition(".")
-        return self.tables[table][key].format(**values)
+        phrase = self.tables[table][key].format(**values)
+        return with_particles(phrase) if self.language == "ko" else phrase
 
     def knows(self, name: str) -> bool:
         """Whether there is a phrase "table.key"."""

@@ -6,7 +6,7 @@ import tomllib
 import pytest
 from messages_in_code import PACKAGE, messages, texts
 
-from gigamind.messages import PLACE, message_in, templates, with_particles
+from gigamind.messages import PLACE, message_in, templates
 from gigamind.text import ends_in_consonant
 
 # For programmers alone: no file and no option of a user leads there.
@@ -91,17 +91,6 @@ def test_a_template_has_words_of_its_own():
 def test_a_message_is_korean_as_a_whole_and_in_its_parts_but_for_what_others_wrote(english, korean):
     assert message_in("ko", english) == korean
     assert message_in("en", english) == english
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("노트이(가) 없음", "노트가 없음"), ("'vault'을(를) 보십시오", "'vault'를 보십시오"),
-        ("3은(는) 4과(와) 다름", "3은 4와 다름"),
-    ],
-)  # fmt: skip
-def test_a_particle_fits_the_sound_before_it(text, told):
-    assert with_particles(text) == told
 
 
 def test_a_long_text_of_others_takes_no_time():

@@ -1,6 +1,7 @@
 import pytest
 
-from gigamind.text import ends_in_consonant, with_particle
+from gigamind.text import ends_in_consonant, with_particle, with_particles
+from gigamind.wording import words
 
 
 @pytest.mark.each(
@@ -53,3 +54,34 @@ def test_signs_and_brackets_behind_a_word_that_ends_closed_are_not_heard(word):
 @pytest.mark.each("word", ["휴가 (연차)", "(연차)", "“휴가”", "90%", "C++", "v2"])
 def test_signs_and_brackets_behind_a_word_that_ends_open_are_not_heard(word):
     assert ends_in_consonant(word) is False
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("노트이(가) 없음", "노트가 없음"), ("'vault'을(를) 보십시오", "'vault'를 보십시오"),
+        ("3은(는) 4과(와) 다름", "3은 4와 다름"),
+    ],
+)  # fmt: skip
+def test_a_particle_fits_the_sound_before_it(text, told):
+    assert with_particles(text) == told
+
+
+@pytest.mark.each("digit", "0123456789")
+def test_what_was_and_what_leads_there_fit_a_figure(digit):
+    before = words("ko")("rule.gone", metric="MRR", before=f"0.838{digit}", remarks="")
+    assert f"0.838{digit}{'이었' if digit in '013678' else '였'}으나" in before
+    whither = with_particles(f"0.838{digit}으로(로)")
+    assert (
+        whither == f"0.838{digit}{'으로' if digit in '036' else '로'}"
+    )  # after ㄹ as after a vowel
+
+
+@pytest.mark.each("word", ["서울", "파일", "배터리", "메일", "HTML", "file", "runs/v2"])
+def test_a_word_that_ends_in_l_leads_there_as_one_that_ends_in_a_vowel(word):
+    assert with_particle(word, "으로/로") == f"{word}로"
+
+
+@pytest.mark.each("word", ["규정", "부산", "RAM", "time"])
+def test_a_word_that_ends_in_another_consonant_does_not(word):
+    assert with_particle(word, "으로/로") == f"{word}으로"

@@ -14,12 +14,12 @@ import click
 
 from gigamind.cli.errors import spoken
 from gigamind.cli.help_pages import HelpPage, first_sentence, help_in
-from gigamind.wording import LanguageChoice
+from gigamind.wording import AUTO, LanguageChoice
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 _ALL, _QUIET = "gigamind.help_all", "gigamind.quiet"
 _MANY = 30  # options, from which on a page of help shows the first ones only
-_EVERYWHERE = "General"
+EVERYWHERE = "General"
 CONFIG_VARIABLE = "GIGAMIND_CONFIG"
 _PLAIN = "Options"
 _MORE = "--help-all shows those of {}, too."
@@ -72,6 +72,8 @@ class Command(click.Command):
     ) -> None:
         super().__init__(*arguments, **settings)
         self.examples = tuple(examples)
+        if not any(param.name == "lang" for param in self.params):
+            self.params.append(_lang())
         self.params += [_quiet(), _config()] if configured else [_quiet()]
         self._shortened = len(self.params) > _MANY
         if self._shortened:
@@ -99,10 +101,10 @@ class Command(click.Command):
             if isinstance(param, GroupedOption) and not param.first and not everything:
                 left.setdefault(group)
                 continue
-            heading = group if everything or group == _EVERYWHERE else _PLAIN
+            heading = group if everything or group == EVERYWHERE else _PLAIN
             shown.setdefault(heading, []).append(record)
-        last = shown.pop(_EVERYWHERE, [])
-        for heading, records in (*shown.items(), (_EVERYWHERE, last)):
+        last = shown.pop(EVERYWHERE, [])
+        for heading, records in (*shown.items(), (EVERYWHERE, last)):
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
@@ -184,9 +186,16 @@ def _told(flag: str, callback: Callable[..., None], said: str, **settings: Any) 
     return GroupedOption([flag], expose_value=False, callback=callback, help=said, **settings)
 
 
+def _lang() -> click.Parameter:
+    """Of a command that writes no pages, whose lines and errors have a language all the same."""
+    said = f"language of what is told; {AUTO}"
+    choices = click.Choice(get_args(LanguageChoice))
+    return _told("--lang", _speak, said, type=choices, group=EVERYWHERE)
+
+
 def _quiet() -> click.Parameter:
     said = "tell results and errors only: no progress, no warnings"
-    return _told("--quiet", _keep_quiet, said, is_flag=True, group=_EVERYWHERE)
+    return _told("--quiet", _keep_quiet, said, is_flag=True, group=EVERYWHERE)
 
 
 def _config() -> click.Parameter:
@@ -198,13 +207,19 @@ def _config() -> click.Parameter:
         metavar="FILE",
         envvar=CONFIG_VARIABLE,
         is_eager=True,
-        group=_EVERYWHERE,
+        group=EVERYWHERE,
     )
 
 
 def _help_all() -> click.Parameter:
     said = "Show this message with all options, and exit."
     return _told("--help-all", _show_all, said, is_flag=True, is_eager=True)
+
+
+def _speak(ctx: click.Context, param: click.Parameter, value: LanguageChoice | None) -> None:
+    del param
+    if value and ctx.obj is not None:
+        ctx.obj.choice = value
 
 
 def _keep_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: FBT001  click's own

@@ -122,7 +122,7 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
         raise InputError("--json: give it behind --, to the evaluation")
     check_out_folder(out)
     write_texts(out, imported.files())
-    show_lines(plain_console(stderr=True), "warning", imported.warnings)
+    show_lines(plain_console(stderr=True), "warning", "warnings", imported.warnings)
     dataset = out / imported.name
     line = f"{len(imported.rows):,} rows"
     line += f", {len(imported.notes):,} notes: {out}" if imported.notes else f": {out}"

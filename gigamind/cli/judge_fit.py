@@ -76,7 +76,7 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
     fitted, warnings = _fit(options)
     write_judge_file(options.out, fitted)
     tell(fitted, lambda: _show(fitted, options.out))
-    show_lines(plain_console(stderr=True), "warning", warnings)
+    show_lines(plain_console(stderr=True), "warning", "warnings", warnings)
 
 
 def _fit(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[str]]":

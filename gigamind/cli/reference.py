@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from gigamind.cli.command import Command, GroupedOption
+from gigamind.cli.command import EVERYWHERE, Command, GroupedOption
 from gigamind.cli.help_pages import help_in, row_in, usage_in
 from gigamind.cli.lazy import every_command
 from gigamind.cli.main import cli
@@ -27,12 +27,14 @@ _OPTIONS_HEAD: dict[Language, str] = {
 
 Made of the commands by `make reference`; a test fails where they differ. `gigamind COMMAND --help` shows the few that
 matter. Options may stand in `gigamind.toml`, too: [command-line.md](command-line.md). `--quiet`, `--config` and
-`--help` are the same everywhere, and not repeated below.""",
+`--help` are the same everywhere, and so is `--lang` where it is not listed: the language of what a command tells.
+They are not repeated below.""",
     "ko": """# 명령과 옵션
 
 `make reference`가 명령에서 만든 페이지로, 명령과 다르면 테스트가 실패합니다. `gigamind 명령 --help`는 자주 쓰는
 옵션을 보여 줍니다. 옵션은 `gigamind.toml`에 적어 둘 수도 있습니다: [command-line.ko.md](command-line.ko.md). `--quiet`,
-`--config`, `--help`는 모든 명령에서 같으므로 아래에는 적지 않았습니다. 영어판: [reference.md](reference.md).""",
+`--config`, `--help`는 모든 명령에서 같고, 따로 적지 않은 `--lang`은 어디서나 출력의 언어이므로 아래에는 적지
+않았습니다. 영어판: [reference.md](reference.md).""",
 }
 _METRICS_HEAD = """# Metrics
 
@@ -44,7 +46,7 @@ a fixed seed (BCa: Efron, JASA 82, 1987), widened near 0 and 1 to hold Wilson's 
 on the same items: a sign-flip test (McNemar's for 0 and 1), corrected over all metrics (Holm). How far intervals and
 gates hold: [benchmarks/README.md](../benchmarks/README.md). `{k}` stands for the cut-offs 1, 3, 5, 10 and `--topk`.
 A team's own metric: [architecture.md](architecture.md#adding)."""
-_OF_ALL = frozenset({"--quiet", "--config", "--help-all", "--help"})
+_HELP = frozenset({"--help-all", "--help"})
 
 
 class MetricTexts(NamedTuple):
@@ -106,8 +108,9 @@ def _command_lines(name: str, of: click.Command, language: Language) -> Iterator
     groups: dict[str, list[str]] = {}
     for param in of.params:
         record = param.get_help_record(context)
-        if record and isinstance(param, click.Option) and param.opts[0] not in _OF_ALL:
-            group = param.group if isinstance(param, GroupedOption) else "Options"
+        group = param.group if isinstance(param, GroupedOption) else "Options"
+        of_all = group == EVERYWHERE or param.opts[0] in _HELP
+        if record and isinstance(param, click.Option) and not of_all:
             names, text = row_in(language, record)
             groups.setdefault(help_in(language, group), []).append(_row(f"`{names}`", _plain(text)))
     for group, rows in groups.items():

@@ -19,7 +19,7 @@ from gigamind.loading import ConfigReport
 from gigamind.messages import warning_in
 from gigamind.metrics.spec import OWN, blocks_of
 from gigamind.metrics.table import metric_of
-from gigamind.records.schema import RunReport
+from gigamind.records.schema import RunReport, by_item
 from gigamind.release.policy import GateResult
 from gigamind.reports.comparison import passing_told
 from gigamind.reports.figures import plain_label
@@ -46,8 +46,10 @@ def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
     """The outcome of `--dry-run`, and what the run would need, were it the first."""
     console = plain_console()
     console.print(translated(checked.terminal))
-    show_lines(console, "problem", [error.message for error in checked.errors])
-    show_lines(console, "warning", [warning_in(spoken(), text) for text in checked.warnings])
+    rows = ["\n".join(error.message for error in row) for row in by_item(checked.errors)]
+    show_lines(console, "rejected row", "rejected rows", rows)
+    warnings = [warning_in(spoken(), text) for text in checked.warnings]
+    show_lines(console, "warning", "warnings", warnings)
     console.print(f"dataset_hash {checked.dataset_hash}")
     if checked.notes_hash:
         console.print(f"notes_hash   {checked.notes_hash}")
@@ -105,8 +107,11 @@ def show_run(
     show_warnings([text for text in run.warnings if text not in shown_warnings], say)
     missing = [counted(n, singular, many, say) for n, singular, many in view.missing(summary) if n]
     if missing:
-        errors = out / "errors.jsonl"
-        aside.print(say("terminal.see", what=", ".join(missing), place=errors))
+        what = ", ".join(missing)
+        if (out / "report.html").exists():  # where they are told in the reader's language
+            aside.print(say("terminal.see_page", what=what, place=out / "report.html"))
+        else:
+            aside.print(say("terminal.see", what=what, place=out / "errors.jsonl"))
     if run.status == "interrupted" and (left := view.not_run(summary)):
         aside.print(say("terminal.not_run", count=left, units=say(f"units.{task.name}")))
     if is_resumable(out):
@@ -209,10 +214,10 @@ def _figures(task: Task[Any, Any, Any], summary: Any, say: Words) -> Table:  # n
     return table
 
 
-def show_lines(console: Console, kind: str, lines: Sequence[str]) -> None:
-    """The first lines of a kind, and how many there are."""
+def show_lines(console: Console, one: str, many: str, lines: Sequence[str]) -> None:
+    """The first lines of a kind, which is called so in one or many, and how many there are."""
     if lines:
-        title = f"{len(lines)} {kind}{'' if len(lines) == 1 else 's'}:"
+        title = f"{len(lines)} {one if len(lines) == 1 else many}:"
         _show_first(console, translated(title), list(map(translated, lines)), words(spoken()))
 
 

@@ -20,7 +20,14 @@ from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.unfinished import ModelRun
 from gigamind.records.environment import describe_hardware
 from gigamind.records.judged import JudgeReport
-from gigamind.records.schema import RUN_ID_FORMAT, Environment, ErrorReport, Record, RunReport
+from gigamind.records.schema import (
+    RUN_ID_FORMAT,
+    Environment,
+    ErrorReport,
+    Record,
+    RunReport,
+    by_item,
+)
 from gigamind.release.model import ComparedTask
 from gigamind.reports.views import View
 
@@ -209,7 +216,7 @@ class Checked:
 
     def describe(self) -> str:
         """In a line."""
-        return f"{self.ready}; problems in the dataset: {len(self.errors)}; warnings: {len(self.warnings)}"
+        return f"{self.ready}; rows with problems: {len(by_item(self.errors))}; warnings: {len(self.warnings)}"
 
 
 class Task(ABC, Generic[Options, Summary, Line]):

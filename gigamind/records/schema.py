@@ -4,7 +4,7 @@ Names are the seed's (section 6.1), snake_case; what it has not is added beside 
 units, half-open, in the note's file.  A figure that could not be measured is null, never 0.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from typing import Annotated, Generic, Literal, TypeVar
@@ -48,6 +48,15 @@ class ErrorReport(Report):
     field: str | None = None
     error: str
     message: str
+
+
+def by_item(errors: Iterable[ErrorReport]) -> list[list[ErrorReport]]:
+    """The errors of each row or item, as first met: a row may have one in each of its fields, and is one row."""
+    items: dict[object, list[ErrorReport]] = {}
+    for number, error in enumerate(errors):
+        place = (error.line, error.id)
+        items.setdefault(number if place == (None, None) else place, []).append(error)
+    return list(items.values())
 
 
 class IntervalReport(Report):

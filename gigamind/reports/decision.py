@@ -18,7 +18,7 @@ from gigamind.messages import message_in
 from gigamind.metrics.table import is_lower_better, label, metric_of
 from gigamind.records.history import PastRun
 from gigamind.records.judged import LlmReport
-from gigamind.records.schema import ErrorReport, Record
+from gigamind.records.schema import ErrorReport, Record, by_item
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, RunName
 from gigamind.release.model import SnapshotHit
 from gigamind.release.policy import LOST, GateResult, GateVerdict, RuleResult, Status, explain
@@ -446,9 +446,14 @@ def _costs(llm: LlmReport, say: Words) -> Iterator[tuple[str, ...]]:
 
 def _lost(errors: Sequence[ErrorReport], say: Words) -> Iterator[tuple[int, str, str, str]]:
     """What could not be evaluated: how many, of what kind, why, and the first of them."""
-    counts = Counter((error.kind, error.error) for error in errors)
+    firsts: dict[tuple[str, str], ErrorReport] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for item in by_item(errors):
+        reasons = {(error.kind, error.error): error for error in reversed(item)}
+        counts.update(reasons.keys())
+        firsts = reasons | firsts
     for (kind, why), count in counts.most_common(_ERRORS):
-        first = next(error for error in errors if (error.kind, error.error) == (kind, why))
+        first = firsts[kind, why]
         yield (
             count,
             say(f"decision.lost_{kind}"),

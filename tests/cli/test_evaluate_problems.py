@@ -61,9 +61,20 @@ def test_a_broken_row_is_listed_and_the_run_goes_on(case, search):
     add_row(case, "{broken")
     ended = search("--min-score", 0)
     assert ended.code == 0
-    assert ended.stderr == "1 row rejected: see out/errors.jsonl\n"
+    assert ended.stderr == "1 row rejected: see Errors in out/report.html\n"
     error = json.loads((case / "out" / "errors.jsonl").read_text("utf-8"))
     assert error["message"].startswith("queries.jsonl:4: broken JSON")
+
+
+def test_people_are_sent_to_the_errors_in_their_language_and_to_the_data_where_no_page_is(
+    case, search
+):
+    add_row(case, "{broken")
+    korean = search("--min-score", 0, "--lang", "ko", "--out", "ko")
+    assert korean.stderr == "받아들이지 않은 행 1건. 이유는 ko/report.html의 오류 절에 있습니다.\n"
+    assert "JSON이 깨짐" in (case / "ko" / "report.html").read_text("utf-8")
+    no_page = search("--min-score", 0, "--format", "json", "--out", "data")
+    assert no_page.stderr == "1 row rejected: see data/errors.jsonl\n"
 
 
 def test_a_broken_row_under_strict_ends_with_code_1(case, search):
@@ -140,7 +151,7 @@ def test_a_dry_run_counts_and_writes_nothing(case, search):
     lines = ended.stdout.splitlines()
     assert lines[:3] == [
         "3 queries ready (2 answerable, 1 unanswerable) over 3 notes",
-        "1 problem:",
+        "1 rejected row:",
         (
             "  queries.jsonl:4: broken JSON at character 2 of the line: Expecting property name enclosed in"
             " double quotes. Write one JSON object on one line."

@@ -127,3 +127,17 @@ def test_no_other_command_tells_a_korean_reader_anything_in_english(place, gigam
         if file.parent.name not in {"vault", "bare"}:
             text = file.read_text("utf-8")
             assert english(shown(text) if file.suffix == ".html" else text) == [], file
+
+
+def test_a_command_without_pages_speaks_the_language_that_it_is_told(place, gigamind, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "C")
+    check = ("dataset", "check", "queries.jsonl")
+    links = ("--notes", "vault", "--out-notes", "copy", "--dataset", "links.jsonl")
+    assert gigamind(*check).stdout == "4 of 4 rows can be used\n"
+    assert gigamind(*check, "--lang", "ko").stdout == "4행 중 4행을 쓸 수 있습니다\n"
+    assert not english(gigamind("eval", "generate-links", *links, "--lang", "ko").stdout)
+    promoted = gigamind("baseline", "promote", "nowhere", "--lang=ko")
+    assert (promoted.code, promoted.stderr[:3]) == (1, "오류:")
+    (place / "gigamind.toml").write_text('[dataset.check]\nlang = "ko"\n', encoding="utf-8")
+    assert gigamind(*check).stdout == "4행 중 4행을 쓸 수 있습니다\n"
+    assert gigamind(*check, "--lang", "en").stdout == "4 of 4 rows can be used\n"

@@ -93,7 +93,7 @@ def test_a_run_by_a_model_that_is_stopped_keeps_its_verdicts_and_says_how_to_go_
     errors_file = (many / "out" / "errors.jsonl").read_text("utf-8").splitlines()
     verdicts = json.loads((many / "out" / "summary.json").read_text("utf-8"))["llm"]["outcomes"]
     assert len(errors_file) == 200 - verdicts["scored"]
-    assert f"{len(errors_file)} queries without a verdict: see out/errors.jsonl" in errors
+    assert f"{len(errors_file)} queries without a verdict: see Errors in out/report.html" in errors
     assert json.loads(errors_file[-1])["error"] == "not_asked"
     kept = (many / "out.unfinished" / "items.jsonl").read_text("utf-8").splitlines()
     assert len(kept) - 1 >= server.seen.total - 2  # all but what was in flight

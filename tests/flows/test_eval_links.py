@@ -82,7 +82,7 @@ def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(links: Optio
 def test_a_dry_run_checks_the_input_and_writes_nothing(links: Options, tmp_path: Path):
     state = load("eval_links")(links(dry_run=True), return_state=True)
     assert state.name == "Checked"
-    assert state.message.startswith("14 links ready, in 11 notes; problems in the dataset: 0; ")
+    assert state.message.startswith("14 links ready, in 11 notes; rows with problems: 0; ")
     assert not (tmp_path / "out").exists()
 
 

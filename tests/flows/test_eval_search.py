@@ -202,7 +202,7 @@ def test_a_caller_of_the_flow_meets_the_error_of_the_evaluation(options: Options
 def test_a_dry_run_checks_the_input_and_writes_nothing(options: Options, flow: Any, tmp_path: Path):
     state = flow(options(dry_run=True), return_state=True)
     assert stored_state(state).name == "Checked"
-    assert state.message.startswith("202 queries ready over 70 notes; problems in the dataset: 0; ")
+    assert state.message.startswith("202 queries ready over 70 notes; rows with problems: 0; ")
     assert not (tmp_path / "out").exists()
 
 

@@ -145,6 +145,6 @@ def test_runs_of_answers_and_of_links_have_their_page(answers, links, lang):
     say = words(lang)
     assert say("experiment.headline_answers", others="y, z", reference="x", shared=12) in pages[0]
     assert escape(say("experiment.other_checklist", run="z")) in pages[0]
-    assert "correctness 1.00 → 0.50" in pages[0]
+    assert say("change.correctness", before="1.00", after="0.50").replace("->", "→") in pages[0]
     assert say("experiment.headline_links", others="y", reference="x", shared=1) in pages[1]
     assert say("experiment.differences", run="y", reference="x") in pages[1]

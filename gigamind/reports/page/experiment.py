@@ -72,7 +72,7 @@ def render_experiment(
                 run.label,
                 run.run.run_id,
                 moment(run.run.created_at),
-                [*run.setup.values()],
+                [value_told(value, say) for value in run.setup.values()],
                 run.items,
             )
             for run in experiment.runs
@@ -155,6 +155,12 @@ def setting_name(name: str, say: Words) -> str:
     """What is set or searched otherwise, in words; an option by its name."""
     key = f"experiment.of_{name.replace(' ', '_')}"
     return say(key) if say.knows(key) else name
+
+
+def value_told(value: str, say: Words) -> str:
+    """What a run had for it; that it had none, and our own search, in words."""
+    key = f"experiment.is_{value}"
+    return say(key) if say.knows(key) else value
 
 
 def _chart(experiment: Experiment, place: int, say: Words) -> Differences:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from gigamind.messages import warning_in
 from gigamind.metrics.table import about, is_lower_better
-from gigamind.records.schema import Record, RunReport
+from gigamind.records.schema import Record, RunReport, by_item
 from gigamind.release.comparison import Comparison, MetricChange
 from gigamind.reports.figures import Figure, metric_name
 from gigamind.reports.release import mismatch_told, too_few
@@ -174,7 +174,7 @@ def notices(
     if unjudged:
         yield notice("unjudged", missing=unjudged)
     if record.errors:
-        yield notice("problems", errors=len(record.errors))
+        yield notice("problems", errors=len(by_item(record.errors)))
     warnings = record.run.warnings
     yield from (warning_in(say.language, warning) for warning in warnings[:_WARNINGS_TOLD])
     if len(warnings) > _WARNINGS_TOLD:

@@ -9,7 +9,7 @@ from gigamind.metrics.table import in_order
 from gigamind.reports.figures import metric_name
 from gigamind.reports.history import Histories, LevelShift, RunHistory
 from gigamind.reports.page.charts import Course, Trend
-from gigamind.reports.page.experiment import setting_name
+from gigamind.reports.page.experiment import setting_name, value_told
 from gigamind.reports.page.layout import drawn, rendered
 from gigamind.reports.release import main_keys
 from gigamind.wording import Language, Words, moment, share, words
@@ -66,7 +66,8 @@ def change_told(change: LevelShift, history: RunHistory, say: Words) -> str:
 def cause_told(change: LevelShift, say: Words) -> str:
     """What else changed at that place."""
     causes = [
-        f"{setting_name(name, say)} {old} → {new}" for name, (old, new) in change.cause.items()
+        f"{setting_name(name, say)} {value_told(old, say)} → {value_told(new, say)}"
+        for name, (old, new) in change.cause.items()
     ]
     return ", ".join(causes) or say("history.no_cause")
 

@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from gigamind.messages import warning_in
 from gigamind.metrics.table import label
 from gigamind.records.judged import LlmReport, SeatReport
-from gigamind.records.schema import Record, RunReport
+from gigamind.records.schema import Record, RunReport, by_item
 from gigamind.release.compare import compare
 from gigamind.release.comparison import Comparison, Snapshot
 from gigamind.release.policy import GateResult
@@ -40,7 +40,7 @@ from gigamind.reports.release import (
     relaxed_told,
     verdict_told,
 )
-from gigamind.reports.text import judge_told, told, upright
+from gigamind.reports.text import embedder_told, judge_told, notes_told, told, upright
 from gigamind.wording import (
     Language,
     Words,
@@ -133,7 +133,7 @@ def render_page(
         data=content.data,
         run=record.run,
         summary=record.summary,
-        errors=record.errors,
+        errors=by_item(record.errors),
         comparison=comparison,
         gate=gate,
         **decided,
@@ -275,11 +275,12 @@ def _metric_rows(
     for figure in content.figures:
         change = comparison.metric(figure.key) if comparison else None
         paired = change if change and change.difference is not None else None
+        compared = paired.n if paired else 0
         yield {
             "label": content.called(figure) if content.called else figure.label(say.language),
             "value": share(paired.current if paired else figure.value),
             "interval": between(figure.interval),
-            "n": paired.n if paired else figure.interval.n,
+            "n": compared if comparison else figure.interval.n,
             "before": share(change.baseline if change else None),
             "difference": signed(change.difference if change else None),
             "change_interval": change_interval(change, say) or "–",
@@ -294,13 +295,13 @@ def _run_rows(run: RunReport, say: Words) -> Iterator[tuple[str, str]]:
     yield say("page.created"), moment(run.created_at)
     yield say("page.dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
     if run.notes:
-        yield say("page.notes"), f"{run.notes} ({run.notes_hash_mode} {run.notes_hash[:12]})"
+        yield say("page.notes"), notes_told(run, say)
     if run.judge:
         yield say("page.judge"), judge_told(run.judge, say)
     if environment.system:
         yield say("page.system"), environment.system.name
     else:
-        yield say("page.model"), environment.embedding_model or say("page.keyword_only")
+        yield say("page.model"), embedder_told(run, say)
     commit = (environment.git_commit or "")[:12]
     yield say("page.version"), f"{environment.app_version} {commit}".strip()
     yield "Python", environment.python_version

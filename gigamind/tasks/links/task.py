@@ -8,7 +8,7 @@ from gigamind.evaluation.task import Checked, Evaluation, Task
 from gigamind.messages import warning_in
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in
-from gigamind.records.schema import Record
+from gigamind.records.schema import Record, by_item
 from gigamind.reports.figures import MetricRow, metric_rows, plain_label, values_of
 from gigamind.reports.text import render
 from gigamind.reports.views import Pages, View
@@ -36,7 +36,7 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             say=say,
             run=record.run,
             warnings=[warning_in(lang, warning) for warning in record.run.warnings],
-            errors=record.errors,
+            errors=by_item(record.errors),
             summary=summary,
             counts=summary.counts,
             rows=metric_rows(summary.overall, "links", say),

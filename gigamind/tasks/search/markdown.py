@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from gigamind.messages import warning_in
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import in_order, keys_in
-from gigamind.records.schema import RunReport
+from gigamind.records.schema import RunReport, by_item
 from gigamind.reports.cards.line import certified
 from gigamind.reports.figures import metric_rows, plain_label, values_of
 from gigamind.reports.page.model_costs import few_judged, model_section
-from gigamind.reports.text import code, judge_told, render, unjudged
+from gigamind.reports.text import code, embedder_told, judge_told, notes_told, render, unjudged
 from gigamind.tasks.search.schema import (
     ItemReport,
     JudgeRates,
@@ -119,7 +119,7 @@ def render_summary(record: RunRecord, lang: Language = "en") -> str:
         say=say,
         run=run,
         summary=summary,
-        errors=record.errors,
+        errors=by_item(record.errors),
         headline=_headline(run, summary, say),
         stopped=_stopped(summary, say),
         few=few_judged(summary.llm, say),
@@ -324,9 +324,7 @@ def _run_rows(run: RunReport, summary: SummaryReport, say: Words) -> Iterator[tu
     )
     yield say("page.run_id"), f"{run.run_id} ({run.created_at})"
     yield say("page.dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]}{left})"
-    mode, mark = run.notes_hash_mode, run.notes_hash[:12]
-    notes = say(f"summary.{mode}", notes=run.notes, hash=mark) if run.notes else ""
-    yield say("page.notes"), notes or say("summary.no_notes")
+    yield say("page.notes"), notes_told(run, say) if run.notes else say("summary.no_notes")
     if run.judge:
         yield say("page.judge"), judge_told(run.judge, say)
     if environment.system:
@@ -334,7 +332,7 @@ def _run_rows(run: RunReport, summary: SummaryReport, say: Words) -> Iterator[tu
         content = f" (sha256 {of_file[:12]})" if of_file else ""
         yield say("page.system"), f"{environment.system.name}{content}"
     else:
-        yield say("page.model"), environment.embedding_model or say("page.keyword_only")
+        yield say("page.model"), embedder_told(run, say)
     commit = (environment.git_commit or "")[:12]
     yield say("page.version"), f"{environment.app_version} {commit}".strip()
     size = {"cores": hardware.cores, "memory": hardware.memory_gib}

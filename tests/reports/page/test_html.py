@@ -226,6 +226,10 @@ def test_a_baseline_is_shown_beside_the_run(record, make_record, make_item):
     found = [(notes[note], score) for note, score in item[11][2]]
     assert found == [(hit.note, hit.base_score) for hit in before.items[0].ranking]
     assert Page(text).data["items"][1][11][2] == []  # alike: one ranking says it
+    assert (
+        '<th scope="col" class="number">N compared</th>' in text
+    )  # F1 of a run alone has another N
+    assert '<th scope="col" class="number">N</th>' in render_html(record)
 
 
 def test_the_questions_that_got_worse_stand_right_under_the_verdict(record, make_record, make_item):

@@ -11,7 +11,12 @@ from gigamind.messages import warning_in
 from gigamind.metrics.spec import BLOCKS
 from gigamind.metrics.table import metrics_of
 from gigamind.release.shortfall import card_words
-from gigamind.wording import language_of, warning, words
+from gigamind.reports.figures import plain_label
+from gigamind.reports.page.experiment import value_told
+from gigamind.reports.text import embedder_told, notes_told
+from gigamind.retrieval.settings import IN_BATCHES
+from gigamind.text import with_particles
+from gigamind.wording import change_in, language_of, warning, words
 
 
 def test_both_languages_have_the_same_phrases_with_the_sameplaceholders():
@@ -63,7 +68,7 @@ def test_a_warning_is_told_in_the_language_of_the_page_with_its_own_values(key):
     values = {name: f"<{name} 1.5>" for name in placeholders(english)}
     told = warning(key, **values)
     assert told == english.format(**values)
-    assert warning_in("ko", told) == korean.format(**values)
+    assert warning_in("ko", told) == with_particles(korean.format(**values))
     assert warning_in("en", told) == told
 
 
@@ -116,3 +121,44 @@ def test_auto_is_the_language_of_the_first_variable_of_the_environment_that_is_s
         monkeypatch.setenv(name, value)
     assert language_of("auto") == language
     assert (language_of("ko"), language_of("en")) == ("ko", "en")
+
+
+@pytest.mark.each(
+    "change, korean",
+    [
+        ("correctness 1.00 -> 0.00; no longer supported: 휴가 15일",
+         "정확성 1.00 → 0.00; 더는 뒷받침되지 않음: 휴가 15일"),
+        ("completeness 0.50 -> 1.00; utility 0.20 -> 0.90", "완전성 0.50 → 1.00; 유용성 0.20 → 0.90"),
+        ("checklist passed -> not passed: no longer polite, brief; now cited",
+         "체크리스트 통과 → 미통과: 더는 아님 polite, brief; 이제 맞음 cited"),
+        ("checklist: now cited", "체크리스트: 이제 맞음 cited"),
+        ("tone 0.20 -> 0.10", "tone 0.20 -> 0.10"),  # of a team's own judge
+    ],
+)  # fmt: skip
+def test_what_changed_of_an_answer_is_told_in_korean(change, korean):
+    assert change_in("ko", change) == korean
+    assert change_in("en", change) == change
+
+
+def test_a_run_is_told_in_words_with_no_english_left(make_record):
+    run = make_record(()).run
+    name = {"embedding_model": f"use-multilingual@0.2.1{IN_BATCHES}"}
+    batched = run.model_copy(update={"environment": run.environment.model_copy(update=name)})
+    assert embedder_told(batched, words("ko")) == "use-multilingual@0.2.1"
+    assert notes_told(run, words("ko")) == f"{run.notes} (내용 해시 {run.notes_hash[:12]})"
+    assert [value_told(value, words("ko")) for value in ("none", "builtin", "e5@1.0")] == [
+        "없음", "내장", "e5@1.0",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+@pytest.mark.parametrize("task", ["links", "answers"])
+def test_summary_md_says_what_each_metric_of_its_table_is_by_the_name_it_has_there(task, lang):
+    say = words(lang)
+    defined = " ".join(say(f"{task}_summary.definitions").split())
+    own = {"answered"}  # of comparisons only
+    metrics = [metric for metric in metrics_of(task) if metric.name not in own]
+    labels = [plain_label(metric.key, say).replace("{k}", "k") for metric in metrics]
+    no_bounds = [label for label in labels if not label.endswith(("ceiling", "상한"))]
+    assert len(no_bounds) >= 6
+    assert [label for label in no_bounds if label not in defined] == []

@@ -67,6 +67,12 @@ def test_rejected_rows_are_counted_once_however_many_problems_they_have(make_opt
     assert len(errors) == 3
     assert {(error["line"], error["kind"]) for error in errors} == {(7, "row")}
     assert summary.counts.rows_rejected == 1
+    markdown = (out / "summary.md").read_text("utf-8")
+    fields = markdown.partition("## Errors (1)\n\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.index("-") for line in fields] == [0, 4, 4]  # under the row
+    page = (out / "report.html").read_text("utf-8")
+    assert "could not be used or evaluated: 1." in page
+    assert "Errors (1)</h2>" in page
 
 
 def test_a_sample_is_drawn_by_the_seed(make_options, tmp_path, lines):

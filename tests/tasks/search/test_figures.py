@@ -164,15 +164,18 @@ def test_a_label_of_a_word_is_warned_of_for_it_can_match_no_sentence(make_option
         "labels": 1, "count": 1, "label_chars": 5, "piece_chars": 21,
     }  # fmt: skip
     *_, warning = json.loads((out / "run.json").read_text("utf-8"))["warnings"]
-    assert "1 of 1, with a median of 5 characters beside sentences of 21." in warning
+    assert "1 of 1 (their median: 5 characters; the median of the sentences" in warning
     assert "answer_in_evidence" in warning
 
 
 @pytest.mark.parametrize(
     ("lang", "said"),
     [
-        ("en", "1 of 1, with a median of 5 characters beside sentences of 21."),
-        ("ko", "절반 넘게 겹칠 수 없습니다(중앙값: 정답 구절 5자, 문장 21자)"),
+        (
+            "en",
+            "1 of 1 (their median: 5 characters; the median of the sentences nearest to them: 21)",
+        ),
+        ("ko", "(그 1개의 중앙값: 정답 구절 5자, 가장 많이 겹치는 문장 21자)"),
     ],
 )
 def test_the_page_says_so_in_its_language(make_options, tmp_path, lang, said):

@@ -171,3 +171,17 @@ def test_the_page_prints(show, record):
     browser = show(record)
     printed = base64.b64decode(browser.print_page())
     assert printed.startswith(b"%PDF")
+
+
+def test_a_word_in_the_head_of_a_table_is_not_broken_on_a_phone(show, record):
+    browser = show(record, width=390, lang="ko")
+    toggle = browser.find_element(By.CSS_SELECTOR, ".toggle")
+    browser.execute_script("arguments[0].click()", toggle)
+    heads = browser.find_elements(By.CSS_SELECTOR, ".ranking thead th")
+    assert heads[0].text == "번호"
+    lines = browser.execute_script(
+        "const range = document.createRange(); range.selectNodeContents(arguments[0]);"
+        " return range.getClientRects().length",
+        heads[0],
+    )
+    assert lines == 1
