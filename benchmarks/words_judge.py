@@ -28,6 +28,7 @@ from gigamind.llm.fences import Source
 from gigamind.stats.agreement import binary_agreement
 
 FILE = load_words_judge(asset("judges") / "words.toml").file
+CLAIMS = Path(__file__).with_name("claims.jsonl")
 Found = Sequence[tuple[bool, bool]]  # by people, by the judge
 
 
@@ -61,6 +62,15 @@ def examples() -> Iterator[tuple[str, bool, bool]]:
             yield group, label["verdict"] == "supported", verdict == "supported"
 
 
+def of_teams() -> Iterator[tuple[str, bool, bool]]:
+    """Claims about notes as teams keep them, half of them made to deceive: the set, by people, by the judge."""
+    for row in rows(CLAIMS):
+        for claim in row["claims"]:
+            found = judged(row["question"], claim["text"], Source("", row["text"])).claims
+            supported = bool(found) and all(one.verdict == "supported" for one in found)
+            yield f"of teams, {row['language']}, {row['half']}", claim["supported"], supported
+
+
 def row_of(name: str, found: Found) -> str:
     people, called = sum(one for one, _ in found), sum(one for _, one in found)
     both = sum(one and other for one, other in found)
@@ -90,9 +100,11 @@ def main() -> None:
             print(row_of(f"{name}, {what}", found))
     groups: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
     for group, people, called in examples():
+        groups[f"examples, {group}"].append((people, called))
+    for group, people, called in of_teams():
         groups[group].append((people, called))
     for group, found in groups.items():
-        print(row_of(f"examples, {group}", found))
+        print(row_of(group, found))
     made: defaultdict[tuple[bool, str], dict[str, list[bool]]] = defaultdict(
         lambda: {"ko": [], "en": []}
     )
