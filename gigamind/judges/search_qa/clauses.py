@@ -6,7 +6,7 @@ Each word may stand in the source, and the claim that is made of them say what n
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import permutations
 
 from gigamind.judges.search_qa.numbers import Number, is_known, numbers_of
@@ -45,9 +45,10 @@ class _Clause:
         return numbers_of(self.reading.text)
 
 
-def _clauses(text: str) -> list[_Clause]:
+@lru_cache(maxsize=1_024)  # of a sentence, for each claim and rule that it is held against
+def _clauses(text: str) -> tuple[_Clause, ...]:
     parts = _BREAK.split(_ASIDE.sub(" ", text))
-    return [part for part in (_Clause(Reading(part)) for part in parts) if part.units]
+    return tuple(part for part in (_Clause(Reading(part)) for part in parts) if part.units)
 
 
 def crossed(says: Reading, source: Reading) -> Substitution | None:

@@ -8,7 +8,7 @@ copy a sentence with a synonym in it: the bounds were chosen so that few do (ben
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
@@ -193,30 +193,24 @@ def substitution_of_row(
             named = any(map(str.isalpha, row.label)) and _is_named(units, said)
             if named and not _is_part(units, there):
                 return Substitution(row.label, own.label)
-    others = {key for row in beside for key in Reading(row.text).content}
-    ours = _first_without(says, known, within=others)
-    theirs = _first_without(_Content(own.text), says.keys)
-    return Substitution(ours, theirs) if ours and theirs else None
+    theirs = _without(_Content(own.text), says.keys)
+    ours = _without(says, known) if theirs else {}
+    others = {key for row in beside for key in Reading(row.text).content} if ours else ()
+    taken = next((word for key, word in ours.items() if key in others), "")
+    return Substitution(taken, next(iter(theirs.values()))) if taken else None
 
 
-def _first_without(
-    reading: Reading, known: Collection[str], within: Collection[str] | None = None
-) -> str:
-    """The first content word, but for numbers, which are compared apart, whose key is not known; "" without one."""
+def _without(reading: Reading, known: Collection[str]) -> dict[str, str]:
+    """The content words whose keys are not known, by these, but for numbers, which are compared apart."""
     words = zip(reading.words, reading.keys, strict=True)
-    return next(
-        (
-            word.text
-            for word, key in words
-            if is_content(key)
-            and key not in known
-            and not word.is_number
-            and (within is None or key in within)
-        ),
-        "",
-    )
+    return {
+        key: word.text
+        for word, key in words
+        if is_content(key) and key not in known and not word.is_number
+    }
 
 
+@lru_cache(maxsize=1_024)  # of a row, for each claim of its table
 def _units(text: str) -> list[str]:
     return _UNIT.findall(Reading(text).text)
 
