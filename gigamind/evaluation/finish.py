@@ -221,7 +221,7 @@ def _write(
     write_run(out, record, outputs.format, files, replace=outputs.replaces)
     if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
         least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
-        refused = _short(task, record, out) or _partial(record, least, out)
+        refused = no_result(task, record, least, out)
     if refused is None and bounds and bounds.failed and options.fail_on_regression:
         refused = BrokenBoundError(f"the run misses what {options.gates} asks of it; see {out}")
     _announce(record, options, verdict, refused, bounds)
@@ -357,6 +357,13 @@ def _page(
     baseline = reference.baseline if reference and compared else None
     gate = held.gate if compared else held
     return task.view.page(record, lang=lang, baseline=baseline, gate=gate)
+
+
+def no_result(
+    task: Task[Any, Summary, Line], record: Record[Summary, Line], least: float, out: Path
+) -> EvaluationError | None:
+    """Why a run is no result, unless a part is asked for; `least` is the share of items that must have a verdict."""
+    return _short(task, record, out) or _partial(record, least, out)
 
 
 def _short(

@@ -38,5 +38,5 @@ def test_a_taken_port_of_reports_ends_it_with_a_line(stack: Stack):
         made = stack.make("server")
     assert made.returncode == 2
     assert made.stdout == ""
-    told = f"Error: the port {stack.reports} for the reports of runs cannot be used (Address already in use): name another"
-    assert made.stderr.startswith(told)
+    taken_port = f"the port {stack.reports} for the reports of runs cannot be used"
+    assert made.stderr.startswith(f"Error: {taken_port} (Address already in use): name another in")
