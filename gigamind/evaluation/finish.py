@@ -19,6 +19,7 @@ from gigamind.errors import (
 )
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions, PartialOptions, ReleaseOptions
 from gigamind.evaluation.release import (
+    COMPARE_FILE,
     Reference,
     ReleaseVerdict,
     announce,
@@ -284,7 +285,7 @@ def finish_flow(
         refused=str(refused) if refused else None,
         bounds=written.bounds,
         past=past_runs(out, MOST_RUNS),
-        place=Place(out.absolute(), served_at(out)),
+        place=Place(out.absolute(), _links(out)),
     )
     return {
         "task": record.run.task,
@@ -295,6 +296,13 @@ def finish_flow(
         "release": verdict.dump() if verdict else None,
         "refused": _refused(refused) if refused else None,
     }
+
+
+def _links(out: Path) -> dict[str, str]:
+    """Where the pages of a run are served, by name; with `--format json`, or without an item, there is no report."""
+    address = served_at(out)
+    pages = [name for name in (HTML_FILE, COMPARE_FILE) if (out / name).is_file()]
+    return {name: f"{address}{name}" for name in pages} if address else {}
 
 
 def _refused(error: GigamindError) -> Refused:
