@@ -140,17 +140,20 @@ bench-verdicts: $(READY)
 # The profile that server, worker and deploy share.
 PROFILE := set -a; . deployments/server.env; set +a;
 
-# Beside it the reports of runs, read only, for a page of the UI can link to no file; both end together.
-server: $(READY)
-	@$(PROFILE) mkdir -p "$$GIGAMIND_REPORTS"; \
-	  $(BIN)/python -m http.server --bind "$$PREFECT_SERVER_API_HOST" --directory "$$GIGAMIND_REPORTS" \
-	    "$$GIGAMIND_REPORTS_PORT" >/dev/null 2>&1 & \
-	  reports=$$!; trap 'kill $$reports 2>/dev/null' EXIT INT TERM; \
-	  echo "Reports of runs: $$GIGAMIND_REPORTS_URL"; \
-	  $(BIN)/prefect server start
-
 # One line and exit code 3 where the server or what else is needed is not there; see deployments/check.py.
 CHECK := $(BIN)/python deployments/check.py
+
+# Beside it the reports of runs, read only, for a page of the UI can link to no file; both end together. Both run in the
+# background: a shell heeds SIGTERM only between commands and in `wait`. The second waits until Prefect has ended.
+server: $(READY)
+	@$(PROFILE) $(CHECK) reports "$$PREFECT_SERVER_API_HOST" "$$GIGAMIND_REPORTS_PORT" || exit; \
+	  mkdir -p "$$GIGAMIND_REPORTS"; \
+	  $(BIN)/python -m http.server --bind "$$PREFECT_SERVER_API_HOST" --directory "$$GIGAMIND_REPORTS" \
+	    "$$GIGAMIND_REPORTS_PORT" >/dev/null 2>&1 & reports=$$!; \
+	  $(BIN)/prefect server start & api=$$!; \
+	  trap 'kill $$api $$reports 2>/dev/null' EXIT INT TERM HUP; \
+	  echo "Reports of runs: $$GIGAMIND_REPORTS_URL"; \
+	  wait $$api; code=$$?; wait $$api; exit $$code
 
 worker: $(READY)
 	@$(PROFILE) $(CHECK) worker local process && exec $(BIN)/prefect worker start --pool local --type process

@@ -5,19 +5,23 @@ from typing import Any
 from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
+from prefect.logging import get_run_logger
 from prefect.runtime import deployment
 from prefect.states import Completed
 
 from gigamind.errors import GigamindError, InputError
 from gigamind.publish.ends import failed, in_its_language
+from gigamind.reports.release import no_verdict_told
 from gigamind.tasks.promotion import PromoteOptions, promote_run
+from gigamind.wording import language_of, words
 
 
 @flow(name="promote", persist_result=False)
 def promote(options: PromoteOptions) -> State[Any]:
     """Make the run the baseline of its task, as `gigamind baseline promote` does.
 
-    Ends Failed where a gate of that run failed, and while this deployment is paused, which a failed gate sees to.
+    Ends Failed where a gate of that run failed; where it is the last of a folder and no whole result, which only who
+    names it can mean; and while this deployment is paused, which a failed gate sees to.
     """
     try:
         if _is_paused():
@@ -25,9 +29,11 @@ def promote(options: PromoteOptions) -> State[Any]:
                 "promotion is paused, for a gate has failed: once that is settled, resume the deployment"
                 " promote/promote"
             )
-        file = promote_run(options)
+        file, worst = promote_run(options)
     except GigamindError as error:
         return failed(error)
+    if worst:
+        get_run_logger().warning(no_verdict_told(worst, words(language_of())))
     return Completed(message=in_its_language(f"{file} is the baseline now"))
 
 

@@ -35,19 +35,13 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
     A run of which a gate failed is refused without --force.
     """
     from gigamind.cli.errors import spoken
-    from gigamind.release.gates import at_worst
-    from gigamind.release.policy import read_policy
-    from gigamind.release.snapshot import promote as promote_snapshot
-    from gigamind.release.snapshot import read_snapshot
     from gigamind.reports.release import no_verdict_told
-    from gigamind.tasks import KINDS
-    from gigamind.tasks.promotion import refuse_failed
+    from gigamind.tasks.promotion import promote_checked, refuse_failed
 
-    snapshot = read_snapshot(run, KINDS)
     if not force:
         refuse_failed(run, folder)
-    file = promote_snapshot(snapshot, folder)
-    if worst := at_worst(snapshot, read_policy(None)):
+    file, worst = promote_checked(run, folder)
+    if worst:
         click.echo(no_verdict_told(worst, words(spoken())), err=True)
     tell_written(file, {"runs": 1}, f"Baseline: {file}")
 

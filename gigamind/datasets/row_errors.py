@@ -57,7 +57,11 @@ _NOTE = ("an object", 'Write an object such as {"path": "a.md"}, or {"title": "A
 _CLAIM = ("an object", 'Write an object such as {"text": "...", "verdict": "supported"}')
 _OTHER_KINDS = (
     ("question", "query", "This is a row of queries: --answer-model has them answered first"),
-    ("query", "question", "This is a row of answers: evaluate them without --answer-model"),
+    (
+        "query",
+        "question",
+        "This is a row of answers: evaluate them with gigamind eval answers, without --answer-model",
+    ),
 )
 _BLANK = ("text", "Fill it in")
 _NO_TIME = ("an ISO 8601 date or time", 'Write it as "2026-01-31" or "2026-01-31T09:00:00+09:00"')

@@ -19,6 +19,7 @@ from gigamind.errors import (
 )
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions, PartialOptions, ReleaseOptions
 from gigamind.evaluation.release import (
+    COMPARE_FILE,
     Reference,
     ReleaseVerdict,
     announce,
@@ -221,7 +222,7 @@ def _write(
     write_run(out, record, outputs.format, files, replace=outputs.replaces)
     if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
         least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
-        refused = _short(task, record, out) or _partial(record, least, out)
+        refused = no_result(task, record, least, out)
     if refused is None and bounds and bounds.failed and options.fail_on_regression:
         refused = BrokenBoundError(f"the run misses what {options.gates} asks of it; see {out}")
     _announce(record, options, verdict, refused, bounds)
@@ -284,7 +285,7 @@ def finish_flow(
         refused=str(refused) if refused else None,
         bounds=written.bounds,
         past=past_runs(out, MOST_RUNS),
-        place=Place(out.absolute(), served_at(out)),
+        place=Place(out.absolute(), _links(out)),
     )
     return {
         "task": record.run.task,
@@ -295,6 +296,13 @@ def finish_flow(
         "release": verdict.dump() if verdict else None,
         "refused": _refused(refused) if refused else None,
     }
+
+
+def _links(out: Path) -> dict[str, str]:
+    """Where the pages of a run are served, by name; with `--format json`, or without an item, there is no report."""
+    address = served_at(out)
+    pages = [name for name in (HTML_FILE, COMPARE_FILE) if (out / name).is_file()]
+    return {name: f"{address}{name}" for name in pages} if address else {}
 
 
 def _refused(error: GigamindError) -> Refused:
@@ -357,6 +365,13 @@ def _page(
     baseline = reference.baseline if reference and compared else None
     gate = held.gate if compared else held
     return task.view.page(record, lang=lang, baseline=baseline, gate=gate)
+
+
+def no_result(
+    task: Task[Any, Summary, Line], record: Record[Summary, Line], least: float, out: Path
+) -> EvaluationError | None:
+    """Why a run is no result, unless a part is asked for; `least` is the share of items that must have a verdict."""
+    return _short(task, record, out) or _partial(record, least, out)
 
 
 def _short(

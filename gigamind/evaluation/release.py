@@ -29,6 +29,7 @@ from gigamind.wording import Language, Words, words
 
 REGRESSION_EXIT_CODE = 4
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
+COMPARE_FILE = "compare.md"
 _VERDICT_FILE = "compare.json"
 
 
@@ -42,7 +43,7 @@ class ReleaseVerdict:
     def files(self, language: Language) -> dict[str, str]:
         """compare.md and compare.json, by name."""
         text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
-        return {"compare.md": self.markdown(language), _VERDICT_FILE: text + "\n"}
+        return {COMPARE_FILE: self.markdown(language), _VERDICT_FILE: text + "\n"}
 
     def dump(self) -> dict[str, Any]:
         """JSON values: `comparison` and `gate`."""

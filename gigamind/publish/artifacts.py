@@ -15,10 +15,10 @@ from gigamind.errors import GigamindError
 from gigamind.evaluation.finish import FlowResult
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.release import ReleaseVerdict
-from gigamind.publish.ends import ReleaseStopped, failed, in_its_language
+from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_its_language
 from gigamind.publish.restarts import deployment_name, through_restart
 from gigamind.reports.decision import failed_page
-from gigamind.reports.release import reasons_told
+from gigamind.reports.release import deciding_told
 from gigamind.tasks import TASKS
 from gigamind.wording import Words, words
 
@@ -101,9 +101,10 @@ def end_of_gate(run_id: str, result: Mapping[str, Any], say: Words) -> Any:  # n
         return Completed(name="RegressedSoft", message=about, data=dict(result))
     if gate.verdict in {"passed", "inconclusive"}:
         return None
-    name = "Regressed" if gate.verdict == "failed" else "NotComparable"
-    reasons = reasons_told(gate, verdict.comparison, say)
-    stopped = ReleaseStopped(f"{about}: {_first_of(reasons)}")
+    ended, name = (
+        (ReleaseStopped, "Regressed") if gate.verdict == "failed" else (NoVerdict, "NotComparable")
+    )
+    stopped = ended(f"{about}: {_first_of(deciding_told(verdict.release, say))}")
     stopped.result = result
     return failed(stopped, name)
 

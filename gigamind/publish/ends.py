@@ -38,10 +38,16 @@ def in_its_language(message: str) -> str:
 
 
 class ReleaseStopped(GigamindError):  # noqa: N818  a verdict, no fault
-    """A gate failed, or nothing could be said; `result` is what the flow would have returned."""
+    """A gate failed; `result` is what the flow would have returned."""
 
     exit_code: ClassVar[int] = 4
     result: Mapping[str, Any] = MappingProxyType({})
+
+
+class NoVerdict(ReleaseStopped):
+    """Nothing could be said, which the command takes for what the caller can mend."""
+
+    exit_code: ClassVar[int] = InputError.exit_code
 
 
 ENDS = (

@@ -26,7 +26,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from gigamind.choices import TaskName
 from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError, OtherRunError
-from gigamind.evaluation.finish import FlowResult
+from gigamind.evaluation.finish import FlowResult, Refused
 from gigamind.evaluation.options import OWN_SECTION, SECTIONS, EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Lines
 from gigamind.evaluation.run import Batch, Verdicts
@@ -97,7 +97,7 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
     if refused := finished["refused"]:
         kinds = [kind for kind, _ in ENDS if kind.exit_code == refused["exit_code"]]
         kind = BudgetError if refused["over_budget"] else kinds[-1]
-        why = kind(refused["message"])
+        why = kind(_advised(refused))
         why.run = out
         return failed(why)
     if finished["summary"]["status"] == "interrupted":
@@ -129,15 +129,32 @@ def _evaluated_in(
             finished = _evaluated(taken, left, started, pool)
             if not is_resumable(left) or len(attempts_of(left)) > asked:
                 return left, finished
-            why: object = finished["refused"]
+            why = _why_nothing(finished["refused"])
         except (OtherRunError, EvaluationError) as error:
             if len(attempts_of(left)) > asked:
                 raise
-            why = error
+            why = str(error)
         # Nothing can be asked there any more: it is of other settings, final, or its budget is used up.
-        get_run_logger().warning(in_its_language(f"{abandon(left)} cannot be gone on with: {why}"))
+        told = f"{abandon(left)} cannot be gone on with, so this run begins anew, with the stored replies: {why}"
+        get_run_logger().warning(in_its_language(told))
     out = free_folder(home, started)
     return out, _evaluated(options.model_copy(update={"out": out}), out, started, pool)
+
+
+def _why_nothing(refused: Refused | None) -> str:
+    """Why nothing was asked of a run that was gone on with; what it was refused for says to go on with it once more."""
+    spent = refused is not None and refused["over_budget"]
+    return "its budget is used up" if spent else "nothing more could be asked there"
+
+
+def _advised(refused: Refused) -> str:
+    """Why a run is no result, and of a deployment what its next run makes of a budget that was used up."""
+    if not refused["over_budget"] or deployment_name() is None:
+        return refused["message"]
+    return (
+        f"{refused['message']}. The next run of this deployment goes on with it where the budget is larger; else it"
+        " begins anew, with the stored replies, and this folder cannot be resumed any more"
+    )
 
 
 def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | None) -> FlowResult:

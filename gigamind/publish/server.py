@@ -7,6 +7,7 @@ two seconds.
 
 import base64
 import os
+import socket
 import ssl
 import urllib.error
 import urllib.request
@@ -61,6 +62,25 @@ def check_result_storage() -> None:
             f"the storage of results is missing: the server has no block {block}; create it, or name another in"
             " PREFECT_DEFAULT_RESULT_STORAGE_BLOCK"
         ) from error
+
+
+def check_reports_port(host: str, port: str) -> None:
+    """See to it that the reports of runs can be served at that port; it is the first thing `make server` does.
+
+    Raises:
+        ServerError: something else listens there, or nobody may.
+    """
+    with socket.socket() as listening:
+        listening.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # as the server of reports has it
+        try:
+            listening.bind((host, int(port)))
+        except (OSError, ValueError, OverflowError) as error:
+            raise ServerError(
+                f"the port {port} for the reports of runs cannot be used ({_line(error)}): name another in"
+                " GIGAMIND_REPORTS_PORT, the same for make server, make deploy and make worker"
+            ) from error
 
 
 def check_worker_can_start(pool: str, kind: str) -> None:

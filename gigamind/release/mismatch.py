@@ -240,9 +240,13 @@ def _changed(
         if name in baseline and name in current
     )
     return ", ".join(
-        f"{name} {_plain(old)} -> {_plain(new)}" for name, old, new in both if old != new
+        f"{name} {_plain(name, old)} -> {_plain(name, new)}"
+        for name, old, new in both
+        if old != new
     )
 
 
-def _plain(value: object) -> str:
+def _plain(name: str, value: object) -> str:
+    if value is None:
+        return "all" if name == "sample" else "none"
     return str(value).strip("(),").replace("'", "")  # names of models come as a tuple

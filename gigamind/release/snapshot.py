@@ -168,6 +168,12 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
     Raises:
         InputError: there is none, or it cannot be used; see `read_snapshot`.
     """
+    if not path.exists():
+        raise InputError(
+            f"{path}: no such file or folder; give a snapshot.json, the out folder of a run or a folder of baselines."
+            " A first baseline is made by evaluating without --compare, then gigamind baseline promote RUN"
+            f" --folder {path}"
+        )
     pointers = {
         name: path / pointer_of(name) for name in kinds if (path / pointer_of(name)).is_file()
     }

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from gigamind.errors import GigamindError
@@ -91,11 +92,11 @@ class Place(NamedTuple):
 
     Attributes:
         out: its folder; None where there is none.
-        link: address of that folder's files, with a slash at its end; None where nothing serves them.
+        links: addresses of the pages that stand in it, by name; none where nothing serves them.
     """
 
     out: Path | None = None
-    link: str | None = None
+    links: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,6 +183,15 @@ def reasons_told(gate: GateResult, comparison: Comparison | None, say: Words) ->
     return [*(translations.get(reason, reason) for reason in gate.reasons), *blind]
 
 
+def deciding_told(release: Release, say: Words) -> list[str]:
+    """The reasons that decided alone, without what else there is to mind: what was relaxed, what a judge cannot see."""
+    comparison, gate = release
+    told = reasons_told(gate, comparison, say)
+    minded = {relaxation(mismatch, say) for mismatch in relaxed(gate, comparison)}
+    minded |= {*blind_told(comparison, say)}
+    return [reason for reason in told if reason not in minded]
+
+
 def blind_told(comparison: Comparison, say: Words) -> list[str]:
     """What the judge of a comparison cannot see, where that sees words alone."""
     return [say("answer.words_blind")] if comparison.by_words else []

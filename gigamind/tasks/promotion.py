@@ -1,15 +1,30 @@
 """Moves the baseline to a run whose gates did not fail, for `gigamind baseline promote` and the flow alike."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
+from gigamind.evaluation.finish import no_result
 from gigamind.evaluation.release import read_verdict
-from gigamind.release.snapshot import promote, read_snapshot
-from gigamind.tasks import KINDS
+from gigamind.release.gates import at_worst
+from gigamind.release.policy import read_policy
+from gigamind.release.snapshot import promote, read_run, read_snapshot
+from gigamind.tasks import KINDS, TASKS
 
 _RUN_FILE = "run.json"
+
+
+class Promoted(NamedTuple):
+    """A new baseline.
+
+    Attributes:
+        worst: gated metrics that it has at the worst there is, so that no verdict can come of them.
+    """
+
+    file: Path
+    worst: list[str]
 
 
 class PromoteOptions(BaseModel):
@@ -17,19 +32,35 @@ class PromoteOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    run: Path = Field(description="out folder of a run, or a folder of runs: the last one counts")
+    run: Path = Field(
+        description="out folder of a run, or a folder of runs: the last one, which must be a whole result"
+    )
     folder: Path = Field(description="folder of baselines, as --compare names it")
 
 
-def promote_run(options: PromoteOptions) -> Path:
-    """Make the run the baseline of its task; the file it stands in.
+def promote_run(options: PromoteOptions) -> Promoted:
+    """Make the run the baseline of its task.
 
     Raises:
-        InputError: a gate failed, or there is no such run, or it cannot be a baseline.
+        InputError: a gate failed, or there is no such run, or it cannot be a baseline; or it is the last of a folder,
+            named by nobody, and no whole result.
     """
-    run = _last_run(options.run)
+    named = (options.run / _RUN_FILE).is_file()
+    run = options.run if named else _last_run(options.run)
     refuse_failed(run, options.folder)
-    return promote(read_snapshot(run, KINDS), options.folder)
+    if not named and (run / _RUN_FILE).is_file():
+        _refuse_part(run)
+    return promote_checked(run, options.folder)
+
+
+def promote_checked(run: Path, folder: Path) -> Promoted:
+    """Make a run the baseline of its task, whatever its gates said.
+
+    Raises:
+        InputError: there is no such run, or it cannot be a baseline.
+    """
+    snapshot = read_snapshot(run, KINDS)
+    return Promoted(promote(snapshot, folder), at_worst(snapshot, read_policy(None)))
 
 
 def refuse_failed(run: Path, folder: Path) -> None:
@@ -50,9 +81,41 @@ def refuse_failed(run: Path, folder: Path) -> None:
         )
 
 
+def _refuse_part(run: Path) -> None:
+    """See to it that a run which nobody named is a whole result: a trial moves no baseline by being the last one.
+
+    Raises:
+        InputError: it is none.
+    """
+    if why := _part_of(run):
+        raise InputError(
+            f"{run}: the last run is no baseline by itself: {why}; to promote it all the same, or another one, name"
+            " its folder in the option run"
+        )
+
+
+def _part_of(run: Path) -> str | None:
+    """Why a run is no whole result; None where it is one."""
+    record = read_run(run, KINDS)
+    options, verdict = record.run.options, read_verdict(run)
+    if record.run.status != "complete":
+        return "it was interrupted"
+    if options.get("sample") is not None:
+        return f"it is of a sample ({options['sample']})"
+    if verdict is None and options.get("compare"):
+        return "it ended without a verdict"
+    if verdict and verdict.gate.verdict == "not-comparable":
+        return f"it ended without a verdict ({verdict.gate.reasons[0].rstrip('.')})"
+    if options.get("allow_partial"):
+        return None
+    least = options.get("min_coverage")
+    short = no_result(
+        TASKS[record.run.task], record, least if isinstance(least, float) else 0.0, run
+    )
+    return str(short) if short else None
+
+
 def _last_run(path: Path) -> Path:
-    """The out folder of the run; of several in a folder, the one that was written last."""
-    if (path / _RUN_FILE).is_file():
-        return path
+    """The out folder of the run in a folder that was written last; the folder itself where there is none."""
     written = {file.stat().st_mtime_ns: file.parent for file in path.glob(f"*/{_RUN_FILE}")}
     return written[max(written)] if written else path

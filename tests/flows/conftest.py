@@ -22,7 +22,9 @@ def prefect_server(prefect_stack: Stack, tmp_path_factory: pytest.TempPathFactor
         environment.setenv("DO_NOT_TRACK", "1")
         environment.setenv("GIGAMIND_CACHE_DIR", str(home / "cache"))
         from prefect import settings
+        from prefect.logging.configuration import setup_logging
 
+        setup_logging()  # else the first flow run does it, and takes away the handler of its test's caplog
         its_own = {
             settings.PREFECT_HOME: home,
             settings.PREFECT_API_URL: prefect_stack.api,

@@ -74,15 +74,23 @@ def test_a_deployment_goes_on_with_its_run_that_was_stopped(
     assert server.seen.total == 10
 
 
-@pytest.mark.parametrize("changes", [{"seed": 7}, {"max_calls": 4}])
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [({"seed": 7}, "seed"), ({"max_calls": 4}, "its budget is used up")],
+)
 def test_a_deployment_starts_anew_where_its_stopped_run_cannot_be_gone_on_with(
-    flow, by_model, tmp_path, monkeypatch, changes
+    flow, by_model, tmp_path, monkeypatch, caplog, changes, why
 ):
     monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__NAME", "nightly")
-    assert flow(by_model(max_calls=4), return_state=True).is_failed()
+    stopped = flow(by_model(max_calls=4), return_state=True)
+    assert stopped.is_failed()
+    assert "goes on with it where the budget is larger; else it begins anew" in stopped.message
     assert flow(by_model(**changes), return_state=True).is_failed() is ("max_calls" in changes)
     kept = sorted(path.suffix for path in (tmp_path / "out").iterdir())
     assert kept[:3] == ["", "", ".abandoned"]
+    (told,) = [line for line in caplog.messages if ".abandoned cannot be gone on with, so" in line]
+    assert why in told
+    assert "{" not in told
 
 
 def test_a_run_that_is_gone_on_with_to_its_end_and_has_too_few_verdicts_is_that_run(

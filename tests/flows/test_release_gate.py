@@ -104,10 +104,16 @@ def worse(release, tmp_path):
 @pytest.mark.usefixtures("prefect_server")
 def test_a_regression_ends_failed_by_its_name_and_names_the_query(release, worse, tmp_path):
     how = {"compare": tmp_path / "base", "notes": worse}
-    assert gate(release("refused", **how)).name == "NotComparable"
+    refused = gate(release("refused", **how))
+    assert (refused.name, refused.message[-13:]) == ("NotComparable", "(exit code 1)")
     state = gate(release("worse", **how, gates=tmp_path / "gates.toml"))
     assert (state.is_failed(), state.name) == (True, "Regressed")
     assert "search.hit_at_1: 1.0000 -> 0.5000" in state.message
+    rules = json.loads((tmp_path / "worse" / "compare.json").read_text("utf-8"))["gate"]["rules"]
+    failed = sum(rule["status"] == "failed" for rule in rules)
+    assert (
+        f", and {failed - 1} more (exit code 4)" in state.message
+    )  # that the notes differ is no gate
     page = artifacts_of(state)["search-worse-vault"].data
     assert page.startswith("# ❌ Do not release: hit@1: 1.0000 → 0.5000")
     assert "| annual leave days (q2) | leave.md | 1. **leave.md** |" in page

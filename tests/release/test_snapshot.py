@@ -81,6 +81,12 @@ def test_nothing_there_is_said(tmp_path):
         read_snapshot(tmp_path, KINDS)
 
 
+def test_where_no_baseline_is_yet_how_the_first_is_made_is_said(tmp_path):
+    made = f"gigamind baseline promote RUN --folder {tmp_path / 'nothing'}"
+    with pytest.raises(InputError, match=f"no such file or folder.*first baseline.*{made}$"):
+        read_baseline(tmp_path / "nothing", KINDS, "search")
+
+
 def test_the_last_promoted_baseline_counts(snapshot, tmp_path):
     folder = tmp_path / "baselines"
     promote(snapshot({"a": 1}, run_id="20260101-000000"), folder)

@@ -174,3 +174,22 @@ def test_what_changed_of_an_item_is_told_in_korean():
         "1위 → 찾지 못함; 맞던 판정이 틀림"
     )
     assert change_in("ko", "lost b.md; 3 -> 4 wrong suggestions") == ("놓침: b.md; 틀린 제안 3 → 4")
+
+
+def test_a_page_links_only_to_what_is_written(home, tmp_path, monkeypatch, gates):
+    monkeypatch.setenv("GIGAMIND_REPORTS", str(tmp_path))
+    monkeypatch.setenv("GIGAMIND_REPORTS_URL", "http://127.0.0.1:4280")
+    held = {"compare": home / "first", "gates": gates}
+    linked = {}
+    for name, changes in (("json", {}), ("both", {}), ("json-held", held), ("both-held", held)):
+        out = tmp_path / name
+        page = run(out, format=name.split("-")[0], **changes)["page"]
+        linked[name] = re.findall(r"\(http://127\.0\.0\.1:4280/([^)]+)\)", page)
+        assert all((tmp_path / file).is_file() for file in linked[name])
+        assert f"`{out}`" in page
+    assert linked == {
+        "json": [],
+        "both": ["both/report.html"],
+        "json-held": ["json-held/compare.md"],
+        "both-held": ["both-held/report.html", "both-held/compare.md"],
+    }

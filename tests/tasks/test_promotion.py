@@ -1,6 +1,7 @@
 """Which run becomes the baseline, and which one must not."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ def home(tmp_path: Path) -> Path:
     vault.mkdir()
     (vault / "leave.md").write_text("annual leave is 15 days\n", "utf-8")
     (vault / "misc.md").write_text("lunch menu\n", "utf-8")
+    (vault / "travel.md").write_text("trains and hotels\n", "utf-8")
     row = {"id": "q", "query": "annual leave", "answerable": True, "expected_notes": ["leave.md"]}
     (tmp_path / "queries.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
     home = tmp_path / "home"
@@ -61,6 +63,17 @@ def test_of_a_folder_of_runs_the_last_one_becomes_the_baseline(home: Path, tmp_p
     assert promoted(home, tmp_path / "baselines") == run_id(last)
 
 
+def test_at_what_a_baseline_is_at_its_worst_is_told(home: Path, tmp_path: Path):
+    last = home / "20260101-000000-2"
+    assert promote_run(PromoteOptions(run=last, folder=tmp_path / "baselines")).worst == []
+    line = json.loads((last / "per_item.jsonl").read_text("utf-8"))
+    assert line["metrics"]["mrr"] == 1.0
+    line["metrics"]["mrr"] = 0.0
+    (last / "per_item.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
+    told = promote_run(PromoteOptions(run=last, folder=tmp_path / "baselines")).worst
+    assert told == ["search.mrr"]
+
+
 def test_a_run_whose_gate_failed_does_not(home: Path, tmp_path: Path):
     fail_the_gate(home / "20260101-000000-2")
     with pytest.raises(InputError, match=r"a gate failed.*search\.mrr: 1 -> 0.*gigamind baseline"):
@@ -77,3 +90,48 @@ def test_a_verdict_that_cannot_be_read_is_no_pass(home: Path, tmp_path: Path):
 def test_where_there_is_no_run_that_is_told(tmp_path: Path):
     with pytest.raises(InputError, match="no such file or folder"):
         promoted(tmp_path / "missing", tmp_path / "baselines")
+
+
+def edit(file: Path, **changes: object) -> None:
+    content = json.loads(file.read_text("utf-8"))
+    for name, value in changes.items():
+        content[name] = {**content[name], **value} if isinstance(value, dict) else value
+    file.write_text(json.dumps(content), "utf-8")
+
+
+def sampled(run: Path) -> None:
+    edit(run / "run.json", options={"sample": "10"})
+
+
+def interrupted(run: Path) -> None:
+    edit(run / "run.json", status="interrupted")
+
+
+def not_comparable(run: Path) -> None:
+    edit(run / "compare.json", gate={"verdict": "not-comparable", "reasons": ["the notes differ"]})
+
+
+def never_compared(run: Path) -> None:
+    (run / "compare.json").unlink()
+
+
+@pytest.mark.parametrize(
+    ("ended", "why"),
+    [
+        (sampled, r"it is of a sample \(10\)"),
+        (interrupted, "it was interrupted"),
+        (not_comparable, r"it ended without a verdict \(the notes differ\)"),
+        (never_compared, "it ended without a verdict;"),
+    ],
+)
+def test_the_last_run_that_is_no_whole_result_becomes_the_baseline_by_name_alone(
+    home: Path, tmp_path: Path, ended: Callable[[Path], None], why: str
+):
+    last = home / "20260101-000000-2"
+    ended(last)
+    with pytest.raises(
+        InputError, match=f"{last.name}: the last run is no baseline.*{why}.*option run"
+    ):
+        promoted(home, tmp_path / "baselines")
+    assert not (tmp_path / "baselines").exists()
+    assert promoted(last, tmp_path / "baselines") == run_id(last)

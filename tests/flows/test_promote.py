@@ -1,0 +1,37 @@
+"""Promotion as a flow: how it ends, and what its log warns of; which run is taken: tests/tasks/test_promotion.py."""
+
+from pathlib import Path
+
+import pytest
+from prefect.flows import load_flow_from_entrypoint
+
+from gigamind.tasks import evaluate
+from gigamind.tasks.promotion import PromoteOptions
+
+ENTRYPOINT = f"{Path(__file__).parents[2] / 'flows' / 'promote.py'}:promote"
+pytestmark = pytest.mark.prefect
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_baseline_at_its_worst_is_a_warning_and_a_sample_is_none_unless_it_is_named(
+    options, tmp_path, caplog
+):
+    flow = load_flow_from_entrypoint(ENTRYPOINT, use_placeholder_flow=False)
+    home, folder = tmp_path / "home", tmp_path / "baselines"
+
+    evaluate(options(out=home / "whole"))  # the default threshold finds nothing unanswerable
+    state = flow(PromoteOptions(run=home, folder=folder), return_state=True)
+    assert state.is_completed(), state.message
+    (told,) = [line for line in caplog.messages if "at the worst there is" in line]
+    assert told.startswith("warning: unanswerable: F1, unanswerable: FAR at")
+
+    evaluate(options(out=home / "trial", sample="10"))
+    before = (folder / "LATEST").read_text("utf-8")
+    state = flow(PromoteOptions(run=home, folder=folder), return_state=True)
+    assert (state.is_failed(), state.name) == (True, "InvalidInput")
+    assert "it is of a sample (10)" in state.message
+    assert (folder / "LATEST").read_text("utf-8") == before
+
+    named = flow(PromoteOptions(run=home / "trial", folder=folder), return_state=True)
+    assert named.is_completed(), named.message
+    assert (folder / "LATEST").read_text("utf-8") != before
