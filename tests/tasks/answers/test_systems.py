@@ -386,6 +386,31 @@ def test_a_run_file_holds_answers_and_what_it_lacks_is_final(asked, tmp_path, by
 
 
 @pytest.mark.usefixtures("judged")
+def test_a_recorded_answer_that_is_empty_fails_its_question_and_not_the_run(asked, tmp_path, lines):
+    names = [f"q{number}" for number in range(30)]
+    rows = [
+        {"id": name, "answer": " " if at < 7 else ANSWER, "contexts": ["휴가.md"]}
+        for at, name in enumerate(names)
+    ]
+    file = tmp_path / "rag.jsonl"
+    questions = [question(name) for name in names]
+
+    def run(out, rows, **changes):
+        file.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
+        return evaluate(asked(f"run:{file}", questions, out=tmp_path / out, **changes))
+
+    tolerated = [row | {"answer": ANSWER} if at == 0 else row for at, row in enumerate(rows)]
+    done = run("six", tolerated)
+    assert done.summary.counts.answers_evaluated == 24
+    messages = [error["message"] for error in lines(done.out, "errors.jsonl")]
+    assert messages == [f"question q{at}: the answer is empty" for at in range(1, 7)]
+    assert "cannot be read" not in told(done.out)
+    with pytest.raises(EvaluationError, match="no answer to 7 questions"):
+        run("seven", rows)
+    assert run("part", rows, allow_partial=True).summary.counts.answers_evaluated == 23
+
+
+@pytest.mark.usefixtures("judged")
 def test_a_command_and_a_python_function_answer_alike(asked, tmp_path, monkeypatch, by_id):
     (tmp_path / "team_rag.py").write_text(
         "import json, sys\n"
