@@ -258,7 +258,15 @@ def _announce(
         status=record.run.status,
         bounds=bounds,
     )
-    announce(verdict, options, summary, refused, options.language, bounds=bounds)
+    announce(
+        verdict,
+        options,
+        summary,
+        refused,
+        options.language,
+        bounds=bounds,
+        status=record.run.status,
+    )
 
 
 def finish_flow(
