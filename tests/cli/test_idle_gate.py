@@ -26,6 +26,12 @@ def test_junit_is_written_where_no_gate_holds_the_run(case, search):
     assert "이 실행에 적용한 게이트는 없습니다" in (case / "k.xml").read_text("utf-8")
 
 
+def test_junit_says_why_a_run_was_refused_by_its_options_alone(case, search):
+    (case / "a.run").write_text("a Q0 deploy.md 1 0.9 t\n", "utf-8")
+    assert search("--system", "run:a.run", "--junit", "j.xml").code == 1
+    assert cases(case / "j.xml") == [("evaluation", "error")]
+
+
 @pytest.mark.parametrize(
     ("status", "refused", "outcome"),
     [
