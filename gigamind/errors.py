@@ -45,11 +45,19 @@ LlmCode = Literal[
 ]
 Outcome = Literal["scored", "unscored", "refused", "error", "skipped_budget"]
 """How an item ends that models are asked about."""
+# What code of a team's own may raise: `sys.exit()` is no Exception, and would end all in exit code 0.  Ctrl-C is ours.
+OWN_FAULTS = (Exception, SystemExit)
 
 
 def reason_of(error: OSError) -> str:
     """Why the operating system refused."""
     return error.strerror or str(error)
+
+
+def fault_of(error: BaseException) -> str:
+    """What code of a team's own raised, in a line."""
+    said = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 class GigamindError(Exception):

@@ -260,14 +260,15 @@ def _result(
     verdict: "ReleaseVerdict | None",
     bounds: "GateResult | None",
 ) -> EvaluationResult[Any, Any]:
+    from gigamind.evaluation.finish import first_failure
     from gigamind.metrics.spec import unit_of
     from gigamind.tasks import KINDS
 
     if record.run.status == "interrupted":
         raise KeyboardInterrupt
     if not record.items:
-        why = record.errors[0].message if record.errors else "there is none"
-        raise EvaluationError(f"every {unit_of(record.run.task)} failed, the first so: {why}")
+        unit, why = unit_of(record.run.task), first_failure(record)
+        raise EvaluationError(f"every {unit} failed, the first so: {why}")
     return EvaluationResult(
         record.summary,
         record.items,

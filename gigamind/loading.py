@@ -4,18 +4,21 @@ What pydantic finds wrong with fields is told here alike for all of them; rows o
 """
 
 import difflib
+import importlib
 import json
 import sys
 import tomllib
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from gigamind.assets import asset
-from gigamind.errors import InputError
+from gigamind.errors import OWN_FAULTS, InputError, fault_of
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -41,16 +44,44 @@ def imported(module: str, attribute: str) -> object:
 
     Raises:
         ImportError, AttributeError, ValueError: there is none.
+        InputError: the module is there, and its own code failed; says where.
     """
     here = str(Path.cwd())
     added = here not in sys.path
     if added:
         sys.path.append(here)
     try:
-        return getattr(import_module(module), attribute)
+        return getattr(_run(module), attribute)
     finally:
         if added:
             sys.path.remove(here)
+
+
+def _run(module: str) -> ModuleType:
+    try:
+        return import_module(module)
+    except OWN_FAULTS as error:
+        if place := _place_of(error):
+            raise InputError(
+                f"{module}: cannot be imported, for its code failed: {place}: {fault_of(error)}; mend it there"
+            ) from error
+        if isinstance(error, TypeError):  # a name that begins with a dot
+            raise ValueError(str(error)) from error  # noqa: TRY004  as for an empty name
+        raise
+
+
+def _place_of(error: BaseException) -> str | None:
+    """file:line where the code of a module failed that is imported here; None where it was not found."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename not in {__file__, importlib.__file__}
+        and not frame.filename.startswith("<frozen")
+    ]
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else None
 
 
 def file_named(name: str, folder: str, option: str) -> Path:

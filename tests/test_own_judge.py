@@ -4,6 +4,7 @@ import importlib.metadata
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,34 @@ def test_a_team_s_judge_is_loaded_by_name_or_refused_with_what_is_wrong(team, mo
 def test_a_figure_may_not_have_the_name_of_one_of_ours():
     with pytest.raises(ValueError, match=r"answers\.utility"):
         table.adopt([Metric.of_judge("utility", Text("mine", "내 것"))])
+
+
+def test_a_judge_that_calls_exit_gives_no_verdict_and_ends_no_process(gigamind, fake, team):
+    (team / "leaving.py").write_text(
+        "from examples.own_judge.directness import Directness\n"
+        "class Leaving(Directness):\n"
+        "    def verdict(self, case, reply):\n"
+        "        raise SystemExit(0)\n",
+        "utf-8",
+    )
+    answered(fake, [True] * 12)
+    asked = "eval answers --dataset answers.jsonl --notes vault --judge leaving:Leaving --model openai/m"
+    said = gigamind(*asked.split(), "--api-base", fake.url, "--cache-dir", "cache", code=3)
+    assert "the code of the judge called sys.exit (SystemExit: 0)" in said
+
+
+def test_an_installed_metric_that_fails_is_told_in_a_line(monkeypatch):
+    class Point:
+        name, value = "shine", "ours.metrics:shine"
+
+        def load(self):
+            sys.exit(0)
+
+    monkeypatch.setattr(table, "entry_points", lambda **_: [Point()])
+    with pytest.raises(
+        InputError, match=r"metric shine: ours.metrics:shine cannot be loaded \(SystemExit: 0\)"
+    ):
+        table.register_installed()
 
 
 def test_an_installed_metric_is_registered(monkeypatch):

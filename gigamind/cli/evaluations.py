@@ -62,6 +62,7 @@ def _evaluate(
     from gigamind.cli.progress import progress_bar
     from gigamind.cli.show import show_checked, show_finished, show_warnings
     from gigamind.evaluation.finish import read_bounds, read_finished
+    from gigamind.evaluation.release import announcing_failure
     from gigamind.tasks import KINDS, TASKS, evaluate
 
     config = config_used()
@@ -74,7 +75,10 @@ def _evaluate(
         checked = TASKS[options.task].check(options)
         tell(dry_run_document(checked, config), lambda: show_checked(checked, config))
         return
-    warnings = TASKS[options.task].forewarn(options)
+    with announcing_failure(
+        options
+    ):  # a job that looks for JUnit finds why, whatever refused the run
+        warnings = TASKS[options.task].forewarn(options)
     show_warnings(warnings, words(options.language))
     try:
         if flow:

@@ -259,7 +259,15 @@ def _announce(
         status=record.run.status,
         bounds=bounds,
     )
-    announce(verdict, options, summary, refused, options.language, bounds=bounds)
+    announce(
+        verdict,
+        options,
+        summary,
+        refused,
+        options.language,
+        bounds=bounds,
+        status=record.run.status,
+    )
 
 
 def finish_flow(
@@ -386,8 +394,15 @@ def _short(
 def _empty(record: Record[Any, Any], out: Path) -> EvaluationError | None:
     if record.run.status != "complete":
         return None
-    unit = unit_of(record.run.task)
-    return EvaluationError(f"every {unit} failed: see {out / 'errors.jsonl'}")
+    unit, file = unit_of(record.run.task), out / "errors.jsonl"
+    return EvaluationError(
+        f"every {unit} failed, the first so: {first_failure(record)}; see {file}"
+    )
+
+
+def first_failure(record: Record[Any, Any]) -> str:
+    """Why the first item that failed did."""
+    return next((error.message for error in record.errors if error.kind == "item"), "there is none")
 
 
 def _partial(record: Record[Any, Any], least: float, out: Path) -> EvaluationError | None:

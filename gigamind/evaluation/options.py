@@ -214,6 +214,23 @@ class EvalOptions(ReleaseOptions, Determinism):
         given = [name for name in names if getattr(self, name) != fields[name].default]
         return ", ".join(f"--{name.replace('_', '-')}" for name in given)
 
+    def typed(self, names: Iterable[str]) -> str:
+        """The same without those that stand in a file of options, which is one for many commands."""
+        kept = self.config.options if self.config else ()
+        return self.told(name for name in names if name not in kept)
+
+    def idle_in_gate(self) -> tuple[str, ...]:
+        """A word on options of gates that have no part in this run; bounds and the judge's card have phases, too."""
+        if self.compare:
+            return ()
+        has_phase = self.gates is not None or self.judge_card is not None
+        idle = self.typed(("changed",) if has_phase else ("changed", "phase"))
+        return (
+            (f"{idle}: no part in a run that is compared with nothing; add --compare",)
+            if idle
+            else ()
+        )
+
     def in_any_folder(self) -> Self:
         """With paths that are right whatever the working directory is."""
         paths = {name: path.absolute() for name, path in self if isinstance(path, Path)}

@@ -154,6 +154,7 @@ class _Opened:
     """An evaluation that is ready, how long that took, and the states of the notes before it read them."""
 
     evaluation: Evaluation[Any, Any, Any]
+    options: EvalOptions
     opening_ms: float
     inputs: Inputs
     notes: Mapping[str, bytes]
@@ -171,7 +172,7 @@ class _Opened:
         scripted = any(attempt.fingerprint == SCRIPTED for attempt in attempts)
         first = (warning("scripted"),) if scripted else ()
         last = self.inputs.warnings_since(self.notes)
-        warnings = (*first, *record.run.warnings, *last)
+        warnings = (*first, *self.options.idle_in_gate(), *record.run.warnings, *last)
         return replace(record, run=record.run.model_copy(update={"warnings": warnings}))
 
 
@@ -180,7 +181,7 @@ def _opened(task: AnyTask, options: EvalOptions, progress: Progress) -> _Opened:
     notes = inputs.note_states()
     start = time.perf_counter()
     evaluation = task.open(options, progress)
-    return _Opened(evaluation, _ms_since(start), inputs, notes)
+    return _Opened(evaluation, options, _ms_since(start), inputs, notes)
 
 
 def _scored(opened: _Opened, progress: Progress) -> Run[Any]:

@@ -32,6 +32,18 @@ def told_reply(payload: object) -> Reply:
     Raises:
         ValueError: there is no answer, or contexts are none; says what.
     """
+    reply = recorded_reply(payload)
+    if not reply.answer.strip():
+        raise ValueError("the answer is empty")
+    return reply
+
+
+def recorded_reply(payload: object) -> Reply:
+    """The same of a line of a run, where an empty answer is one: the system's fault, and none of the line.
+
+    Raises:
+        ValueError: there is no answer, or contexts are none; says what.
+    """
     if isinstance(payload, Reply):
         return Reply(_answer(payload.answer), payload.contexts, payload.oddities)
     if isinstance(payload, Mapping):
@@ -72,6 +84,4 @@ def _answer(answer: object) -> str:
     if not isinstance(answer, str):
         kind = "nothing" if answer is None else f"a {type(answer).__name__}"
         raise ValueError(f"the answer is {kind}, and no text")  # noqa: TRY004  the text is at fault
-    if not answer.strip():
-        raise ValueError("the answer is empty")
     return whole_text(answer)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
-from gigamind.errors import InputError
+from gigamind.errors import OWN_FAULTS, InputError, fault_of
 from gigamind.metrics import aggregate, answerability, grounding, links, rankings, spans
 from gigamind.metrics.spec import MAIN, OWN, Metric, Rows, Use
 from gigamind.wording import Language
@@ -64,8 +64,8 @@ def _checked(key: str, of: Callable[..., Any]) -> Callable[..., Any]:
     def checked(*given: object) -> object:
         try:
             value = of(*given)
-        except Exception as error:
-            raise InputError(f"metric {key}: {type(error).__name__}: {error}") from error
+        except OWN_FAULTS as error:
+            raise InputError(f"metric {key}: {fault_of(error)}") from error
         if isinstance(value, int | float) and not 0 <= value <= 1:
             raise InputError(f"metric {key}: its function gave {value}, which is not in [0, 1]")
         return value
@@ -171,9 +171,19 @@ def in_order(keys: Sequence[str]) -> list[str]:
 
 
 def register_installed() -> None:
-    """Add what packages of a team give under the entry points `gigamind.metrics`: a `Metric`, or several."""
+    """Add what packages of a team give under the entry points `gigamind.metrics`: a `Metric`, or several.
+
+    Raises:
+        InputError: one cannot be loaded.
+    """
     for point in entry_points(group=ENTRY_POINTS):
-        given = point.load()
+        try:
+            given = point.load()
+        except OWN_FAULTS as error:
+            raise InputError(
+                f"metric {point.name}: {point.value} cannot be loaded ({fault_of(error)});"
+                " mend or uninstall its package"
+            ) from error
         for metric in (given,) if isinstance(given, Metric) else given:
             register(metric)
 

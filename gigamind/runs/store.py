@@ -25,6 +25,7 @@ from gigamind.errors import (
     OtherRunError,
     Outcome,
     UnwrittenError,
+    fault_of,
 )
 
 _NEWLINE = b"\n"
@@ -354,6 +355,14 @@ async def _result(key: ItemKey, evaluation: Awaitable[Any]) -> ItemResult:
     except GigamindError as error:
         code = error.code if isinstance(error, LlmError) else type(error).__name__
         return ended(outcome_of(code), code, str(error))
+    except (
+        SystemExit
+    ) as error:  # of a judge of a team's own: it would end all, in exit code 0 perhaps
+        return ended(
+            "error",
+            type(error).__name__,
+            f"the code of the judge called sys.exit ({fault_of(error)})",
+        )
     if isinstance(value, Unscored):
         return ended("unscored", value.code, value.message, value=value.kept, passing=value.passing)
     return ended("scored", value=value)

@@ -10,7 +10,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from gigamind.errors import SystemFailedError
 from gigamind.interop.ranking import RankedNote, Ranking, told_hits
-from gigamind.interop.reply import Reply, told_reply
+from gigamind.interop.reply import Reply, recorded_reply, told_reply
 from gigamind.interop.run_file import RunFile, read_json_run, read_run_file
 from gigamind.systems.preset import AnswerPreset, Endpoint, Preset
 from gigamind.systems.protocol import Query
@@ -117,7 +117,7 @@ class Answers(Dialect[Reply]):
         return told_reply(payload)
 
     def read_run(self, path: Path) -> RunFile[Reply]:
-        return read_json_run(path, told_reply, '{"id": ..., "answer": ..., "contexts": [...]}')
+        return read_json_run(path, recorded_reply, '{"id": ..., "answer": ..., "contexts": [...]}')
 
     def absent(self) -> Reply:
         raise SystemFailedError("the run has no line of the question")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gigamind.errors import GigamindError, SystemFailedError
+from gigamind.errors import OWN_FAULTS, GigamindError, SystemFailedError, fault_of
 from gigamind.interop.ranking import Ranking
 from gigamind.interop.reply import Reply
 from gigamind.systems.protocol import Answerer, Hit_co, Query, Retriever
@@ -43,8 +43,8 @@ def _held(ask: Callable[[Query], Result], query: Query, kind: type[Result]) -> R
         answer: object = ask(query)
     except GigamindError:
         raise
-    except Exception as error:  # whatever a team's code raises is its answer to this query
-        raise SystemFailedError(f"{type(error).__name__}: {error}") from error
+    except OWN_FAULTS as error:  # whatever a team's code raises is its answer to this query
+        raise SystemFailedError(fault_of(error)) from error
     if not isinstance(answer, kind):
         name, returned = ask.__name__, type(answer).__name__
         raise SystemFailedError(f"{name}() returned {returned}, not gigamind.{kind.__name__}")

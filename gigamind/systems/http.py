@@ -127,6 +127,8 @@ class HttpSystem(Generic[Told]):
             raise self._failed(
                 f"it answered with status {reply.status_code}{self._hint(reply)}{_quoted(reply)}"
             )
+        if not reply.content.strip():
+            raise self._failed(f"it answered with status {reply.status_code} and nothing else")
         try:
             payload = cast("object", json.loads(reply.content))
         except (ValueError, RecursionError):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from gigamind.errors import InputError, SystemFailedError
+from gigamind.errors import OWN_FAULTS, InputError, SystemFailedError, fault_of
 from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.interop.reply import Reply
 from gigamind.interop.run_file import RunFile
@@ -225,8 +225,8 @@ class FunctionSystem(Generic[Told]):
     def ask(self, query: Query) -> Told:
         try:
             return self._dialect.read(self._function(*self._dialect.arguments(query)))
-        except Exception as error:  # whatever a team's code raises is its answer to this query
-            raise SystemFailedError(f"{type(error).__name__}: {error}") from error
+        except OWN_FAULTS as error:  # whatever a team's code raises is its answer to this query
+            raise SystemFailedError(fault_of(error)) from error
 
     def close(self) -> None:
         """Nothing is held."""
@@ -236,7 +236,7 @@ def load_function(name: str, parameters: str) -> Function:
     """The function that "module:function" names; `parameters` are what it takes, in words.
 
     Raises:
-        InputError: there is none.
+        InputError: there is none, or its module fails.
     """
     module, _, attribute = name.partition(":")
     try:

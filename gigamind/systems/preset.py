@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
 
-from jinja2 import StrictUndefined, TemplateError
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
-from gigamind.interop.ranking import Oddity, RankedNote, Ranking, place_of, score_of
+from gigamind.interop.ranking import Oddity, RankedNote, Ranking, told_hits
 from gigamind.interop.reply import Reply, told_reply
 from gigamind.loading import file_named, read_fields
 
@@ -28,6 +28,7 @@ _VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 # What a query may hold: a template that does not escape it makes no JSON of it.
 _HARD = 'say "a\\b"\nand {c}'
 _VECTOR = [0.5, -0.5]
+_HITS = "hits"
 Told_co = TypeVar("Told_co", covariant=True)
 
 
@@ -121,14 +122,16 @@ class Preset(Endpoint[Ranking[RankedNote]]):
     probe = {"query": _HARD, "id": "q-1", "topk": 10, "vector": _VECTOR}
 
     note: str = "note"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
-    hits: str = "hits"
+    hits: str = _HITS
 
     def read(self, reply: object) -> Ranking[RankedNote]:
         hits = at(reply, self.hits)
+        if hits is None and self.hits == _HITS:
+            hits = reply  # a ranking may be told as its list alone
         if not isinstance(hits, list):
             raise ValueError(f'no list of hits at "{self.hits}" of the reply ({_keys(reply)})')  # noqa: TRY004
         listed = enumerate(cast("list[object]", hits), start=1)
-        ranked_notes = tuple(self._hit(hit, place) for place, hit in listed)
+        ranked_notes = told_hits([self._hit(hit, place) for place, hit in listed])
         return Ranking(ranked_notes, dict(self._lacking(ranked_notes)))
 
     def _lacking(self, ranked_notes: Sequence[RankedNote]) -> Iterator[tuple[Oddity, int]]:
@@ -142,16 +145,17 @@ class Preset(Endpoint[Ranking[RankedNote]]):
         if ranked_notes and self.text is not None and not any(hit.text for hit in ranked_notes):
             yield "no_texts", len(ranked_notes)
 
-    def _hit(self, hit: object, place: int) -> RankedNote:
+    def _hit(self, hit: object, place: int) -> object:
+        """A hit as `told_hits` reads it: what is no object is told as in any ranking, by a name or a pair."""
         fields = self.fields_of(hit)
-        note, text = fields["note"], fields.get("text")
-        if isinstance(note, bool) or not isinstance(note, str | int):
+        note = fields["note"]
+        if isinstance(note, str | int) and not isinstance(note, bool):
+            return {**fields, "note": str(note)}
+        if isinstance(hit, dict):
             raise ValueError(  # noqa: TRY004
-                f'hit {place} has no name of a note at "{self.note}" ({_keys(hit)})'
+                f'hit {place} has no name of a note at "{self.note}" ({_keys(cast("object", hit))})'
             )
-        shown = text if isinstance(text, str) else ""
-        place_told = place_of(fields.get("start"), fields.get("end"))
-        return RankedNote(str(note), score_of(fields.get("score")), shown, place_told)
+        return hit
 
 
 class AnswerPreset(Endpoint[Reply]):
@@ -200,7 +204,9 @@ def read_preset(name: str, kind: type[Preset_co], folder: str) -> tuple[Preset_c
     try:
         _, body = preset.request(values)
     except (TemplateError, TypeError) as error:  # what is undefined has no JSON
-        hint = "" if preset.embedder else "; a vector needs an embedder"
+        lacks_vector = "vector" in str(preset.params) + preset.body and not preset.embedder
+        is_syntax = isinstance(error, TemplateSyntaxError)
+        hint = "; a vector needs an embedder" if lacks_vector and not is_syntax else ""
         raise InputError(f"{path}: a template of it cannot be filled: {error}{hint}") from error
     try:
         json.loads(body or b"null")

@@ -1,4 +1,5 @@
 import re
+import sys
 from collections import Counter
 
 import pytest
@@ -175,6 +176,7 @@ def test_what_pages_call_a_metric(key, names):
 @pytest.mark.parametrize(
     ("of", "said"),
     [
+        (lambda *_: sys.exit(0), "metric search.own: SystemExit: 0"),
         (lambda *_: 7.0, "metric search.own: its function gave 7.0, which is not in [0, 1]"),
         (lambda: 1.0, "metric search.own: TypeError: "),
     ],

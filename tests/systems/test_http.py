@@ -126,7 +126,10 @@ def test_a_key_that_is_not_set_is_named_when_it_is_missed(monkeypatch):
         ((200, "{cut"), "it answered application/json, not JSON: {cut"),
         ((200, {"error": "x"}), 'no list of hits at "hits" of the reply (it has error)'),
         ((200, {"hits": [{"id": 3}]}), 'hit 1 has no name of a note at "note" (it has id)'),
-        ((200, [1]), 'no list of hits at "hits" of the reply (it is a list)'),
+        ((200, "[1]"), "hit 1 is not a note, [note, score] or {note, score, text}"),
+        ((200, '"a.md"'), 'no list of hits at "hits" of the reply (it is a str)'),
+        ((200, ""), "it answered with status 200 and nothing else"),
+        ((204, ""), "it answered with status 204 and nothing else"),
         ((404, {"no": 1}), 'it answered with status 404 (mend the path in --system): {"no": 1}'),
         ((302, ""), "it answered with status 302 (give the address that it leads to)"),
         ((500, "down"), "it answered with status 500: down, 2 times"),
@@ -141,6 +144,50 @@ def test_a_reply_that_is_no_ranking_fails_its_query_and_says_what_came(reply, me
     ):
         retriever.ask(QUERY)
     assert str(refusal.value) == f"POST {server.url}: {message}"
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(
+    "hits",
+    [
+        ["a.md", "b.md"],
+        [["a.md", 0.5], ["b.md", 0.25]],
+        [{"note": "a.md", "score": 0.5, "text": "x", "start": 0, "end": 1}, {"note": "b.md"}],
+        [],
+    ],
+)
+def test_the_simplest_endpoint_may_reply_whatever_a_function_may_return(hits, whole):
+    reply = {"hits": hits} if whole else hits
+    preset, _ = read_preset("plain", Preset, "systems")
+    with (
+        search_server(lambda _: (200, json.dumps(reply))) as server,
+        asking(server.url, preset) as retriever,
+    ):
+        assert retriever.ask(QUERY).hits == Rankings(3).read(reply).hits
+
+
+def test_names_and_numbers_are_read_at_the_paths_of_a_preset_where_there_are_objects():
+    preset = Preset(hits="found", note="id", score="points")
+    reply = {"found": [{"id": 7, "points": 2}, ["b.md", 1], "c.md"]}
+    assert [(hit.note, hit.base_score) for hit in preset.read(reply).hits] == [
+        ("7", 2.0),
+        ("b.md", 1.0),
+        ("c.md", None),
+    ]
+    with pytest.raises(ValueError, match='no list of hits at "found" of the reply'):
+        preset.read(["a.md"])
+
+
+@pytest.mark.parametrize(
+    ("template", "is_told"),
+    [("{{ query", False), ("{{ nothing }}", False), ("{{ vector | tojson }}", True)],
+)
+def test_an_embedder_is_asked_for_only_where_a_template_needs_a_vector(tmp_path, template, is_told):
+    file = tmp_path / "ours.toml"
+    file.write_text(f"body = '{template}'\n", "utf-8")
+    with pytest.raises(InputError, match="a template of it cannot be filled") as refused:
+        read_preset(str(file), Preset, "systems")
+    assert ("a vector needs an embedder" in str(refused.value)) == is_told
 
 
 @pytest.mark.parametrize("status", [405, 501])

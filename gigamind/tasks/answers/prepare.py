@@ -155,10 +155,22 @@ def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedA
     judge, gate = choose_answer_judge(options), choose_gate(options)
     refuse_idle(options)
     if options.system is not None:
-        return replace(_from_questions(options, judge), gate=gate)
-    if options.answer_model:
-        return replace(_from_queries(options, judge, progress), gate=gate)
-    return replace(_from_answers(options, judge), gate=gate)
+        prepared = _from_questions(options, judge)
+    elif options.answer_model:
+        prepared = _from_queries(options, judge, progress)
+    else:
+        prepared = _from_answers(options, judge)
+    idle = () if gate or judge.report.asks_a_model else _idle_model(options)
+    return replace(prepared, gate=gate, warnings=(*idle, *prepared.warnings))
+
+
+def _idle_model(options: AnswerEvalOptions) -> tuple[str, ...]:
+    """A word on a model that nobody asks."""
+    if not options.typed(["model"]):
+        return ()
+    return (
+        f"--model {options.model}: is not asked, for --judge {options.judge} asks no model; leave one of them out",
+    )
 
 
 def _from_answers(

@@ -15,7 +15,7 @@ from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.task import Checked, Evaluation, Run, Task
 from gigamind.evaluation.unfinished import ModelRun, is_resumable, unfinished_folder
 from gigamind.judges.protocol import Scale
-from gigamind.records.schema import Record
+from gigamind.records.schema import Record, RunReport
 from gigamind.runs.store import read_results
 from gigamind.tasks.answers.compare import AnswerComparison
 from gigamind.tasks.answers.options import AnswerEvalOptions
@@ -142,7 +142,7 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
         if record.llm is None and counts.without_context and not counts.answers_evaluated:
             return (
                 f"no verdict on any answer: {counts.without_context} have no context to be judged by;"
-                " say where it stands (`contexts` of --system-config), or write it into the dataset"
+                f" {_context_cure(record.run)}"
             )
         return None
 
@@ -167,6 +167,22 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
             lambda: estimate_answers(prepared),
             lambda: least_calls(prepared),
         )
+
+
+def _context_cure(run: RunReport) -> str:
+    """How answers come by their contexts: names alone are none without a vault, and only an endpoint has paths."""
+    system = run.environment.system
+    if system is None:
+        where = "write it into the dataset"
+    elif system.kind == "http":
+        where = "say where it stands (`contexts` of --system-config)"
+    else:
+        where = "let the system tell it (`contexts` beside `answer`)"
+    return (
+        where
+        if run.options.get("notes")
+        else f"add --notes, where it is told by names of notes, or {where}"
+    )
 
 
 _SUPPORTED = "supported"

@@ -95,7 +95,7 @@ def _unmeasurable(record: Record[SummaryReport, ItemReport]) -> str | None:
     if judge and judge.kind == "threshold" and too_few_scores(items):
         return (
             f"no verdict for {len(without_score(items))} of {len(items)} queries: --min-score asks for the score of"
-            " the first hit, and the system tells none; leave it out, or say where the score stands (`score` of"
-            " --system-config)"
+            " the first hit, and the system tells none; leave it out, or let the system tell it (of an endpoint,"
+            " `score` of --system-config says where it stands)"
         )
     return None

@@ -386,6 +386,59 @@ def test_a_run_file_holds_answers_and_what_it_lacks_is_final(asked, tmp_path, by
 
 
 @pytest.mark.usefixtures("judged")
+def test_a_recorded_answer_that_is_empty_fails_its_question_and_not_the_run(asked, tmp_path, lines):
+    names = [f"q{number}" for number in range(30)]
+    rows = [
+        {"id": name, "answer": " " if at < 7 else ANSWER, "contexts": ["휴가.md"]}
+        for at, name in enumerate(names)
+    ]
+    file = tmp_path / "rag.jsonl"
+    questions = [question(name) for name in names]
+
+    def run(out, rows, **changes):
+        file.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
+        return evaluate(asked(f"run:{file}", questions, out=tmp_path / out, **changes))
+
+    tolerated = [row | {"answer": ANSWER} if at == 0 else row for at, row in enumerate(rows)]
+    done = run("six", tolerated)
+    assert done.summary.counts.answers_evaluated == 24
+    messages = [error["message"] for error in lines(done.out, "errors.jsonl")]
+    assert messages == [f"question q{at}: the answer is empty" for at in range(1, 7)]
+    assert "cannot be read" not in told(done.out)
+    with pytest.raises(EvaluationError, match="no answer to 7 questions"):
+        run("seven", rows)
+    assert run("part", rows, allow_partial=True).summary.counts.answers_evaluated == 23
+
+
+def test_where_no_answer_has_a_context_the_cure_is_one_that_can_be_had(asked, tmp_path):
+    rows = [{"id": name, "answer": ANSWER, "contexts": ["휴가.md"]} for name in NAMES]
+    file = tmp_path / "rag.jsonl"
+    given = {"model": None, "judge": "words"}
+
+    def cure(**changes):
+        file.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
+        with pytest.raises(EvaluationError, match="have no context to be judged by; ") as refused:
+            evaluate(asked(f"run:{file}", out=tmp_path / f"out{len(changes)}", **given, **changes))
+        return str(refused.value).partition("judged by; ")[2].partition("; see")[0]
+
+    let_it_tell = "let the system tell it (`contexts` beside `answer`)"
+    without_vault = cure(notes=None)
+    assert without_vault == f"add --notes, where it is told by names of notes, or {let_it_tell}"
+    rows = [row | {"contexts": []} for row in rows]
+    assert cure() == let_it_tell
+
+
+def test_an_endpoint_without_contexts_is_told_of_its_preset(asked, answering):
+    with (
+        answering(usual={"answer": ANSWER}) as rag,
+        pytest.raises(
+            EvaluationError, match=r"say where it stands \(`contexts` of --system-config"
+        ),
+    ):
+        evaluate(asked(rag.url, model=None, judge="words"))
+
+
+@pytest.mark.usefixtures("judged")
 def test_a_command_and_a_python_function_answer_alike(asked, tmp_path, monkeypatch, by_id):
     (tmp_path / "team_rag.py").write_text(
         "import json, sys\n"

@@ -103,6 +103,18 @@ def test_the_reports_say_that_words_are_judged_and_that_usefulness_is_not_measur
         assert not re.search(r"[a-z]{3,} [a-z]{3,}", prose)
 
 
+def test_a_model_that_nobody_asks_is_said_unless_a_file_of_options_names_it(by_words, tmp_path):
+    def warnings(out, **changes):
+        run = evaluate(by_words(out=tmp_path / out, **changes))
+        return " ".join(json.loads((run.out / "run.json").read_text("utf-8"))["warnings"])
+
+    idle = "--model openai/m: is not asked, for --judge words asks no model; leave one of them out"
+    assert idle in warnings("typed", model="openai/m")
+    by_file = {"file": "gigamind.toml", "options": ["model"]}
+    assert "is not asked" not in warnings("file", model="openai/m", config=by_file)
+    assert "is not asked" not in warnings("none")
+
+
 def test_equal_runs_are_equal_and_one_that_was_stopped_ends_as_if_it_was_not(by_words, texts):
     whole = evaluate(by_words())
     stopped = by_words()

@@ -123,7 +123,8 @@ def test_a_run_whose_every_query_failed_is_an_error_and_says_why(make_options, l
         {"id": f"q{n}", "query": words, "answerable": True, "expected_notes": ["deploy.md"]}
         for n in range(3)
     ]
-    with pytest.raises(EvaluationError, match=r"every query failed: see .*errors\.jsonl") as end:
+    why = r"every query failed, the first so: query q0: no answer within 1 ms; .*; see .*errors\.jsonl"
+    with pytest.raises(EvaluationError, match=why) as end:
         evaluate(make_options(rows, timeout_ms=1))
     assert end.value.exit_code == 3
     out = make_options(rows).out

@@ -11,6 +11,7 @@ from search_servers import plain, search_server
 import gigamind
 from gigamind.errors import EvaluationError, InputError
 from gigamind.interop.ranking import RankedNote, Ranking
+from gigamind.messages import message_in, warning_in
 from gigamind.release.compare import compare
 from gigamind.release.snapshot import read_snapshot
 from gigamind.tasks import KINDS, evaluate
@@ -270,6 +271,38 @@ def test_the_page_of_another_system_leaves_out_what_it_has_not_and_shows_its_tex
     assert confusion in pages["judged"]
     columns = {name: page.count(">false refusals</th>") for name, page in pages.items()}
     assert columns["unjudged"] == 0 < columns["judged"]
+
+
+def test_what_is_wrong_with_a_run_is_told_in_korean(asked, tmp_path):
+    file = tmp_path / "a.run"
+
+    def told(text):
+        file.write_text(text, "utf-8")
+        with pytest.raises(EvaluationError) as refused:
+            evaluate(asked(f"run:{file}", out=tmp_path / f"out{len(text)}"))
+        return message_in("ko", str(refused.value))
+
+    assert re.match(
+        r"시스템이 질의 \d건\(\d+%\)에 순위를 주지 않았습니다\. 데이터셋의 답할 수 있는 질의가 빠져 있음\. ",
+        told("second Q0 deploy.md 1 0.8 t\n"),
+    )
+    rows = [
+        {"id": f"q{n}", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}
+        for n in range(9)
+    ]
+    file.write_text("".join(f"{row['id']} Q0 elsewhere 1 0.5 t\n" for row in rows), "utf-8")
+    with pytest.raises(EvaluationError) as refused:
+        evaluate(asked(f"run:{file}", rows, notes=None, out=tmp_path / "apart"))
+    assert message_in("ko", str(refused.value)).startswith(
+        "순위 목록의 이름 가운데 정답 표시가 아는 것이 없습니다. 시스템은 elsewhere, 정답 표시는 deploy.md(이)라고"
+    )
+    file.write_text(f"{RUN}broken line here\n", "utf-8")
+    _, out, _ = evaluate(asked(f"run:{file}", out=tmp_path / "warned"))
+    warned = "\n".join(warning_in("ko", text) for text in read(out)[1]["warnings"])
+    assert (
+        f"run 파일에서 읽을 수 없는 행: 1개({file}:11: 열이 3개인데 run 파일은 여섯 개임)" in warned
+    )
+    assert f"{file}: 데이터셋에 없어 쓰지 않은 항목: 1개(extra)" in warned
 
 
 def test_a_system_that_finds_nothing_at_all_is_warned_of(asked, tmp_path):

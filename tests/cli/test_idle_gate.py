@@ -1,0 +1,61 @@
+"""A run that no gate holds: its JUnit XML, and what is said of options that have no part in it."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from gigamind.errors import BrokenBoundError, EvaluationError
+from gigamind.evaluation.options import ReleaseOptions
+from gigamind.evaluation.release import announce
+
+IDLE = "no part in a run that is compared with nothing; add --compare"
+
+
+def cases(file):
+    """The name of each case, and the tag of its outcome."""
+    root = ET.parse(file).getroot()
+    return [(case.get("name"), case[0].tag) for case in root]
+
+
+def test_junit_is_written_where_no_gate_holds_the_run(case, search):
+    assert search("--junit", "j.xml").code == 0
+    assert cases(case / "j.xml") == [("evaluation", "system-out")]
+    korean = search("--junit", "k.xml", "--lang", "ko", "--out", "again")
+    assert korean.code == 0
+    assert cases(case / "k.xml") == [("평가", "system-out")]
+    assert "이 실행에 적용한 게이트는 없습니다" in (case / "k.xml").read_text("utf-8")
+
+
+def test_junit_says_why_a_run_was_refused_by_its_options_alone(case, search):
+    (case / "a.run").write_text("a Q0 deploy.md 1 0.9 t\n", "utf-8")
+    assert search("--system", "run:a.run", "--junit", "j.xml").code == 1
+    assert cases(case / "j.xml") == [("evaluation", "error")]
+
+
+@pytest.mark.parametrize(
+    ("status", "refused", "outcome"),
+    [
+        ("complete", None, "system-out"),
+        ("interrupted", None, "error"),
+        ("complete", EvaluationError("every query failed"), "error"),
+        ("complete", BrokenBoundError("missed"), "system-out"),
+    ],
+)
+def test_a_run_that_broke_off_is_no_passed_case(tmp_path, status, refused, outcome):
+    file = tmp_path / "j.xml"
+    announce(None, ReleaseOptions(junit=file), str, refused, status=status)
+    assert cases(file) == [("evaluation", outcome)]
+
+
+def test_an_option_of_gates_without_a_part_is_said_and_one_of_a_file_of_options_is_not(
+    case, search
+):
+    assert f"--changed, --phase: {IDLE}" in search("--phase", "ga", "--changed", "notes").stderr
+    assert IDLE not in search("--phase", "mvp", "--out", "default").stderr
+    (case / "floors.toml").write_text('[floors]\n"search.hit_at_1" = 0.1\n', "utf-8")
+    held = search("--phase", "ga", "--gates", "floors.toml", "--out", "held")
+    assert IDLE not in held.stderr
+    compared = search("--phase", "ga", "--compare", "held", "--out", "compared")
+    assert IDLE not in compared.stderr
+    (case / "gigamind.toml").write_text('[search]\nphase = "ga"\n', "utf-8")
+    assert IDLE not in search("--out", "by-file").stderr
