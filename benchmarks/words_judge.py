@@ -63,7 +63,7 @@ def examples() -> Iterator[tuple[str, bool, bool]]:
 
 
 def of_teams() -> Iterator[tuple[str, bool, bool]]:
-    """Claims about notes as teams keep them, half of them made to deceive: the set, by people, by the judge."""
+    """Claims about notes as teams keep them, half of them made to deceive: the set, by who wrote them, by the judge."""
     for row in rows(CLAIMS):
         for claim in row["claims"]:
             found = judged(row["question"], claim["text"], Source("", row["text"])).claims
