@@ -75,9 +75,8 @@ def _evaluate(
         checked = TASKS[options.task].check(options)
         tell(dry_run_document(checked, config), lambda: show_checked(checked, config))
         return
-    with announcing_failure(
-        options
-    ):  # a job that looks for JUnit finds why, whatever refused the run
+    # A job that looks for JUnit finds why, whatever refused the run.
+    with announcing_failure(options):
         warnings = TASKS[options.task].forewarn(options)
     show_warnings(warnings, words(options.language))
     try:

@@ -141,7 +141,7 @@ def asks_the_same(baseline: Snapshot, current: Snapshot) -> bool:
 
 
 def _dataset(baseline: Snapshot, current: Snapshot) -> Mismatch:
-    if asks_the_same(baseline, current):
+    if baseline.dataset_hash != current.dataset_hash and asks_the_same(baseline, current):
         return _refused(
             "recorded answers",
             "The datasets ask the same questions, and what they record with them (answers, contexts or labels) differs."

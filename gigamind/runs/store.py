@@ -355,9 +355,8 @@ async def _result(key: ItemKey, evaluation: Awaitable[Any]) -> ItemResult:
     except GigamindError as error:
         code = error.code if isinstance(error, LlmError) else type(error).__name__
         return ended(outcome_of(code), code, str(error))
-    except (
-        SystemExit
-    ) as error:  # of a judge of a team's own: it would end all, in exit code 0 perhaps
+    # Of a judge of a team's own: it would end all, in exit code 0 perhaps.
+    except SystemExit as error:
         return ended(
             "error",
             type(error).__name__,

@@ -60,7 +60,10 @@ def crossed(says: Reading, source: Reading) -> Substitution | None:
     if len(mine) != 1:
         return None
     [said] = mine
-    for one, other in permutations(parts, 2):
+    shared = [
+        (at, part) for at, part in enumerate(parts) if not set(part.units).isdisjoint(said.units)
+    ]
+    for (first, one), (second, other) in permutations(shared, 2):
         own = [unit for unit in one.units if unit not in other.units]
         others = [unit for unit in other.units if unit not in one.units]
         taken = [unit for unit in own if unit in said.units]
@@ -69,7 +72,7 @@ def crossed(says: Reading, source: Reading) -> Substitution | None:
             continue
         its_subject = said.units[0] == other.units[0] == others[0]
         lacks = one.units[0] == own[0] not in said.units
-        if parts.index(one) < parts.index(other) and its_subject and lacks and left:
+        if first < second and its_subject and lacks and left:
             return Substitution(taken[0], left[-1])
         if number := _number_of_another(said, one, other, own, others):
             return number
@@ -137,7 +140,7 @@ _UNDONE = re.compile(
     r"\b(?:will|shall|going to|plan(?:s|ned)?|propos(?:e[sd]?|ing|al)|suggest(?:s|ed|ing)?|aims?|hopes?|intends?"
     r"|expected|scheduled|due|considering|under (?:discussion|review)|to be|(?:is|are) being|in progress|not yet|should"
     r"|wants?|asks?|once|if|when|must|need)\b"
-    r"|예정|계획|제안|[검논]토 ?중|진행 ?중|논의 ?중|협의 ?중|추진|자고|목표|미[루뤘뤄]|보류|[을할될] [것듯]|하자|면 "
+    r"|예정|계획|제안|검토 ?중|진행 ?중|논의 ?중|협의 ?중|추진|자고|목표|미[루뤘뤄]|보류|[을할될] [것듯]|하자|면 "
 )
 _DONE = re.compile(
     r"\b(?:has|have|had|was|were)\b"
@@ -186,5 +189,6 @@ def turned_round(says: Reading, source: Reading) -> Substitution | None:
         for match in mark.finditer(here.text):
             word = match[1] or match[2]
             if key_of(word) in there.content:
-                return Substitution(*((match[0], word) if here is says else (word, match[0])))
+                pair = (match[0], word) if here is says else (word, match[0])
+                return Substitution(*pair)
     return None

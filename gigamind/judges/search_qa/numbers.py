@@ -56,15 +56,15 @@ def times(text: str) -> Iterator[tuple[Span, str, str]]:
         before, hour, minute = match["before"], match["hour"], match["minute"] or match["minutes"]
         if not (minute or before or match["behind"]):
             continue  # an hour alone is an amount
-        hours = int(hour) % 24
-        half = "pm" if hours > _NOON or before in _EVENING or match["behind"] == "p" else ""
-        if not half and (before or match["behind"] or (match["minute"] and len(hour) > 1)):
-            half = "pm" if hours == _NOON and not before and not match["behind"] else "am"
-        yield (
-            Span(match.start(), match.end()),
-            f"{hours % _NOON or _NOON}:{int(minute or 0):02}",
-            half,
-        )
+        hours, half = int(hour) % 24, ""
+        if hours > _NOON or before in _EVENING or match["behind"] == "p":
+            half = "pm"
+        elif before or match["behind"]:
+            half = "am"
+        elif match["minute"] and len(hour) > 1:  # as by the clock of 24 hours
+            half = "pm" if hours == _NOON else "am"
+        value = f"{hours % _NOON or _NOON}:{int(minute or 0):02}"
+        yield Span(match.start(), match.end()), value, half
 
 
 def months(text: str) -> Iterator[str]:
@@ -220,12 +220,12 @@ class Number:
     Attributes:
         value: canonical, as "1.5", "3-5" for the fifth of March, or "10:30" in either half of the day.
         unit: by its name, `date` or `time`; empty when none is known.
-        year: of a date, or the half of a time, "am" or "pm"; empty when it is not said.
+        within: the year of a date, or the half of the day of a time, "am" or "pm"; empty when it is not said.
     """
 
     value: str
     unit: str
-    year: str = ""
+    within: str = ""
 
 
 @lru_cache(maxsize=64)  # of a note, for each of its claims
@@ -299,7 +299,9 @@ def new_numbers(claim: str, known: Collection[Number]) -> tuple[str, ...]:
 
 
 def _same(number: Number, other: Number) -> bool:
-    if number.value != other.value or (number.year and other.year and number.year != other.year):
+    if number.value != other.value or (
+        number.within and other.within and number.within != other.within
+    ):
         return False
     return not (number.unit and other.unit) or number.unit == other.unit
 
@@ -326,7 +328,7 @@ def _numbers(text: str) -> list[tuple[Span, Number]]:
     folded = _folded(text)
     numbers: list[tuple[Span, Number]] = []
     for read, unit in ((dates, "date"), (times, "time")):
-        there = [(span, Number(value, unit, year)) for span, value, year in read(folded)]
+        there = [(span, Number(value, unit, within)) for span, value, within in read(folded)]
         folded = blanked(folded, [span for span, _ in there])
         numbers += there
     return numbers + list(_amounts(folded))
@@ -370,9 +372,9 @@ def _loosely(text: str) -> Iterator[Number]:
     yield from (Number(month, "월") for month in months(_folded(text)))
     for _, number in _numbers(text):
         if number.unit == "date":
-            yield from [Number(number.year, "년")] if number.year else []
+            yield from [Number(number.within, "년")] if number.within else []
             month, _, day = number.value.partition("-")
-            yield from (Number(month, "date", number.year), Number(month, "월"))
+            yield from (Number(month, "date", number.within), Number(month, "월"))
             yield from [Number(day, "일")] if day else []
         elif number.unit == "time":
             yield from _hours_said(number)
@@ -382,5 +384,6 @@ def _hours_said(time: Number) -> Iterator[Number]:
     """A full hour as an amount, by the clocks of 12 and of 24 hours that its half of the day allows."""
     hour, minute = map(int, time.value.split(":"))
     if not minute:
-        yield from [Number(str(hour), "시")] if time.year != "pm" or hour <= _NOON else []
-        yield from [Number(str(hour % _NOON + _NOON), "시")] if time.year != "am" else []
+        yield Number(str(hour), "시")
+        if time.within != "am":
+            yield Number(str(hour % _NOON + _NOON), "시")

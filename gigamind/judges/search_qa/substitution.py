@@ -22,6 +22,7 @@ from gigamind.judges.search_qa.reading import (
     is_other_word,
     key_of,
 )
+from gigamind.judges.search_qa.words import HANGUL
 
 # Of the longer of a claim and what it copies, from which it is a copy: with several differences, and with one alone.
 _COPIED, _COPIED_BUT_ONCE = 0.85, 0.6
@@ -164,7 +165,6 @@ def _exchanged(gaps: Sequence[Change], says: Reading) -> frozenset[str]:
 
 _UNIT = re.compile(r"[^\W_]+(?:[.,:/-][^\W_]+)*")
 _HANGUL = re.compile("[가-힣]+")
-_SYLLABLE = re.compile("[가-힣]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def _is_form(word: str, unit: str) -> bool:
     behind = word.removeprefix(unit)
     if word == unit or key_of(word) == key_of(unit):
         return True
-    return behind != word and bool(_HANGUL.fullmatch(behind)) and not _SYLLABLE.fullmatch(unit)
+    return behind != word and bool(_HANGUL.fullmatch(behind)) and not HANGUL.fullmatch(unit)
 
 
 def _is_part(units: Sequence[str], row: Sequence[str]) -> bool:

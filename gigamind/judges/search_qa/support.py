@@ -91,9 +91,10 @@ def support(
     own = len(says.content & source.content) / len(says.content) if says.content else 1.0
     numbers, doubtful, far_number = _numbers(says, source, around, note, own)
     contradictions: list[Contradiction] = [*_formal(says, source, own), *numbers]
+    in_table = is_row(passage.said)
+    sentence = Reading(passage.said) if passage.lead else source
     # A row may have figures and codes alone, under a header that is in a language.
-    spoken = source if is_row(passage.said) else Reading(passage.said)
-    if says.is_korean != spoken.is_korean:
+    if says.is_korean != (source if in_table else sentence).is_korean:
         return Support(tuple(contradictions), share, doubtful=True, foreign=True)
     least = _LEAST[says.is_korean]
     named = len(says.content & around.keys) / len(says.content) if says.content else 0.0
@@ -117,12 +118,12 @@ def support(
         own >= _SAME_MATTER and is_out_of_frame(says, source)
     )
     substituted = substitution(says, source) or turned_round(says, source)
-    if own >= _SAME_MATTER and not is_row(passage.said):
-        substituted = substituted or crossed(says, Reading(passage.said))
+    if own >= _SAME_MATTER and not in_table:
+        substituted = substituted or crossed(says, sentence)
     if passage.is_terse and not substituted:
-        own, *beside = (Labelled(label_of(row), row) for row in (passage.said, *passage.beside))
-        substituted = substitution_in_item(says, Reading(passage.said))
-        substituted = substituted or substitution_of_row(says, own, beside, around.keys)
+        row, *beside = (Labelled(label_of(row), row) for row in (passage.said, *passage.beside))
+        substituted = substitution_in_item(says, sentence)
+        substituted = substituted or substitution_of_row(says, row, beside, around.keys)
     doubtful = (
         doubtful
         or is_edited(changes, around.keys)
