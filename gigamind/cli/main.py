@@ -209,7 +209,7 @@ def _run(arguments: Sequence[str], stop: Stop) -> int:
         show_usage_error(error, spoken.language)
         return InputError.exit_code  # not click's 2, which here means: notes not accessible
     except GigamindError as error:
-        show_error(str(error), spoken.language)
+        show_error(error.message, spoken.language)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         ended = "Interrupted." if stop.signal == signal.SIGINT else "Terminated."
