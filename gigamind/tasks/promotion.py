@@ -33,7 +33,7 @@ class PromoteOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     run: Path = Field(
-        description="out folder of a run, or a folder of runs; its last run must then be complete"
+        description="output folder of a run, or a folder of runs whose latest one is used; the run must be complete"
     )
     folder: Path = Field(description="folder of baselines, as in --compare")
 

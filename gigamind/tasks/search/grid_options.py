@@ -39,24 +39,24 @@ class GridOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     metric: str | None = Field(
-        None, description="metric to optimise: ndcg_at_10, mrr, hit_at_1, ... (default: nDCG@10)"
+        None, description="metric to optimise: ndcg_at_10, mrr, hit_at_1, ... (default: ndcg_at_10)"
     )
     modes: Several[Mode] = Field(
-        (), description="keyword, semantic, hybrid; separated by commas or repeated (default: all)"
+        (), description="keyword, semantic, hybrid; comma-separated or repeated (default: all)"
     )
     fusions: Several[FusionName] = Field((), description="weighted, balanced (default: both)")
     alphas: Several[_Share] = Field(
-        (), description="weights of the semantic score (default: 0.1 to 0.9 in steps of 0.1)"
+        (), description="weights of the semantic score (default: 0.1,0.2, ... 0.9)"
     )
     graph_reranks: Several[Literal["off", "on"]] = Field((), description="off, on (default: both)")
     title_weights: Several[_Weight] = Field(
         (), description="title weights in balanced fusion (default: --title-weight)"
     )
     chunk_sizes: Several[_Chars] = Field(
-        (), description="chunk lengths; each builds an index (default: --chunk-chars)"
+        (), description="chunk lengths, each with its own index (default: --chunk-chars)"
     )
     embedders: Several[str] = Field(
-        (), description="embedders; each builds an index (default: --embedder)"
+        (), description="embedding models, each with its own index (default: --embedder)"
     )
 
     def around(self, current: RetrievalSettings) -> list[RetrievalSettings]:
