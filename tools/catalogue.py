@@ -230,10 +230,12 @@ def _python_problems(source: str) -> Iterator[str]:
     imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
     names = {alias.name for of in imports if of.module == "gigamind.i18n" for alias in of.names}
     marks = names & KEYWORDS.keys()
+    loops = (node.target for node in ast.walk(tree) if isinstance(node, ast.comprehension))
+    in_loops = {part for target in loops for part in ast.walk(target)}  # a scope of their own
     for node in ast.walk(tree):
         at = f":{getattr(node, 'lineno', 0)}"
         bound = node.arg if isinstance(node, ast.arg) else ""
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in in_loops:
             bound = node.id
         if bound in marks:
             yield f"{at}: {bound} is bound here, which hides the function in the whole scope"
