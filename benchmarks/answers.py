@@ -34,7 +34,7 @@ FEW, RUNS = 4, 5
 COUNTED = ("total", "prompt_tokens", "completion_tokens")
 SERVER = """
 import time
-from gigamind.assurance.liars import CREDULOUS, read_labelled_answers
+from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
 from gigamind.llm.fake import running
 known = read_labelled_answers(None, None).answers
 

@@ -2,7 +2,7 @@
 
     python examples/demo_answers.py [--lang ko] [--out DIR] [any other option of `gigamind eval answers`]
 
-No model is asked: a script (`CREDULOUS` of `gigamind.assurance.liars`) plays back replies over HTTP on loopback,
+No model is asked: a script (`CREDULOUS` of `gigamind.assurance.deceptive_judges`) plays back replies over HTTP on loopback,
 without a key or a network, and the run and its page warn of it.
 """
 
@@ -10,7 +10,7 @@ import sys
 from typing import Any, NoReturn
 
 from gigamind.assets import asset
-from gigamind.assurance.liars import CREDULOUS, read_labelled_answers
+from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
 from gigamind.cli.main import main
 from gigamind.llm.fake import running
 from gigamind.llm.ledger import SCRIPTED

@@ -12,7 +12,7 @@ from reached import reached
 from second_looks import is_second_look, looks
 from webhook import Webhook, listening
 
-from gigamind.assurance.liars import HONEST, LabelledAnswer, read_labelled_answers
+from gigamind.assurance.deceptive_judges import HONEST, LabelledAnswer, read_labelled_answers
 from gigamind.judges.search_qa.reply import ClaimFinding
 from gigamind.judges.search_qa.segments.claims import Claim, comparable
 

@@ -18,7 +18,7 @@ import pytest
 from able_model import able
 from timeless import without_times
 
-from gigamind.assurance.liars import CREDULOUS, read_labelled_answers
+from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.shards import shard_folders
 from gigamind.evaluation.unfinished import attempts_of, is_resumable, unfinished_folder

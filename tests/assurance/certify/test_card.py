@@ -73,7 +73,7 @@ def test_attacks_on_another_judge_are_refused(run_folder, tmp_path, card_of):
         card_of(run_folder("odd"), attacks=attacks(tmp_path, 5, 3))
 
 
-LIARS = {
+DECEPTIVE_JUDGES = {
     "dataset": "answers.jsonl",
     "dataset_hash": "a" * 64,
     "answers": 2,
@@ -97,8 +97,8 @@ def report_of_tests(tmp_path, liars, fingerprint="f" * 64):
 def test_what_liars_get_away_with_stands_on_the_card_as_the_tests_tell_it(
     run_folder, tmp_path, card_of
 ):
-    card = card_of(run_folder(), tests=report_of_tests(tmp_path, LIARS))
-    assert card.liars.model_dump(mode="json") == LIARS
+    card = card_of(run_folder(), tests=report_of_tests(tmp_path, DECEPTIVE_JUDGES))
+    assert card.liars.model_dump(mode="json") == DECEPTIVE_JUDGES
     assert read_card_text(card) == card
     assert card_of(run_folder("questions"), tests=report_of_tests(tmp_path, None)).liars is None
     assert card_of(run_folder("untested")).liars is None
@@ -110,7 +110,7 @@ def read_card_text(card):
 
 def test_tests_of_another_judge_are_refused(run_folder, tmp_path, card_of):
     with pytest.raises(InputError, match=r"tests of another judge .* with the --model of its runs"):
-        card_of(run_folder(), tests=report_of_tests(tmp_path, LIARS, fingerprint="0" * 64))
+        card_of(run_folder(), tests=report_of_tests(tmp_path, DECEPTIVE_JUDGES, fingerprint="0" * 64))
     with pytest.raises(InputError, match="no report of tests of a judge"):
         card_of(run_folder("more"), tests=attacks(tmp_path, 1, 2))
     with pytest.raises(InputError, match="the tests cannot be read"):

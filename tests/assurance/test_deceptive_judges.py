@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from gigamind.assurance.liars import (
-    LIARS,
+from gigamind.assurance.deceptive_judges import (
+    DECEPTIVE_JUDGES,
     LabelledAnswer,
     LabelledAnswers,
-    LyingClient,
+    ScriptedClient,
     judged_by,
     read_labelled_answers,
-    run_liars,
+    run_deceptive_judges,
 )
 from gigamind.datasets.schema import AnswerLabels
 from gigamind.errors import DatasetError, InputError
@@ -40,7 +40,7 @@ LABELS = {
     ],
 }
 INVENTED = "Every quarter the parrots sing 77 operas. 분기마다 앵무새가 오페라 77곡을 부른다."
-BY_NAME = {liar.name: liar for liar in LIARS}
+BY_NAME = {liar.name: liar for liar in DECEPTIVE_JUDGES}
 NOTES = (Source("Leave", f"{YEARLY}\n\n{EXPIRES}\n\n(2026)\n"), Source("Garden", "Roses."))
 ANSWER = LabelledAnswer.of(
     "a",
@@ -57,7 +57,7 @@ def judge():
 @pytest.fixture(scope="module")
 def figures(judge):
     """What each liar gets away with on the small answer."""
-    found = asyncio.run(run_liars(judge, LabelledAnswers("small.jsonl", "0" * 64, (ANSWER,), 0)))
+    found = asyncio.run(run_deceptive_judges(judge, LabelledAnswers("small.jsonl", "0" * 64, (ANSWER,), 0)))
     return {liar.name: liar for liar in found.liars}
 
 
@@ -198,7 +198,7 @@ def test_a_liar_says_yes_to_whatever_it_is_asked_again_and_the_honest_one_what_p
         },
     ]
     prompt = f"Is it said? (a JSON array): {json.dumps(rows)}\n\nReply with JSON."
-    client = LyingClient(BY_NAME[name], ANSWER)
+    client = ScriptedClient(BY_NAME[name], ANSWER)
     model = LanguageModel(ModelSettings("liar"), client=client, parameters={"max_tokens": 99})
     asked = model.ask([{"role": "user", "content": prompt}], Looks, item_id="a")
     found = asyncio.run(asked).looks
@@ -211,7 +211,7 @@ def test_a_liar_says_yes_to_whatever_it_is_asked_again_and_the_honest_one_what_p
 
 @pytest.fixture(scope="module")
 def on_examples(judge):
-    return asyncio.run(run_liars(judge, read_labelled_answers(None, None)))
+    return asyncio.run(run_deceptive_judges(judge, read_labelled_answers(None, None)))
 
 
 def test_the_honest_one_has_the_figures_of_people_and_no_liar_hides_a_claim(on_examples):
