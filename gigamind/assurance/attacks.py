@@ -19,10 +19,10 @@ from gigamind.assurance.scenarios import (
 from gigamind.assurance.trials import (
     Case,
     JudgeKind,
+    Observations,
     Observed,
     OnTrial,
     Reading,
-    Observations,
     Share,
     TrialReport,
     observe,

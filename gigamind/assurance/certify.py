@@ -121,7 +121,7 @@ def _read_trial(
     if report.fingerprint != judge.fingerprint:
         raise InputError(
             _(
-                "{file}: this {report} is about another judge ({other:.12}; the judge of the runs is {judge:.12}). {fix}",
+                "{file}: this {report} is about another judge ({other:.12}; the runs used {judge:.12}). {fix}",
                 file=path,
                 report=report_kind,
                 other=report.fingerprint,

@@ -209,8 +209,8 @@ def _by_id(folder: Path, items: Sequence[RunItem]) -> dict[str, RunItem]:
         if item.id in by_id:
             raise InputError(
                 _(
-                    '{folder}: an answer and a claim of another answer both have the id "{item}". Give the answer another'
-                    " id and run it again.",
+                    '{folder}: an answer and a claim of another answer both have the id "{item}". Give the answer'
+                    " another id and run it again.",
                     folder=folder,
                     item=item.id,
                 )

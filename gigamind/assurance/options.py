@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gigamind.wording import AUTO, LanguageChoice
+from gigamind.wording import LanguageChoice
 
 
 class CertifyOptions(BaseModel):
@@ -14,11 +14,11 @@ class CertifyOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     runs: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(
-        description="output folders of finished runs: the certified run, then its repetitions"
+        description="output folders of finished runs: the one to certify, then its repetitions"
     )
     labels: Path | None = Field(
         None,
-        description="JSON lines of human labels; for a search run, by default the labels of the dataset",
+        description="human labels as JSON Lines (default for a search run: the labels in the dataset)",
     )
     attacks: Path | None = Field(
         None, description="JSON report of `gigamind judge attack` on the same judge"
@@ -27,7 +27,9 @@ class CertifyOptions(BaseModel):
         None, description="JSON report of `gigamind judge test` on the same judge"
     )
     out: Path | None = Field(
-        None, description="new folder for the judge report; default eval/cards/<time>"
+        None, description="new folder for the judge report (default: eval/cards/<time>)"
     )
-    lang: LanguageChoice = Field("auto", description=f"language of the judge report; {AUTO}")
-    seed: int = Field(42, description="seed of the bootstrap intervals")
+    lang: LanguageChoice = Field(
+        "auto", description="language of the judge report; auto follows LC_ALL, LC_MESSAGES or LANG"
+    )
+    seed: int = Field(42, description="random seed for bootstrap intervals")

@@ -15,9 +15,9 @@ from gigamind.assurance.scenarios import Scenario, ScenarioRow, TrialText, read_
 from gigamind.assurance.trials import (
     Case,
     JudgeKind,
+    Observations,
     Observed,
     OnTrial,
-    Observations,
     Share,
     TrialReport,
     observe,

@@ -75,6 +75,7 @@ def _opened(cache: Path) -> Generator[sqlite3.Connection]:
 
 
 def cache_not_writable(folder: Path, error: OSError) -> Message:
+    """Return the message for a cache folder that cannot be written."""
     return _(
         "{folder}: the cache cannot be written: {reason}. Set another --cache-dir.",
         folder=folder,
@@ -150,7 +151,9 @@ def _compute(
     return np.concatenate(parts)
 
 
-_KEPT = 8  # most recently used entries of each kind; an older index is rebuilt from the cached vectors
+_KEPT = (
+    8  # most recently used entries of each kind; an older index is rebuilt from the cached vectors
+)
 _DAY_S = 86_400.0
 
 

@@ -16,8 +16,8 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,8 @@ from gigamind.retrieval.index import (
     Cosines,
     Ids,
     IndexContent,
-    guarded,
     payload,
+    reason_in_one_line,
     rounded,
     unit,
 )
@@ -45,7 +45,6 @@ _SPARE = 32  # extra chunks requested, besides twice as many as needed: the orde
 _LISTED = 100  # one chunk of this many is shortlisted: a longer list lowers the loose bound, so fewer are looked up
 _WIDER = 8  # factor for the next attempt if those do not settle which chunks are nearest
 _NOISE = 1e-6  # relative difference of two float32 distances summed in different order
-_guarded = partial(guarded, _("vector index"))
 _EXACT = qdrant.SearchParams(exact=True)
 
 
@@ -91,7 +90,9 @@ class EdgeIndex:
         for first in range(0, len(chunks), _ROWS):
             rows = self._units.take(chunks[first : first + _ROWS], axis=0)
             # Row by row: a matrix product would sum a row in an order that depends on its place.
-            np.matmul(rows[:, np.newaxis], direction, out=products[first : first + _ROWS, np.newaxis])
+            np.matmul(
+                rows[:, np.newaxis], direction, out=products[first : first + _ROWS, np.newaxis]
+            )
         return products
 
     def agrees(self, chunks: int) -> bool:
@@ -119,6 +120,15 @@ class EdgeIndex:
     def _points(self, point: Vectors, limit: int) -> list[qdrant.ScoredPoint]:
         nearest = qdrant.Query.Nearest(point.tolist())
         return _guarded(self._shard.search, qdrant.SearchRequest(nearest, limit, params=_EXACT))
+
+
+def _guarded(call: Callable[..., Any], *arguments: object) -> Any:
+    """Call the engine and convert any of its errors, which have no common class."""
+    try:
+        return call(*arguments)
+    except Exception as error:
+        reason = reason_in_one_line(error)
+        raise IndexingError(_("the vector index failed: {reason}", reason=reason)) from error
 
 
 def open_edge(content: IndexContent, folder: Path | None) -> EdgeIndex:
@@ -173,13 +183,21 @@ def _whole(place: Path, chunks: int) -> EdgeIndex:
 
 def _unreadable(place: Path, reason: str) -> IndexingError:
     return IndexingError(
-        _("{folder}: the index cannot be read: {reason}. Delete this folder.", folder=place, reason=reason)
+        _(
+            "{folder}: the index cannot be read: {reason}. Delete this folder.",
+            folder=place,
+            reason=reason,
+        )
     )
 
 
 def _not_writable(folder: Path, error: OSError) -> IndexingError:
     return IndexingError(
-        _("{folder}: the index cannot be written: {reason}. Set another --cache-dir.", folder=folder, reason=reason_of(error))
+        _(
+            "{folder}: the index cannot be written: {reason}. Set another --cache-dir.",
+            folder=folder,
+            reason=reason_of(error),
+        )
     )
 
 

@@ -114,9 +114,7 @@ def _load_folder(folder: Path) -> FastembedEmbedder:
             model=name,
             pooling=_pooling(folder),
             normalization=True,
-            sources=ModelSource(
-                hf=name
-            ),  # required but unused: the model is read from the folder
+            sources=ModelSource(hf=name),  # required but unused: the model is read from the folder
             dim=_hidden_size(folder),
             model_file=file,
         )
@@ -176,7 +174,10 @@ def _hidden_size(folder: Path) -> int:
     size = _json(folder, "config.json").get("hidden_size")
     if not isinstance(size, int):
         raise InputError(
-            _('{file}: "hidden_size", the length of a vector, is missing', file=folder / "config.json")
+            _(
+                '{file}: "hidden_size", the length of a vector, is missing',
+                file=folder / "config.json",
+            )
         )
     return size
 

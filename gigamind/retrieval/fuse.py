@@ -1,4 +1,4 @@
-"""Fuse dense and sparse chunk scores with the link graph: each note's best chunks, weighted, then boosted by centrality.
+"""Fuse dense and sparse chunk scores with the link graph: each note's best chunks, weighted, boosted by centrality.
 
 The graph changes the order only, never the relevance score of a note.
 """

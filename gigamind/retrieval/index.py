@@ -8,13 +8,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.errors import IndexingError
-from gigamind.i18n import _
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.passages import Sentence, cut
 from gigamind.spans import Passage
@@ -127,15 +125,6 @@ def unit(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), np.float32)
 
 
-def guarded(engine: str, call: Callable[..., Any], *arguments: object, **options: object) -> Any:  # noqa: ANN401
-    """Call an engine and convert any of its errors, which have no common class.
-
-    Raises:
-        IndexingError: The call failed.
-    """
-    try:
-        return call(*arguments, **options)
-    except Exception as error:
-        # a server's reply has several lines
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise IndexingError(_("the {engine} failed: {reason}", engine=engine, reason=reason)) from error
+def reason_in_one_line(error: Exception) -> str:
+    """Return an engine's error text, which can have several lines, or the name of its class."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -11,7 +11,7 @@ import numpy as np
 
 from gigamind.errors import IndexingError
 from gigamind.retrieval.balanced import Balance, cosine_scale
-from gigamind.retrieval.cache import Cache, Progress, embed_all, touch, cache_not_writable
+from gigamind.retrieval.cache import Cache, Progress, cache_not_writable, embed_all, touch
 from gigamind.retrieval.chunk import CHUNKING_VERSION, chunk_notes
 from gigamind.retrieval.embed import Embedder
 from gigamind.retrieval.embedders import load_embedder

@@ -52,7 +52,7 @@ class Quantizer:
         `distance` is the distance of their grid points.  By the triangle inequality the vectors are at most both errors
         nearer than that, and for unit vectors the cosine is 1 - distance**2 / 2.
         """
-        errors = self.error + float(self._errors(asked, point)) + _NOISE
+        errors = self.error + float(self._errors(query, point)) + _NOISE
         return 1.0 - max(0.0, distance * self.step - errors) ** 2 / 2
 
     def _errors(self, vectors: Vectors, points: Vectors) -> npt.NDArray[np.float32]:

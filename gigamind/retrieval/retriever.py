@@ -117,9 +117,9 @@ class Retriever(AbstractContextManager["Retriever"]):
         """Return BM25 of each chunk, its weight, the weight of a cosine, and the scores of all notes."""
         index = self.semantic.index if self.semantic else None
         if self.balanced and self.balance and index and vector is not None:
-            said = self.balance.read(query)
-            scored = self.balance.score(said, self.fusion, index, vector)
-            return said.chunks, said.rate, self.balance.scale.slope, scored
+            words = self.balance.read(query)
+            scored = self.balance.score(words, self.fusion, index, vector)
+            return words.chunks, words.rate, self.balance.scale.slope, scored
         lexical = self.keyword.scores(query) if self._uses_words else np.zeros(len(self.chunks))
         scored = score_notes(lexical, self.layout, self.fusion, index, vector)
         best = lexical.max(initial=0.0)

@@ -28,8 +28,8 @@ from gigamind.retrieval.index import (
     Cosines,
     Ids,
     IndexContent,
-    guarded,
     payload,
+    reason_in_one_line,
     rounded,
 )
 
@@ -242,9 +242,12 @@ def _call(
     """
     retrying = _retrying(PATIENCE_S if patience_s is None else patience_s)
     try:
-        return guarded(_("Qdrant server"), retrying, call, *arguments, **options)
-    except IndexingError as error:
-        raise IndexingError(_refusal(error.__cause__) or _failed(error.__cause__)) from error
+        return retrying(call, *arguments, **options)
+    except Exception as error:
+        reason = redacted(reason_in_one_line(error))
+        raise IndexingError(
+            _refusal(error) or _("the Qdrant server failed: {reason}", reason=reason)
+        ) from error
 
 
 def _retrying(patience_s: float, passes: Callable[[BaseException], bool] | None = None) -> Retrying:
@@ -271,7 +274,7 @@ def _may_begin(error: BaseException) -> bool:
     return _passes(error) and is_reached(error)
 
 
-def _refusal(error: BaseException | None) -> str | None:
+def _refusal(error: BaseException) -> Message | None:
     """Return the message for a rejected or read-only key; None for another error."""
     refused = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
     if not isinstance(error, UnexpectedResponse) or error.status_code not in refused:

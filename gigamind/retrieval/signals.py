@@ -48,7 +48,9 @@ class QueryWords:
 
     def share_in(self, keyword: KeywordIndex, chunks: Ints) -> float:
         """Return the IDF share of the tokens in these consecutive chunks, in [0, 1]."""
-        matched = (idf for token, idf in self.idf.items() if _occurs(keyword.postings(token), chunks))
+        matched = (
+            idf for token, idf in self.idf.items() if _occurs(keyword.postings(token), chunks)
+        )
         return sum(matched) / self.mass if self.mass else 0.0
 
     def coverage(self, text: AbstractSet[str], forms: Mapping[str, AbstractSet[str]]) -> float:
@@ -189,7 +191,9 @@ def _best(scores: Floats, count: int) -> list[int]:
     """Return the places of the highest scores, best first, the first of equals before others; copies the scores."""
     left = scores.copy()
     places: list[int] = []
-    for _place in range(min(count, len(left))):  # for a few places much cheaper than sorting or a partition
+    for _place in range(
+        min(count, len(left))
+    ):  # for a few places much cheaper than sorting or a partition
         places.append(int(left.argmax()))
         left[places[-1]] = -np.inf
     return places
