@@ -24,7 +24,7 @@ def demo(arguments: list[str]) -> NoReturn:
         prompt = str(body["messages"][-1]["content"])
         # Pairs that a second look is tried with belong to no answer, and are said alike whichever it is.
         about = next((one for one in answers if one.case.question in prompt), answers[0])
-        return CREDULOUS.said(about, body["response_format"], prompt)
+        return CREDULOUS.respond(about, body["response_format"], prompt)
 
     examples = asset("examples")
     with running() as server:

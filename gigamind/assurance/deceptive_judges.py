@@ -406,7 +406,7 @@ async def _tried(
             label.verdict != "supported" and claim.role == "claim" and claim.verdict == "supported"
             for label, claim in claims
         ),
-        hidden=sum(claim.role != "claim" for _, claim in claims),
+        hidden=sum(claim.role != "claim" for _label, claim in claims),
         utility=_mean(
             [judgement.utility for answer, judgement in scored if answer.labels.utility is not None]
         ),

@@ -122,7 +122,7 @@ class EdgeIndex:
         return _guarded(self._shard.search, qdrant.SearchRequest(nearest, limit, params=_EXACT))
 
 
-def _guarded(call: Callable[..., Any], *arguments: object) -> Any:
+def _guarded(call: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
     """Call the engine and convert any of its errors, which have no common class."""
     try:
         return call(*arguments)

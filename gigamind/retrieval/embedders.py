@@ -91,7 +91,7 @@ def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
         InputError: There is no such provider or model, or it is not installed.
         EmbeddingError: The model cannot be loaded or reached.
     """
-    provider, _, model = name.partition(":")
+    provider, _colon, model = name.partition(":")
     if name == DEFAULT_EMBEDDER:
         return _use_multilingual()
     if name == E5_SMALL:

@@ -57,7 +57,9 @@ def judge():
 @pytest.fixture(scope="module")
 def figures(judge):
     """What each liar gets away with on the small answer."""
-    found = asyncio.run(run_deceptive_judges(judge, LabelledAnswers("small.jsonl", "0" * 64, (ANSWER,), 0)))
+    found = asyncio.run(
+        run_deceptive_judges(judge, LabelledAnswers("small.jsonl", "0" * 64, (ANSWER,), 0))
+    )
     return {liar.name: liar for liar in found.liars}
 
 
@@ -260,17 +262,18 @@ def test_answers_without_labels_or_notes_are_counted_and_left_out(text_file):
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("rows", "values"),
     [
-        ([row("a", labels=None)], 'no answer has "labels"'),
-        ([row("a"), row("b", context_notes=[{"path": "x.md"}])], "1 of 2 rows cannot be used"),
+        ([row("a", labels=None)], {}),
+        ([row("a"), row("b", context_notes=[{"path": "x.md"}])], {"rejected": 1, "rows": 2}),
     ],
 )
-def test_a_dataset_that_cannot_tell_lies_is_refused(text_file, rows, message):
-    with pytest.raises(DatasetError, match=message):
+def test_a_dataset_that_cannot_tell_lies_is_refused(text_file, rows, values):
+    with pytest.raises(DatasetError) as caught:
         read_labelled_answers(text_file("\n".join(rows)), None)
+    assert values.items() <= caught.value.message.values.items()
 
 
 def test_a_vault_without_its_answers_is_refused(tmp_path):
-    with pytest.raises(InputError, match="--notes: needs --dataset"):
+    with pytest.raises(InputError, match="--notes: .*--dataset"):
         read_labelled_answers(None, tmp_path)
