@@ -10,6 +10,7 @@ from importlib.metadata import version
 import numpy as np
 
 from gigamind.errors import InputError
+from gigamind.i18n import _
 from gigamind.retrieval.e5 import E5_SMALL, E5Small
 from gigamind.retrieval.embed import Embedder, Vectors, unit_rows
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, IN_BATCHES

@@ -23,7 +23,7 @@ def test_labels_that_match_no_item_are_counted_and_named_with_their_lines(
 
 
 def test_runs_without_a_judge_or_of_other_tasks_cannot_be_certified(run_folder, tmp_path, card_of):
-    with pytest.raises(InputError, match="plain.*run.json"):
+    with pytest.raises(InputError, match=r"plain.*run.json"):
         card_of(run_folder("plain", judge=None))
     with pytest.raises(InputError, match="links"):
         card_of(run_folder("links", task="links"))
@@ -65,9 +65,9 @@ def test_attacks_on_another_judge_are_refused(run_folder, tmp_path, card_of):
     with pytest.raises(InputError, match="000000000000"):
         card_of(run_folder(), attacks=attacks(tmp_path, 1, 2, fingerprint="0" * 64))
     (tmp_path / "attacks.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(InputError, match="attacks.json: "):
+    with pytest.raises(InputError, match=r"attacks.json: "):
         card_of(run_folder("again"), attacks=tmp_path / "attacks.json")
-    with pytest.raises(InputError, match="none.json: "):
+    with pytest.raises(InputError, match=r"none.json: "):
         card_of(run_folder("more"), attacks=tmp_path / "none.json")
     with pytest.raises(InputError, match="5 of 3"):
         card_of(run_folder("odd"), attacks=attacks(tmp_path, 5, 3))
@@ -109,13 +109,13 @@ def read_card_text(card):
 
 
 def test_tests_of_another_judge_are_refused(run_folder, tmp_path, card_of):
-    with pytest.raises(InputError, match="000000000000.*--model"):
+    with pytest.raises(InputError, match=r"000000000000.*--model"):
         card_of(
             run_folder(), tests=report_of_tests(tmp_path, DECEPTIVE_JUDGES, fingerprint="0" * 64)
         )
-    with pytest.raises(InputError, match="attacks.json: "):
+    with pytest.raises(InputError, match=r"attacks.json: "):
         card_of(run_folder("more"), tests=attacks(tmp_path, 1, 2))
-    with pytest.raises(InputError, match="none.json: "):
+    with pytest.raises(InputError, match=r"none.json: "):
         card_of(run_folder("again"), tests=tmp_path / "none.json")
 
 

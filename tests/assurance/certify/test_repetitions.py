@@ -95,8 +95,8 @@ def test_a_run_over_stored_replies_is_no_repetition_but_may_be_repeated(run_fold
 
 def test_a_run_is_no_repetition_of_itself(run_folder, tmp_path, card_of):
     first = run_folder("one")
-    with pytest.raises(InputError, match="one: .*--store-mode off"):
+    with pytest.raises(InputError, match=r"one: .*--store-mode off"):
         card_of(first, first)
     shutil.copytree(first, tmp_path / "copy")
-    with pytest.raises(InputError, match="copy: .*--store-mode off"):
+    with pytest.raises(InputError, match=r"copy: .*--store-mode off"):
         card_of(first, tmp_path / "copy")
