@@ -121,7 +121,7 @@ class RowChecker(Generic[Item]):
         """The fields of `CheckedRows`, with `odd` among the warnings."""
         errors = sorted([*self.dataset.errors, *self.errors], key=lambda error: error.line)
         collisions = tuple(self.collisions.values())
-        warnings = (*self.dataset.warnings, *odd, *self.warnings, *map(str, collisions))
+        warnings = (*self.dataset.warnings, *odd, *self.warnings, *(collision.message for collision in collisions))
         return self.dataset, tuple(errors), warnings, collisions, self.fits
 
     def units(self, note: Note) -> Utf16:

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from gigamind.interop.ranking import RankedNote
-from gigamind.interop.reply import Reply, told_reply
+from gigamind.interop.reply import Reply, parse_reply
 
 CONTEXT = RankedNote("a.md", 0.5, "Roses.", (3, 9))
 
@@ -36,11 +36,11 @@ CONTEXT = RankedNote("a.md", 0.5, "Roses.", (3, 9))
     ],
 )
 def test_an_answer_is_told_in_several_forms(told, reply):
-    assert told_reply(told) == reply
+    assert parse_reply(told) == reply
 
 
 def test_a_score_that_is_no_number_is_kept_as_that():
-    [context] = told_reply(("Yes.", [{"note": "a.md", "score": "much"}])).contexts
+    [context] = parse_reply(("Yes.", [{"note": "a.md", "score": "much"}])).contexts
     assert math.isnan(context.base_score)
 
 
@@ -62,4 +62,4 @@ def test_a_score_that_is_no_number_is_kept_as_that():
 )
 def test_what_is_no_answer_is_refused_and_says_why(told, message):
     with pytest.raises(ValueError, match=message):
-        told_reply(told)
+        parse_reply(told)

@@ -8,7 +8,7 @@ import pytest
 from ranked import measure_ranking
 
 from gigamind.errors import InputError
-from gigamind.interop.ranking import RankedNote, score_of, told_hits
+from gigamind.interop.ranking import RankedNote, score_of, parse_hits
 from gigamind.interop.run_file import read_run_file
 
 
@@ -23,17 +23,17 @@ def run(tmp_path):
 
 
 def notes(run, query):
-    return [hit.note for hit in run.told[query].hits]
+    return [hit.note for hit in run.responses[query].hits]
 
 
 def test_scores_order_a_trec_run_and_equal_ones_are_ordered_by_name_from_behind(run):
     read = run("1 Q0 a.md 1 2.5 t\n1 Q0 b.md 2 7 t\n1 Q0 d.md 3 2.5 t\n2\tQ0\ta.md\t1\t-3e2\tt\n")
-    assert read.told["1"].hits == (
+    assert read.responses["1"].hits == (
         RankedNote("b.md", 7.0),
         RankedNote("d.md", 2.5),
         RankedNote("a.md", 2.5),
     )
-    assert read.told["2"].hits == (RankedNote("a.md", -300.0),)
+    assert read.responses["2"].hits == (RankedNote("a.md", -300.0),)
 
 
 def test_a_note_may_have_spaces_in_its_name(run):
@@ -43,13 +43,13 @@ def test_a_note_may_have_spaces_in_its_name(run):
 def test_ranks_that_are_told_twice_are_counted_and_scores_that_are_none_come_last(run):
     read = run("1 Q0 a.md 1 nan t\n1 Q0 b.md 1 0.1 t\n1 Q0 c.md 1 high t\n1 Q0 d.md 2 0.2 t\n")
     assert notes(read, "1") == ["d.md", "b.md", "c.md", "a.md"]
-    assert [math.isnan(hit.base_score) for hit in read.told["1"].hits[2:]] == [True, True]
-    assert read.told["1"].oddities == {"duplicate_ranks": 2}
+    assert [math.isnan(hit.base_score) for hit in read.responses["1"].hits[2:]] == [True, True]
+    assert read.responses["1"].oddities == {"duplicate_ranks": 2}
 
 
 def test_a_line_that_cannot_be_read_is_told_and_the_others_count(run):
     read = run("1 Q0 a.md 1 0.5 t\n\nnonsense here\n2 Q0 b.md 1 0.5 t\n")
-    assert list(read.told) == ["1", "2"]
+    assert list(read.responses) == ["1", "2"]
     [problem] = read.problems
     assert problem.endswith("a.run:3: 2 columns, where a run has six")
 
@@ -77,12 +77,12 @@ def test_json_lines_keep_the_order_of_their_hits_and_take_each_form_of_one(run):
         '{"id": 7, "hits": []}\n{"id": "q", "hits": ["x.md"]}\n{"id": "r", "hits": [{"score": 1}]}\n'
         '{"hits": []}\n'
     )
-    assert read.told["q"].hits == (
+    assert read.responses["q"].hits == (
         RankedNote("c.md"),
         RankedNote("a.md", 2.0),
         RankedNote("b.md", 3.0, "so"),
     )
-    assert read.told["7"].hits == ()
+    assert read.responses["7"].hits == ()
     assert [problem.partition(": ")[2] for problem in read.problems] == [
         "q again; its first line counts",
         "hit 1 is not a note, [note, score] or {note, score, text}",
@@ -106,7 +106,7 @@ def test_anything_else_is_no_number(told):
 @pytest.mark.parametrize("told", ["a.md", 3, None, {"results": []}])
 def test_hits_must_be_a_list(told):
     with pytest.raises(ValueError, match='no list of hits, nor an object with "hits"'):
-        told_hits(told)
+        parse_hits(told)
 
 
 def test_utf_16_with_its_mark_is_read_and_another_encoding_is_told_with_its_line(run):
@@ -140,7 +140,7 @@ def test_ranking_metrics_of_a_run_are_those_of_ir_measures(run):
     read = run("\n".join(lines))
     scores = {
         query: {hit.note: hit.base_score for hit in ranking.hits}
-        for query, ranking in read.told.items()
+        for query, ranking in read.responses.items()
     }
     names = {"mrr": "RR", "ndcg_at_10": "nDCG@10", "recall_at_5": "R@5", "hit_at_3": "Success@3"}
     measures = {name: ir_measures.parse_measure(theirs) for name, theirs in names.items()}
