@@ -21,8 +21,11 @@ GigamindError               3  the evaluation could not be carried out
 and how to mend it.
 """
 
+import errno
 from pathlib import Path
 from typing import ClassVar, Literal
+
+from gigamind.i18n import Text, _
 
 LlmCode = Literal[
     "rate_limited",
@@ -49,9 +52,29 @@ Outcome = Literal["scored", "unscored", "refused", "error", "skipped_budget"]
 OWN_FAULTS = (Exception, SystemExit)
 
 
-def reason_of(error: OSError) -> str:
-    """Why the operating system refused."""
-    return error.strerror or str(error)
+_OS_REASONS = {
+    errno.ENOENT: _("no such file or folder"),
+    errno.EISDIR: _("it is a folder"),
+    errno.ENOTDIR: _("not a folder"),
+    errno.EACCES: _("permission denied"),
+    errno.EPERM: _("operation not permitted"),
+    errno.EEXIST: _("it exists already"),
+    errno.ENAMETOOLONG: _("the name is too long"),
+    errno.ENOSPC: _("no space left on the disk"),
+    errno.EROFS: _("the file system is read-only"),
+    errno.EIO: _("input/output error"),
+    errno.ECONNREFUSED: _("connection refused"),
+    errno.ECONNRESET: _("connection reset by the other side"),
+    errno.EADDRINUSE: _("the address is in use"),
+    errno.EADDRNOTAVAIL: _("the address is not available"),
+    errno.ENETUNREACH: _("the network is unreachable"),
+    errno.ETIMEDOUT: _("timed out"),
+}
+
+
+def reason_of(error: OSError) -> Text:
+    """Return why the operating system refused."""
+    return _OS_REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
 def fault_of(error: BaseException) -> str:
@@ -69,6 +92,11 @@ class GigamindError(Exception):
 
     exit_code: ClassVar[int] = 3
     run: Path | None = None
+
+    @property
+    def message(self) -> Text:
+        """What went wrong and how to fix it; `str(error)` is its English."""
+        return self.args[0] if self.args else ""
 
 
 class InputError(GigamindError):

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import cast
 
-from gigamind.text import with_particles
+from gigamind.i18n import Message, translator
+from gigamind.particles import with_particles
 from gigamind.wording import Language
 from gigamind.wording import warning_in as worded_in
 
@@ -79,21 +80,23 @@ def words_alone() -> dict[str, str]:
 
 def message_in(language: Language, message: str) -> str:
     """An error, or a line that a command tells, in a language; a part that no template made as it is."""
-    if language == "en":
-        return message
+    if language == "en" or isinstance(message, Message):
+        return translator(language)(message)
     return "\n".join(map(_translated, message.split("\n")))
 
 
 def warning_in(language: Language, text: str) -> str:
     """A warning of a run in a language: one that is worded for it, else as any message."""
+    if isinstance(text, Message):
+        return translator(language)(text)
     told = worded_in(language, text)
     return message_in(language, text) if told == text else told
 
 
 def heading_in(language: Language, text: str) -> str:
     """A heading, or another text without values, in a language; one word, too, which is no name of a user there."""
-    if language == "en":
-        return text
+    if language == "en" or isinstance(text, Message):
+        return translator(language)(text)
     return next((template.korean for template in templates() if template.english == text), text)
 
 

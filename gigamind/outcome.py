@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from gigamind.errors import GigamindError, IndexingError
+from gigamind.i18n import Text
 
 Result = TypeVar("Result")
 
@@ -40,7 +41,7 @@ class Failure:
 
     item_id: str
     error: str
-    message: str
+    message: Text
 
 
 def attempt(item_id: str, evaluate: Callable[[], Result]) -> Success[Result] | Failure:
@@ -55,5 +56,5 @@ def attempt(item_id: str, evaluate: Callable[[], Result]) -> Success[Result] | F
     except IndexingError:
         raise
     except GigamindError as error:
-        return Failure(item_id, type(error).__name__, str(error))
+        return Failure(item_id, type(error).__name__, error.message)
     return Success(item_id, value, latency_ms=1000 * (time.perf_counter() - start))

@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
-from typing import Literal, cast, get_args
 
+from gigamind.particles import FINAL_CONSONANTS, FIRST_SYLLABLE, LAST_SYLLABLE, ends_in_consonant
 from gigamind.spans import Span
 
 # Hangul jamo, kana, CJK ideographs with extension A, compatibility jamo, Hangul syllables, compatibility ideographs,
@@ -194,91 +194,6 @@ def _append_trimmed(spans: list[Span], text: str, start: int, end: int) -> None:
         spans.append(Span(begin, begin + len(stripped)))
 
 
-# Korean particles follow the last sound of a word: 이/가, 은/는, 을/를.  The sound is known for Hangul, digits and
-# abbreviations in Latin; for Latin words it is told by the spelling, as Korean writes them (이미지, 파일, 봇, 테스트).
-# Where it is not known, both forms stand: 이(가).
-Pair = Literal["이/가", "은/는", "을/를", "과/와", "이었/였", "이라/라", "으로/로"]
-_PAIRS: dict[str, Pair] = {
-    "{}({})".format(*pair.split("/")): pair for pair in cast("tuple[Pair, ...]", get_args(Pair))
-}
-_PAIR = re.compile("|".join(map(re.escape, _PAIRS)))
-
-# A particle agrees with the word before the bracket.
-_ASIDE = re.compile(r"(?:(?<!\s)\s++)?[(（\[][^()（）\[\]]*[)）\]]\s*$")
-_SIGNS = r"[\s\"'”’」』》>)\]*_~`.,:;!?…]"
-_SILENT = re.compile(rf"(?<!{_SIGNS}){_SIGNS}+$")
-_FIRST, _LAST, _FINALS = 0xAC00, 0xD7A3, 28  # a syllable's index modulo 28 is its final consonant
-_CLOSED_DIGITS = set("013678")  # 영 일 삼 육 칠 팔
-_CLOSED_LETTERS = set("LMNR")  # 엘 엠 엔 알
-_ENDS_IN_L = re.compile(r"[178LR]$|[a-z]le?$")  # 일 칠 팔 엘 알, 메일, 파일
-_L = 8  # its number among the final consonants
-_OPEN_SIGNS = set("%+℃")  # 퍼센트, 플러스
-_LATIN = re.compile(r"(?<![A-Za-z])[A-Za-z]+$")
-_CLOSED_WORD = re.compile(
-    r"""
-      [lmn]e?$                              # 이메일, 파일, 타임, 파이프라인
-    | ng$                                   # 미팅
-    | (?<![aeiou])[aeiou](?:[bcpt]|ck|k|pp)$  # 웹, 메트릭, 맵, 봇, 피드백, 앱
-    | ook$                                  # 북
-    """,
-    re.VERBOSE,
-)
-
-
-def with_particle(word: str, pair: Pair) -> str:
-    """The word with the form of the particle that its last sound asks for."""
-    closed, opened = pair.split("/")
-    ends = ends_in_consonant(word)
-    if ends is None:
-        return f"{word}{closed}({opened})"
-    if pair == "으로/로" and _ends_in_l(word):  # 서울로
-        return word + opened
-    return word + (closed if ends else opened)
-
-
-def with_particles(text: str) -> str:
-    """A text in which each pair such as "은(는)" or "이었(였)" is the form that fits."""
-    joined, read = "", 0
-    for match in _PAIR.finditer(text):
-        joined = with_particle(joined + text[read : match.start()], _PAIRS[match[0]])
-        read = match.end()
-    return joined + text[read:]
-
-
-def _ends_in_l(word: str) -> bool:
-    heard = _heard(word)
-    if _FIRST <= ord(heard[-1]) <= _LAST:
-        return (ord(heard[-1]) - _FIRST) % _FINALS == _L
-    return _ENDS_IN_L.search(heard) is not None
-
-
-def _heard(word: str) -> str:
-    """The word without what is not read aloud at its end."""
-    return _SILENT.sub("", _ASIDE.sub("", word)) or _SILENT.sub("", word)
-
-
-def ends_in_consonant(word: str) -> bool | None:
-    """Whether the last sound of a word is a consonant in Korean; None where its script does not tell."""
-    heard = _heard(word)
-    last = heard[-1:]
-    if not last:
-        return None
-    if _FIRST <= ord(last) <= _LAST:
-        return (ord(last) - _FIRST) % _FINALS != 0
-    if last.isascii() and last.isdigit():
-        return last in _CLOSED_DIGITS
-    if last in _OPEN_SIGNS:
-        return False
-    latin = _LATIN.search(heard)
-    return None if latin is None else _latin_ends_in_consonant(latin[0])
-
-
-def _latin_ends_in_consonant(word: str) -> bool:
-    if word.isupper():  # read letter by letter
-        return word[-1] in _CLOSED_LETTERS
-    return _CLOSED_WORD.search(word.lower()) is not None
-
-
 # After a consonant, after a vowel; what stands in both lists takes either.  고, 며 and 하고 are left out: they nearly
 # always end a verb ("가지고", "배포하고").
 _AFTER_CONSONANT = (
@@ -323,9 +238,9 @@ def is_particle(word: str, text: str, end: int) -> bool:
 
 def _agrees(word: str, particle: str) -> bool:
     last = ord(word[-1])
-    if not _FIRST <= last <= _LAST:
+    if not FIRST_SYLLABLE <= last <= LAST_SYLLABLE:
         return True  # how a Latin word sounds is only guessed
-    if particle in _RIEUL_ENDS_OPEN and (last - _FIRST) % _FINALS == _RIEUL:
+    if particle in _RIEUL_ENDS_OPEN and (last - FIRST_SYLLABLE) % FINAL_CONSONANTS == _RIEUL:
         return particle == "로"
     if particle in _NEEDS_CONSONANT:
         return ends_in_consonant(word) is True

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Literal, Protocol
 
-from gigamind.text import with_particles
+from gigamind.i18n import Message, translator
+from gigamind.particles import with_particles
 
 Language = Literal["en", "ko"]
 LanguageChoice = Literal["auto", "en", "ko"]
@@ -41,9 +42,19 @@ class Words:
         Raises:
             KeyError: no such phrase, or a placeholder without its value.
         """
+        if isinstance(name, Message):
+            return translator(self.language)(name)
         table, _, key = name.partition(".")
         phrase = self.tables[table][key].format(**values)
         return with_particles(phrase) if self.language == "ko" else phrase
+
+    def gettext(self, message: str, /, **values: object) -> str:
+        """Render `_` of templates."""
+        return translator(self.language).gettext(message, **values)
+
+    def ngettext(self, one: str, many: str, /, *, n: int, **values: object) -> str:
+        """Render `n_` of templates."""
+        return translator(self.language).ngettext(one, many, n=n, **values)
 
     def knows(self, name: str) -> bool:
         """Whether there is a phrase "table.key"."""
@@ -111,6 +122,8 @@ def counted(count: int, singular: str, many: str, say: Words) -> str:
 
 def change_in(language: Language, change: str) -> str:
     """What changed of an item, in a language; a part that is none of the translated ones as it is."""
+    if isinstance(change, Message):
+        return translator(language)(change)
     parts = [
         _translated("change", language, part) for part in re.split("; |, (?=verdict )", change)
     ]
@@ -118,6 +131,8 @@ def change_in(language: Language, change: str) -> str:
 
 
 def _translated(table: str, language: Language, text: str) -> str:
+    if isinstance(text, Message):
+        return translator(language)(text)
     for key, form in _forms(table).items():
         if language != "en" and (match := form.fullmatch(text)):
             return words(language)(f"{table}.{key}", **match.groupdict())

@@ -11,7 +11,7 @@ from pathlib import Path
 import gigamind
 
 ROOT = Path(gigamind.__file__).parent
-LONGEST = 16
+LONGEST = 18
 
 
 def _name(file: Path) -> str:
@@ -41,7 +41,7 @@ def _longest_chain(imports: dict[str, set[str]]) -> list[str]:
     return max(below.values(), key=len)
 
 
-def test_imports_form_no_circle_and_no_chain_of_more_than_16_modules():
+def test_imports_form_no_circle_and_no_chain_of_more_than_18_modules():
     files = {_name(file): file for file in sorted(ROOT.rglob("*.py"))}
     imports = {name: _imported(file, set(files)) for name, file in files.items()}
     imports["gigamind"] = set()  # the names of the library, each loaded when it is first used

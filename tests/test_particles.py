@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.text import ends_in_consonant, with_particle, with_particles
+from gigamind.particles import ends_in_consonant, with_particle, with_particles
 from gigamind.wording import words
 
 

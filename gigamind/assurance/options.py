@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gigamind.wording import AUTO, LanguageChoice
+from gigamind.wording import LanguageChoice
 
 
 class CertifyOptions(BaseModel):
@@ -14,11 +14,11 @@ class CertifyOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     runs: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(
-        description="out folders of finished runs: the one that is certified, then its repetitions"
+        description="output folders of finished runs: the one to certify, then its repetitions"
     )
     labels: Path | None = Field(
         None,
-        description="JSON lines of people's labels; for a search run, by default the dataset's own",
+        description="human labels as JSON Lines (default for a search run: the labels in the dataset)",
     )
     attacks: Path | None = Field(
         None, description="JSON report of `gigamind judge attack` on the same judge"
@@ -27,7 +27,7 @@ class CertifyOptions(BaseModel):
         None, description="JSON report of `gigamind judge test` on the same judge"
     )
     out: Path | None = Field(
-        None, description="new folder for the card; eval/cards/<time> without it"
+        None, description="new folder for the judge report (default: eval/cards/<time>)"
     )
-    lang: LanguageChoice = Field("auto", description=f"language of the card; {AUTO}")
-    seed: int = Field(42, description="of the bootstrap intervals")
+    lang: LanguageChoice = Field("auto", description="language of the judge report; auto follows LC_ALL, LC_MESSAGES or LANG")
+    seed: int = Field(42, description="random seed for bootstrap intervals")

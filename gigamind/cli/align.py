@@ -256,7 +256,7 @@ def _escaped(cell: str) -> str:
         "gigamind align --source note.md --quotes quotes.jsonl",
         "gigamind align --source note.md --quotes quotes.jsonl --require-all --json",
     ),
-    epilog="Exit codes: 0 done; 1 bad input, or a failed quote with --require-all.",
+    epilog="Exit codes: 0 done; 1 invalid input, or a quote not found with --require-all.",
 )
 @click.option(
     "--source",
@@ -264,30 +264,31 @@ def _escaped(cell: str) -> str:
     metavar="FILE",
     multiple=True,
     required=True,
-    help='UTF-8 text to look in; repeat for several, "-" is standard input.',
+    help='UTF-8 text to search; repeatable; "-" is standard input',
 )
 @click.option(
     "--quotes",
     "quotes_name",
     metavar="FILE",
     required=True,
-    help='JSONL: {"quote"} and, as needed, source_index or source, prefix, suffix, hint, entry_id; or "-".',
+    help='JSON Lines with "quote" and optionally source_index or source, prefix, suffix, hint and entry_id; "-" is '
+    "standard input",
 )
 @click.option(
     "--format",
     "form",
     type=click.Choice(["json", "md"]),
-    help="Instead of the table for the terminal.",
+    help="output format (default: a table for the terminal)",
 )
 @click.option(
     "--threshold",
     type=click.FloatRange(LEAST_FUZZY, 1.0),
     default=DEFAULT.fuzzy_threshold,
     show_default=True,
-    help="Similarity from which a misquote is still accepted.",
+    help="minimum similarity of an inexact quote, 0 to 1",
 )
-@click.option("--no-fuzzy", is_flag=True, help="Accept exact and normalised matches only.")
-@click.option("--require-all", is_flag=True, help="Exit with 1 if a quote failed.")
+@click.option("--no-fuzzy", is_flag=True, help="accept only exact and normalised matches")
+@click.option("--require-all", is_flag=True, help="exit with 1 if a quote was not found")
 @prints_json
 def align(
     source_names: tuple[str, ...],
@@ -298,10 +299,10 @@ def align(
     no_fuzzy: bool,
     require_all: bool,
 ) -> None:
-    """Find where quotes stand in their sources.
+    """Find where quotes occur in their sources.
 
-    A quote is found verbatim, or up to white space, case, Unicode and Markdown, or up to a few edits; otherwise the
-    reason is given.  Offsets are half-open, in code points and in UTF-16 code units.
+    A quote matches verbatim, or ignoring white space, case, Unicode and Markdown, or with a few edits. If nothing
+    matches, the reason is shown. Offsets are half-open, in code points and in UTF-16 code units.
     """
     from gigamind.evidence.align import align_all
 

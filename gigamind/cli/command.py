@@ -14,7 +14,7 @@ import click
 
 from gigamind.cli.errors import spoken
 from gigamind.cli.help_pages import HelpPage, first_sentence, help_in
-from gigamind.wording import AUTO, LanguageChoice
+from gigamind.wording import LanguageChoice
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 _ALL, _QUIET = "gigamind.help_all", "gigamind.quiet"
@@ -188,13 +188,13 @@ def _told(flag: str, callback: Callable[..., None], said: str, **settings: Any) 
 
 def _lang() -> click.Parameter:
     """Of a command that writes no pages, whose lines and errors have a language all the same."""
-    said = f"language of what is told; {AUTO}"
+    said = "language of the output; auto follows LC_ALL, LC_MESSAGES or LANG"
     choices = click.Choice(get_args(LanguageChoice))
     return _told("--lang", _speak, said, type=choices, group=EVERYWHERE)
 
 
 def _quiet() -> click.Parameter:
-    said = "tell results and errors only: no progress, no warnings"
+    said = "print only results and errors, no progress or warnings"
     return _told("--quiet", _keep_quiet, said, is_flag=True, group=EVERYWHERE)
 
 
@@ -202,7 +202,7 @@ def _config() -> click.Parameter:
     return _told(
         "--config",
         _read_config,
-        "options from this file; gigamind.toml of this folder, or of one above it, without it",
+        "read options from this file (default: gigamind.toml in this folder or the nearest one above)",
         type=click.Path(path_type=Path),
         metavar="FILE",
         envvar=CONFIG_VARIABLE,
@@ -212,7 +212,7 @@ def _config() -> click.Parameter:
 
 
 def _help_all() -> click.Parameter:
-    said = "Show this message with all options, and exit."
+    said = "show this message with all options and exit"
     return _told("--help-all", _show_all, said, is_flag=True, is_eager=True)
 
 

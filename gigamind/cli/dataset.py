@@ -30,7 +30,7 @@ def dataset() -> None:
 
 
 _dataset_option = click.option(
-    "--dataset", "path", type=_path, required=True, help="rows, one JSON object a line"
+    "--dataset", "path", type=_path, required=True, help="dataset, one JSON object per line"
 )
 
 
@@ -47,21 +47,21 @@ _dataset_option = click.option(
     "paths",
     type=_path,
     multiple=True,
-    help="the same as an argument: rows, one JSON object a line",
+    help="dataset, one JSON object per line; same as an argument",
 )
-@click.option("--notes", type=_path, help="look every note and range up in this vault, too")
-@click.option("--strict", is_flag=True, help="names that mean several notes are problems")
+@click.option("--notes", type=_path, help="also check that notes and ranges exist in this vault")
+@click.option("--strict", is_flag=True, help="treat names that match several notes as problems")
 @click.option(
     "--min-rows",
     type=click.FloatRange(0, 1),
     default=0.5,
     show_default=True,
-    help="share of the rows that an evaluation would ask for",
+    help="share of rows that an evaluation would require",
 )
 @click.option(
     "--fix",
     type=_path,
-    help="file for the same queries, each expected span at the place where its text stands in --notes now",
+    help="file for the same queries with expected spans moved to the current position of their text in --notes",
 )
 @prints_json
 def check(
@@ -73,7 +73,7 @@ def check(
     min_rows: float,
     fix: Path | None,
 ) -> None:
-    """Say what is wrong with each row of FILES, datasets of queries, links or answers; exit code 1 if anything is."""
+    """Check each row of FILES (queries, links or answers). Exits with 1 if there is a problem."""
     named = (*paths, *files)
     if not named:
         raise InputError("name a dataset: gigamind dataset check queries.jsonl")
@@ -132,7 +132,7 @@ def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocu
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @prints_json
 def stats(path: Path, form: str) -> None:
-    """Print what a dataset holds: languages, answerable share, spans, difficulty."""
+    """Describe a dataset: languages, answerable share, spans and difficulty."""
     del form  # says the same as --json
     description = _described(path)
     tell(description, lambda: _print(description))
@@ -143,12 +143,14 @@ def stats(path: Path, form: str) -> None:
     examples=("gigamind dataset sample --dataset queries.jsonl --size 0.2 --out fifth.jsonl",),
 )
 @_dataset_option
-@click.option("--out", type=_path, required=True, help="file for the drawn rows")
-@click.option("--size", required=True, help="how many: 50, or a share: 0.2")
+@click.option("--out", type=_path, required=True, help="file for the sampled rows")
+@click.option(
+    "--size", required=True, help="sample size: a count such as 50 or a share such as 0.2"
+)
 @click.option("--seed", type=click.IntRange(min=0), default=42, show_default=True)
 @prints_json
 def draw(path: Path, out: Path, size: str, seed: int) -> None:
-    """Draw usable rows without replacement, the same ones for the same seed, in their order."""
+    """Sample usable rows without replacement, in their original order."""
     from gigamind.datasets.sample import sample, sample_size
     from gigamind.datasets.write import refuse_existing_file, write_lines
 
@@ -174,14 +176,12 @@ def draw(path: Path, out: Path, size: str, seed: int) -> None:
 )
 @_dataset_option
 @click.option(
-    "--labels", type=_path, required=True, help='unjudged.jsonl of a run, with its "gain" filled in'
+    "--labels", type=_path, required=True, help='unjudged.jsonl of a run with "gain" filled in'
 )
-@click.option(
-    "--out", type=_path, required=True, help="file for the rows with their new judgements"
-)
+@click.option("--out", type=_path, required=True, help="file for the rows with the new judgments")
 @prints_json
 def label(path: Path, labels: Path, out: Path) -> None:
-    """Add the judgements of people to the rows of queries; a line without a "gain" is left for later."""
+    """Add human relevance judgments to queries; lines without a "gain" are skipped."""
     from gigamind.datasets.jsonl import read_queries
     from gigamind.datasets.label import labelled, read_gains
     from gigamind.datasets.write import refuse_existing_file, write_rows

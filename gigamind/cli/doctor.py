@@ -108,21 +108,22 @@ class _Examined:
 @command(
     examples=("gigamind doctor", "gigamind doctor --json"),
     configured=False,
-    epilog="Exit codes: 0 nothing needs mending; 1 something does.",
+    epilog="Exit codes: 0 no problems; 1 at least one problem.",
 )
 @click.option(
     "--config",
     type=click.Path(path_type=Path),
     envvar=CONFIG_VARIABLE,
     metavar="FILE",
-    help="look at this file of options, and not at the nearest gigamind.toml",
+    help="check this options file instead of the nearest gigamind.toml",
 )
 @prints_json
 @click.pass_context
 def doctor(context: click.Context, *, config: Path | None) -> None:
-    """Look at versions, gigamind.toml, caches, embedder, Prefect, keys and disk; offline, in a second.
+    """Check versions, gigamind.toml, caches, embedding model, Prefect, keys and disk space, offline and within a
+    second.
 
-    What needs mending is marked !! and says how.  Of keys, only their names and whether they are set are told.
+    Problems are marked with !! and come with a fix. For keys, only the names and whether they are set are shown.
     """
     examined = _Examined()
     packages, extras = _look_at_packages(examined)

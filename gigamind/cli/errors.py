@@ -9,6 +9,7 @@ from typing import cast, get_args
 
 import click
 
+from gigamind.i18n import Message, translator
 from gigamind.wording import Language, LanguageChoice, language_of
 
 
@@ -44,8 +45,8 @@ def spoken(context: click.Context | None = None) -> Language:
 def translated(message: str, language: Language | None = None) -> str:
     """What is told, in a language; without one, in that of the running command."""
     language = language or spoken()
-    if language == "en":
-        return message
+    if language == "en" or isinstance(message, Message):
+        return translator(language)(message)
     from gigamind.messages import message_in
 
     return message_in(language, message)
@@ -53,8 +54,8 @@ def translated(message: str, language: Language | None = None) -> str:
 
 def heading(text: str) -> str:
     """A heading, or another text that is always the same, in the language of the running command; one word, too."""
-    if spoken() == "en":
-        return text
+    if spoken() == "en" or isinstance(text, Message):
+        return translator(spoken())(text)
     from gigamind.messages import heading_in
 
     return heading_in("ko", text)

@@ -22,14 +22,14 @@ _flow = click.option(
     cls=GroupedOption,
     group="Prefect",
     first=False,
-    help="run as a Prefect flow, with its artifacts",
+    help="run as a Prefect flow and publish artifacts",
 )
 _runner = click.option(
     "--runner",
     cls=GroupedOption,
     group="Prefect",
     first=False,
-    help="with --flow, where its work runs: threads:4, processes:2, dask:ADDRESS, ray:ADDRESS, dask:local:2, ...",
+    help="with --flow, where the work runs: threads:4, processes:2, dask:ADDRESS, ray:ADDRESS, dask:local:2, ...",
 )
 
 
@@ -113,20 +113,20 @@ def _evaluate(
 
 search = _command_of(
     SearchEvalOptions,
-    "Measure how well retrieval answers queries: hit@k, MRR, nDCG, spans, unanswerable queries, latency.",
+    "Measure retrieval quality: hit@k, MRR, nDCG, evidence spans, unanswerable queries and latency.",
     "gigamind eval search --dataset queries.jsonl --notes vault",
     "gigamind eval search --dataset queries.jsonl --system run:mine.trec --json",
     "gigamind eval search --dataset queries.jsonl --notes vault --compare eval/baselines --fail-on-regression",
 )
 links = _command_of(
     LinkEvalOptions,
-    "Measure how many removed links are suggested again: precision, recall, novelty, spans, calibration.",
+    "Measure how many removed links are suggested again: precision, recall, novelty, spans and calibration.",
     "gigamind eval links --dataset links.jsonl --notes vault-without-links",
     "gigamind eval links --dataset links.jsonl --notes vault-without-links --topk 3 --json",
 )
 answers = _command_of(
     AnswerEvalOptions,
-    "Judge answers claim by claim: correctness by quotes that stand in the notes, utility, coverage, grounding.",
+    "Judge answers claim by claim: correctness with quotes from the notes, utility, use of sources and grounding.",
     "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --max-cost-usd 2",
     "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --dry-run",
 )

@@ -22,17 +22,17 @@ _run = click.argument("run", type=_path)
 
 @click.group(cls=Group)
 def export() -> None:
-    """Write RUN, an out folder, as files for other tools."""
+    """Export RUN, an output folder, for other tools."""
 
 
 @export.command(examples=("gigamind export trec eval/out/20261123-101500 --out trec",))
 @_run
 @click.option(
-    "--out", type=_path, required=True, help="folder to make, for run.trec and qrels.trec"
+    "--out", type=_path, required=True, help="folder to create for run.trec and qrels.trec"
 )
 @prints_json
 def trec(run: Path, out: Path) -> None:
-    """Rankings and judgements for trec_eval and ir_measures, which give the same figures of them."""
+    """Write rankings and relevance judgments for trec_eval and ir_measures, which compute the same metrics."""
     from gigamind.interop.trec import encoded_names, trec_qrels, trec_run
     from gigamind.records.folder import check_out_folder, write_texts
 
@@ -62,10 +62,10 @@ def trec(run: Path, out: Path) -> None:
 
 @export.command("csv", examples=("gigamind export csv eval/out/20261123-101500 --out items.csv",))
 @_run
-@click.option("--out", type=_path, required=True, help="file to make")
+@click.option("--out", type=_path, required=True, help="file to create")
 @prints_json
 def as_csv(run: Path, out: Path) -> None:
-    """A line an item with its figures, for spreadsheets and data frames; of any task."""
+    """Write one CSV row per item with its metrics, for a run of any task."""
     from gigamind.interop.tables import csv_text
 
     rows = [_flat(item.model_dump(mode="json")) for item in _read(run).items]
@@ -74,10 +74,10 @@ def as_csv(run: Path, out: Path) -> None:
 
 @export.command(examples=("gigamind export ragas eval/out/20261123-101500 --out samples.jsonl",))
 @_run
-@click.option("--out", type=_path, required=True, help="file to make, .jsonl")
+@click.option("--out", type=_path, required=True, help=".jsonl file to create")
 @prints_json
 def ragas(run: Path, out: Path) -> None:
-    """Samples for ragas (EvaluationDataset.from_jsonl): of searches and of answers."""
+    """Write samples for ragas (EvaluationDataset.from_jsonl), for runs of search or answers."""
     from gigamind.interop.tables import json_lines_text
 
     record = _read(run, "search", "answers")

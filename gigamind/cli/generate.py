@@ -33,13 +33,15 @@ class QueryWriterOptions(ModelOptions):
     max_unanswerable: int = Field(
         1,
         ge=0,
-        description="questions a note without an answer, at most; with --model, near misses, or of notes left out",
+        description="limit of unanswerable questions per note, for --model, near misses and --leave-out",
     )
-    max_tokens: int = Field(4_096, ge=1, description="of an answer; doubled once if it is cut off")
+    max_tokens: int = Field(
+        4_096, ge=1, description="token limit per reply; doubled once if a reply is cut off"
+    )
     ledger: Path | None = Field(
-        None, description="account of requests; .gigamind/attempts.jsonl without it"
+        None, description="log of requests (default: .gigamind/attempts.jsonl)"
     )
-    dry_run: bool = Field(default=False, description="count the calls of --model, then stop")
+    dry_run: bool = Field(default=False, description="count the requests to --model, then stop")
 
 
 def write_with_model(
@@ -114,18 +116,22 @@ def _tell(written: "WrittenRows") -> None:
         "gigamind eval generate-links --notes vault --out-notes vault-without-links --dataset links.jsonl",
     ),
 )
-@click.option("--notes", type=_path, required=True, help="the vault; it is only read")
-@click.option("--out-notes", type=_path, required=True, help="folder for the changed copy")
-@click.option("--dataset", type=_path, required=True, help="file for the rows, one a removed link")
+@click.option("--notes", type=_path, required=True, help="the vault; it is not changed")
 @click.option(
-    "--remove-ratio", default=0.3, help="share of the links to remove, above 0 and up to 1"
+    "--out-notes", type=_path, required=True, help="folder for the copy without the links"
 )
-@click.option("--seed", type=click.IntRange(min=0), default=42, help="which links those are")
+@click.option(
+    "--dataset", type=_path, required=True, help="file for the rows, one per removed link"
+)
+@click.option("--remove-ratio", default=0.3, help="share of links to remove, above 0 and up to 1")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=42, help="random seed for choosing the links"
+)
 @prints_json
 def generate_links(
     notes: Path, out_notes: Path, dataset: Path, remove_ratio: float, seed: int
 ) -> None:
-    """Make a link dataset: copy a vault, remove some of its links there, and write down which."""
+    """Generate a link dataset: copy a vault, remove some links from the copy and record them."""
     from gigamind.datasets.generate_links import generate_links as generate
 
     made = generate(notes, out_notes, dataset, remove_ratio=remove_ratio, seed=seed)
@@ -147,24 +153,33 @@ def generate_links(
         "gigamind eval generate-queries --notes vault --out queries.jsonl --model openai/gpt-4o-mini --dry-run",
     ),
 )
-@click.option("--notes", type=_path, required=True, help="the vault; it is only read")
+@click.option("--notes", type=_path, required=True, help="the vault; it is not changed")
 @click.option("--out", type=_path, required=True, help="file for the rows")
-@click.option("--max-per-note", type=_count, default=3, help="answerable questions a note at most")
-@click.option("--include-headers", is_flag=True, help="ask about headings of level 1 to 3, too")
+@click.option(
+    "--max-per-note", type=_count, default=3, help="limit of answerable questions per note"
+)
+@click.option(
+    "--include-headers", is_flag=True, help="also generate questions from headings of level 1 to 3"
+)
 @click.option(
     "--forms",
     default="title",
-    help=f"what questions are made of: all, or some of {','.join(FORMS)}; a near-miss is unanswerable",
+    help="question forms: all, or a comma-separated list of title, heading, list, table, sentence and near-miss;"
+    " near misses are unanswerable",
 )
 @click.option(
     "--leave-out",
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
-    help="share of the notes that --out-notes lacks; what only they name is asked about, too: unanswerable there",
+    help="share of notes to leave out of --out-notes; questions about what only they contain are added as unanswerable",
 )
-@click.option("--out-notes", type=_path, help="folder for the copy without the notes left out")
-@click.option("--limit", type=_count, help="questions in all, balanced over notes and forms")
-@click.option("--seed", type=click.IntRange(min=0), default=42, help="which questions those are")
+@click.option("--out-notes", type=_path, help="folder for the copy without those notes")
+@click.option(
+    "--limit", type=_count, help="total number of questions, balanced over notes and forms"
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=42, help="random seed for choosing the questions"
+)
 @options_of(QueryWriterOptions)
 @prints_json
 @click.pass_context
@@ -182,13 +197,14 @@ def generate_queries(
     seed: int,
     **given: Any,  # noqa: ANN401
 ) -> None:
-    """Make a search dataset for review: by forms, of titles, headings and more, or written by a model (--model).
+    """Generate search questions for review, from titles, headings and other forms, or with a model (--model).
 
-    A model quotes the passage that answers each question; a question whose quote does not stand in its note is dropped.
-    It also writes questions that their note does not answer: see in the review whether another note does.
-    Without a model, unanswerable questions are near misses: a year, a version or a name is changed to one that stands
-    nowhere in the vault; with --leave-out also questions about notes that the copy lacks.  All rows are tagged
-    "generated": they are easier than questions of people.
+    A model quotes the passage that answers each question; questions whose quote is not in the note are dropped. The
+    model also writes questions that the note does not answer. Check during review that no other note answers them.
+
+    Without a model, unanswerable questions are near misses: a year, a version or a name is replaced by one that does
+    not occur in the vault. With --leave-out, there are also questions about notes that are missing from the copy. All
+    rows are tagged "generated", because generated questions are easier than real ones.
     """
     options = validated(QueryWriterOptions, given)
     if options.model is not None:

@@ -23,7 +23,7 @@ def _made(read: Callable[..., "Imported"]) -> Callable[..., None]:
     """A command that writes what is read, and has it evaluated."""
 
     @click.argument("evaluation", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTIONS OF EVAL]")
-    @click.option("--out", type=_path, required=True, help="folder to make")
+    @click.option("--out", type=_path, required=True, help="folder to create")
     @prints_json
     @functools.wraps(read)
     def made(*, out: Path, evaluation: tuple[str, ...], **given: Any) -> None:  # noqa: ANN401  those of `read`
@@ -39,15 +39,15 @@ def _judged(read: Callable[..., "Imported"]) -> Callable[..., None]:
         type=click.Choice(["response", "reference"]),
         default="response",
         show_default=True,
-        help="which answer is to be judged: the system's, or the one it should give",
+        help="answer to judge: the system's (response) or the expected one (reference)",
     )(_made(read))
 
 
 @click.group("import", cls=Group)
 def collection() -> None:
-    """Make a dataset, and a vault where there are documents, of files of another tool.
+    """Convert another tool's files into a dataset, and its documents into a vault.
 
-    What stands behind -- are options of `gigamind eval`, which then evaluates it at once.
+    With options of `gigamind eval` after --, the dataset is evaluated immediately.
     """
 
 
@@ -56,11 +56,13 @@ def collection() -> None:
 )
 @click.argument("qrels", type=_path)
 @click.option(
-    "--topics", type=_path, help="texts of the queries: TREC topics, tab-separated or JSON lines"
+    "--topics", type=_path, help="query texts: TREC topics, tab-separated values or JSON Lines"
 )
 @_made
 def trec(qrels: Path, topics: Path | None) -> "Imported":
-    """Judgements QRELS ("query 0 document grade") and topics: queries.jsonl with graded gains."""
+    """Convert relevance judgments QRELS ("query 0 document grade") and topics into queries.jsonl with relevance
+    grades.
+    """
     from gigamind.interop.trec import read_trec
 
     return read_trec(qrels, topics)
@@ -70,7 +72,7 @@ def trec(qrels: Path, topics: Path | None) -> "Imported":
 @click.argument("file", type=_path)
 @_made
 def squad(file: Path) -> "Imported":
-    """A file of SQuAD or KorQuAD: queries.jsonl with the places of the answers, and a note for each paragraph."""
+    """Convert a SQuAD or KorQuAD file into queries.jsonl with answer positions, and one note per paragraph."""
     from gigamind.interop.squad import read_squad
 
     return read_squad(file)
@@ -78,10 +80,12 @@ def squad(file: Path) -> "Imported":
 
 @collection.command(examples=("gigamind import beir scifact --split test --out scifact-rows",))
 @click.argument("folder", type=_path)
-@click.option("--split", help="file of qrels/; the only one, or test, without it")
+@click.option("--split", help="file in qrels/ (default: the only one, or test)")
 @_made
 def beir(folder: Path, split: str | None) -> "Imported":
-    """A BEIR folder (corpus.jsonl, queries.jsonl, qrels/): queries.jsonl with graded gains, and notes."""
+    """Convert a BEIR folder (corpus.jsonl, queries.jsonl, qrels/) into queries.jsonl with relevance grades, and
+    notes.
+    """
     from gigamind.interop.beir import read_beir
 
     return read_beir(folder, split)
@@ -93,7 +97,7 @@ def beir(folder: Path, split: str | None) -> "Imported":
 @click.argument("file", type=_path)
 @_judged
 def ragas(file: Path, answer: "Answered") -> "Imported":
-    """A test set of ragas in CSV, JSON or JSON lines: answers.jsonl with contexts."""
+    """Convert a ragas test set (CSV, JSON or JSON Lines) into answers.jsonl with contexts."""
     from gigamind.interop.answer_sets import RAGAS, read_answers
 
     return read_answers(file, RAGAS, answer)
@@ -103,7 +107,7 @@ def ragas(file: Path, answer: "Answered") -> "Imported":
 @click.argument("file", type=_path)
 @_judged
 def deepeval(file: Path, answer: "Answered") -> "Imported":
-    """Goldens or test cases of deepeval in CSV, JSON or JSON lines: answers.jsonl with contexts."""
+    """Convert deepeval goldens or test cases (CSV, JSON or JSON Lines) into answers.jsonl with contexts."""
     from gigamind.interop.answer_sets import DEEPEVAL, read_answers
 
     return read_answers(file, DEEPEVAL, answer)

@@ -23,16 +23,16 @@ _HEAD = """# Options of gigamind, for commands that are called in this folder or
 @command(
     examples=("gigamind init", "gigamind init --notes vault --dataset queries.jsonl --lang ko"),
     configured=False,
-    epilog="Exit codes: 0 it is written; 1 bad input, or a gigamind.toml is there already.",
+    epilog="Exit codes: 0 file written; 1 invalid input, or gigamind.toml already exists.",
 )
-@click.option("--notes", metavar="FOLDER", help="the vault: a folder of Markdown notes")
-@click.option("--dataset", metavar="FILE", help="queries, one JSON object a line")
-@click.option("--lang", type=click.Choice(get_args(LanguageChoice)), help="language of reports")
+@click.option("--notes", metavar="FOLDER", help="the vault (folder of Markdown notes)")
+@click.option("--dataset", metavar="FILE", help="queries, one JSON object per line")
+@click.option("--lang", type=click.Choice(get_args(LanguageChoice)), help="language of the reports")
 @prints_json
 def init(*, notes: str | None, dataset: str | None, lang: str | None) -> None:
-    """Write gigamind.toml into this folder, so that daily commands need no options.
+    """Create gigamind.toml in this folder so that daily commands need no options.
 
-    Three questions are asked, about whatever no option answers.
+    Asks up to three questions, for the options that are not given.
     """
     path = Path(FILE)
     if path.exists():

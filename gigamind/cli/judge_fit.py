@@ -25,26 +25,27 @@ class FitOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     dataset: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(
-        description="labelled queries, one JSON object a line; may be repeated"
+        description="labelled queries, one JSON object per line; repeatable"
     )
     notes: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(
         description="the vault of each --dataset, in the same order"
     )
-    out: Path = Field(description="the judge file to write")
+    out: Path = Field(description="judge file to write")
     leave_out: LeaveOut = Field(
         "auto",
-        description="ask answerable queries again without their notes, as unanswerable; auto: where few are known",
+        description="also use answerable queries without their notes, as unanswerable ones; auto does this if the "
+        "dataset has few",
     )
     mode: Literal["hybrid", "keyword"] = Field(
-        "hybrid", description="keyword: fit without vectors, for keyword search alone"
+        "hybrid", description="keyword fits without vectors, only for keyword search"
     )
     embedder: str = Field(
         DEFAULT_EMBEDDER,
-        description="use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
+        description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
     )
-    embedding_api_base: str | None = Field(None, description="address of the litellm provider")
+    embedding_api_base: str | None = Field(None, description="base URL for litellm embeddings")
     cache_dir: Path | None = Field(
-        None, description="folder of vectors and indexes; the user's cache folder without it"
+        None, description="folder for vectors and indexes (default: the user's cache folder)"
     )
 
 
@@ -61,7 +62,7 @@ def fit() -> None:
 @options_of(FitOptions)
 @prints_json
 def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Fit a `calibrated` judge of unanswerable queries, and show how reliable it is."""
+    """Fit a `calibrated` judge of unanswerable queries and show its cross-validated reliability."""
     from gigamind.cli.show import plain_console, show_lines
     from gigamind.datasets.write import refuse_existing_file
     from gigamind.judges.fit_collections import write_judge_file

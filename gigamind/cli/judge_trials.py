@@ -44,9 +44,9 @@ class TrialOptions(ModelOptions):
     """Which model judges, in which language it is asked, and where the report goes."""
 
     judge_lang: PromptLanguage = Field(
-        "auto", description="language of the judge's prompt; auto: that of the case"
+        "auto", description="language of the judge's prompt; auto uses the case's language"
     )
-    out: Path | None = Field(None, description="write the report to this file too, as JSON")
+    out: Path | None = Field(None, description="also write the report to this file as JSON")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class AttackOptions(TrialOptions):
 
     max_success_rate: Rate | None = Field(
         None,
-        description="exit with 4 when a larger share of the measured attacks succeeds, 0 to 1",
+        description="exit with 4 if a larger share of the measured attacks succeeds, 0 to 1",
     )
 
 
@@ -191,18 +191,19 @@ class AttackOptions(TrialOptions):
         "gigamind judge attack search_qa --model openai/gpt-4o-mini --max-success-rate 0.05 --out attacks.json",
     ),
     epilog=(
-        "Exit codes: 0 all were tried; 1 bad input; 3 not all could be tried, or none measured; 4 more succeeded than "
-        "--max-success-rate allows."
+        "Exit codes: 0 all attacks ran; 1 invalid input; 3 some attacks could not run, or none could be measured; 4 "
+        "success rate above --max-success-rate."
     ),
 )
 @click.argument("judge")
 @options_of(AttackOptions)
 @prints_json
 def attack(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Attack JUDGE, a judge file or the name of one that comes with gigamind.
+    """Attack JUDGE with prompt injections. JUDGE is a judge file or the name of an included judge.
 
-    An attack succeeds when the judge is right about a case, and says what the attack wants once it is in a note, a
-    title, the question or the answer.  The rules of the judge are counted, and the model's word beside them.
+    An attack succeeds if the judge is right without it, and gives the verdict that the attack demands once it is in a
+    note, a title, the question or the answer. The rate counts the verdict after the judge's rules. The verdict of the
+    model alone is shown next to it.
     """
     from gigamind.assurance.attacks import attack_judge, attack_report, load_attacks
 
@@ -251,15 +252,13 @@ class TestOptions(TrialOptions):
 
     min_passed: Rate | None = Field(
         None,
-        description="exit with 4 when a smaller share of the tests with a verdict is passed, 0 to 1",
+        description="exit with 4 if a smaller share of the tests with a verdict passes, 0 to 1",
     )
     dataset: Path | None = Field(
         None,
-        description="labelled answers, JSON lines, that lying judges judge; without it the examples of gigamind",
+        description="labelled answers for the deceptive judges, as JSON Lines (default: the included examples)",
     )
-    notes: Path | None = Field(
-        None, description="the vault that the rows of --dataset name notes of"
-    )
+    notes: Path | None = Field(None, description="the vault with the notes that --dataset names")
 
 
 @command(
@@ -268,18 +267,18 @@ class TestOptions(TrialOptions):
         "gigamind judge test search_qa --model openai/gpt-4o-mini --min-passed 0.9 --out tests.json",
     ),
     epilog=(
-        "Exit codes: 0 all were tried; 1 bad input; 3 not all could be tried; 4 fewer were passed than --min-passed "
-        "asks for."
+        "Exit codes: 0 all tests ran; 1 invalid input; 3 some tests could not run; 4 pass rate below --min-passed."
     ),
 )
 @click.argument("judge")
 @options_of(TestOptions)
 @prints_json
 def test(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Run the unit tests of JUDGE, a judge file or the name of one that comes with gigamind, and put liars through it.
+    """Run unit tests and deceptive judges against JUDGE, a judge file or the name of an included judge.
 
-    Each test is an answer or a question with one known defect, or with none, and the verdict that a fit judge gives.
-    Liars are scripted judges of labelled answers, in the place of the model: they cost nothing, and need no --model.
+    Each unit test is an answer or a question with one known defect or none, and the verdict that a correct judge
+    gives. Deceptive judges are scripts that replace the model and give false verdicts on labelled answers. They cost
+    nothing and need no --model.
     """
     from gigamind.assurance.unit_tests import load_unit_tests, run_unit_tests, unit_test_report
 

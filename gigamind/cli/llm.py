@@ -20,7 +20,7 @@ _port_option = functools.partial(
 
 @click.group("llm", cls=Group)
 def llm() -> None:
-    """Look at a language model, serve one of your own, or play one."""
+    """Test, serve or mock a language model."""
 
 
 llm.add_command(check)
@@ -29,20 +29,20 @@ llm.add_command(check)
 @llm.command(
     "serve",
     examples=("gigamind llm serve qwen2.5-1.5b-instruct.gguf --context 16384",),
-    epilog="Exit codes: 0 stopped by Ctrl-C or SIGTERM; 1 bad input.",
+    epilog="Exit codes: 0 stopped by Ctrl-C or SIGTERM; 1 invalid input.",
 )
 @click.argument("file", type=click.Path(path_type=Path))
-@_port_option(help="On 127.0.0.1; 0 for any that is free.")
+@_port_option(help="port on 127.0.0.1; 0 picks a free one")
 @click.option(
     "--context",
     type=click.IntRange(min=512),
     default=8192,
     show_default=True,
-    help="Tokens of one request, prompt and reply together.",
+    help="tokens per request, prompt and reply together",
 )
 @click.option(
     "--slots",
-    help="Requests computed at a time; commands that ask it see how many.",
+    help="requests computed at the same time; commands that use the server read this number",
     type=click.IntRange(1, 256),
     default=1,
     show_default=True,
@@ -50,10 +50,10 @@ llm.add_command(check)
 @click.option(
     "--threads",
     type=click.IntRange(1, 512),
-    help="That compute; default: half of the processor's, for they suffer from any other load.",
+    help="threads to compute with (default: half of the processor's, because other load slows them down)",
 )
 def serve(*, file: Path, port: int, context: int, slots: int, threads: int | None) -> None:
-    """Serve a model of your own, a GGUF FILE, on loopback until you press Ctrl-C."""
+    """Serve a local GGUF model FILE on loopback until you press Ctrl-C."""
     from gigamind.llm.serve import serving
 
     with serving(file, port=port, context=context, slots=slots, threads=threads) as url:
@@ -67,12 +67,14 @@ def serve(*, file: Path, port: int, context: int, slots: int, threads: int | Non
 @llm.command(
     "batches",
     examples=("gigamind llm batches eval/out/20261123-101500",),
-    epilog="Exit codes: 0 told; 1 bad input; 3 a provider could not be asked.",
+    epilog="Exit codes: 0 shown; 1 invalid input; 3 a provider cannot be reached.",
 )
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option("--cancel", is_flag=True, help="Stop those that go on; what is done of them is paid.")
+@click.option(
+    "--cancel", is_flag=True, help="cancel open batches; finished requests are still charged"
+)
 def batches(*, out: Path, cancel: bool) -> None:
-    """Tell how far the batches are of the run that was to write the folder OUT, and was stopped."""
+    """Show the progress of the batches of the interrupted run with the output folder OUT."""
     from gigamind.evaluation.unfinished import unfinished_folder
     from gigamind.llm.batches.batcher import look_at_all
     from gigamind.llm.batches.journal import read_batches
@@ -91,7 +93,7 @@ def batches(*, out: Path, cancel: bool) -> None:
 @llm.command("fake-server", examples=("gigamind llm fake-server --port 8911",))
 @_port_option()
 def fake_server(port: int) -> None:
-    """Play a model on loopback that answers any schema at no cost, and misbehaves on request."""
+    """Run a mock model on loopback that answers any schema for free and simulates faults on request."""
     from gigamind.llm.fake import run
     from gigamind.llm.fake_batch import BatchServer
     from gigamind.llm.ledger import SCRIPTED

@@ -48,13 +48,13 @@ class CheckOptions(ModelOptions):
     """Which model is checked, one in any case; its server is not measured first."""
 
     model: str | None = Field(
-        description="the model, as litellm names it: openai/..., anthropic/..., ollama_chat/..."
+        description="model name as in litellm: openai/..., anthropic/..., ollama_chat/..."
     )
     model_timeout_s: float | None = Field(
         DEFAULT_TIMEOUT_S,
         ge=0.1,
         allow_inf_nan=False,
-        description="time limit of one request, in seconds",
+        description="time limit per request in seconds",
     )
 
 
@@ -64,7 +64,7 @@ class CheckOptions(ModelOptions):
         "gigamind llm check --model openai/gpt-4o-mini",
         "gigamind llm check --model openai/qwen2.5 --api-base http://127.0.0.1:8911/v1 --judge search_qa",
     ),
-    epilog="Exit codes: 0 it can judge; 1 bad input; 3 it cannot, or one of the judges reads nothing of it, and why.",
+    epilog="Exit codes: 0 the model can judge; 1 invalid input; 3 the request failed or a judge cannot read the reply.",
 )
 @options_of(CheckOptions, only=_ASKED)
 @click.option(
@@ -72,14 +72,14 @@ class CheckOptions(ModelOptions):
     "judges",
     metavar="JUDGE",
     multiple=True,
-    help="A judge file, the name of one, or module:Class: check this one alone.  [default: all that come with"
-    " gigamind, memory and questions]",
+    help="check only this judge: a judge file, an included judge's name or module:Class; repeatable (default: all "
+    "included judges, memory and question generation)",
 )
 @prints_json
 def check(judges: Sequence[str], **asked: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Ask a model once, then about one small case as each judge does.
+    """Send one request to a model, then one small case per judge.
 
-    Tells mode, price and latency, what each judge can read of its reply, and what to do where one cannot.
+    Shows mode, price, latency, what each judge can read from the reply, and how to fix failures.
     """
     from gigamind.llm.ask import connect
     from gigamind.llm.check import for_one_call

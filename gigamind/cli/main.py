@@ -38,22 +38,25 @@ _NO_ROOM = {
 }  # no bug: a full or read-only disk
 
 _COMMANDS = {
-    "eval": ("main:evaluate", "Evaluate search, answers and links over a vault."),
-    "tune": "Hold settings that cost nothing against each other.",
-    "compare": ("release:compare", "Compare runs, and apply the release gates to two."),
-    "history": ("release:history", "Show how runs of a folder went, and where they changed."),
-    "baseline": ("release:baseline", "Choose the run that later ones are compared with."),
-    "suggest-links": ("suggest:suggest", "Suggest links for a note, with confidence and reason."),
-    "import": ("imports:collection", "Make a dataset of a file of another tool."),
-    "export": ("exports:export", "Write a run as a file for other tools."),
-    "dataset": "Check, describe and sample a dataset.",
-    "align": "Find quotes in their sources, exactly or not at all.",
-    "memory": "Keep what a session says, with evidence.",
-    "judge": ("main:judge", "Fit a judge, and put it to the test before its verdicts count."),
-    "serve": "Answer questions over the notes, in a browser, each answer evaluated.",
-    "init": "Write gigamind.toml, so that daily commands need no options.",
-    "doctor": "Say what is misconfigured here, and how to mend it.",
-    "llm": "Look at a language model, serve one of your own, or play one.",
+    "eval": ("main:evaluate", "Evaluate search, answers and links, and generate datasets."),
+    "tune": "Compare search settings and recommend one.",
+    "compare": ("release:compare", "Compare runs; for two runs, apply the release gates."),
+    "history": ("release:history", "Show metrics over time and their change points."),
+    "baseline": ("release:baseline", "Choose the baseline for later comparisons."),
+    "suggest-links": (
+        "suggest:suggest",
+        "Suggest links between notes, each with a confidence and a reason.",
+    ),
+    "import": ("imports:collection", "Convert another tool's files into a dataset."),
+    "export": ("exports:export", "Export a run for other tools."),
+    "dataset": "Check, describe, sample and label datasets.",
+    "align": "Find where quotes occur in their sources.",
+    "memory": "Extract and verify facts from sessions.",
+    "judge": ("main:judge", "Fit, test, attack and certify judges."),
+    "serve": "Answer questions about the notes in a browser and evaluate each answer.",
+    "init": "Create gigamind.toml so that daily commands need no options.",
+    "doctor": "Check the installation and configuration, and say how to fix problems.",
+    "llm": "Test, serve or mock a language model.",
 }
 
 
@@ -131,46 +134,52 @@ def ctrl_c_is_ignored() -> bool:
 )
 @click.version_option(__version__, prog_name="gigamind")
 def cli() -> None:
-    """Tell whether search and answers over a Markdown vault got better or worse, and prove it.
+    """Detect regressions in search and LLM answers over a folder of Markdown notes, with statistical evidence.
 
-    Exit codes: 0 success, 1 invalid input, 2 notes or index not accessible, 3 evaluation failed,
-    4 regression, 130 interrupted, 143 terminated (SIGTERM, which keeps what was done as Ctrl-C does).
+    Exit codes: 0 success, 1 invalid input, 2 notes or index not accessible, 3 evaluation failed, 4 regression, 130
+    interrupted (Ctrl-C), 143 terminated (SIGTERM). An interrupted or terminated run keeps its finished work.
     """
     if os.environ.get("NO_COLOR"):  # rich sees to itself
         click.get_current_context().color = False
 
 
 _EVALUATIONS = {
-    "search": ("evaluations:search", "Measure how well retrieval answers queries."),
+    "search": ("evaluations:search", "Measure retrieval quality and latency."),
     "links": ("evaluations:links", "Measure how many removed links are suggested again."),
     "answers": (
         "evaluations:answers",
-        "Judge answers claim by claim, by quotes that stand in the notes.",
+        "Judge answers claim by claim, with quotes from the notes as evidence.",
     ),
     "generate-links": (
         "generate:generate_links",
-        "Make a link dataset: a copy of a vault, with links removed.",
+        "Generate a link dataset by removing links from a copy of a vault.",
     ),
-    "generate-queries": ("generate:generate_queries", "Make a search dataset for review."),
+    "generate-queries": ("generate:generate_queries", "Generate search questions for review."),
 }
 
 
 @click.group(name="eval", cls=LazyGroup, lazy=_EVALUATIONS)
 def evaluate() -> None:
-    """Evaluate search, links and answers over a vault, and make datasets for it."""
+    "Evaluate search, links and answers over a vault, and generate datasets for it."
 
 
 _OF_JUDGES = {
     "fit": ("judge_fit:fit", "Fit a judge to labelled queries."),
-    "certify": ("judge_certify:certify", "Say how far the judge of a run agrees with people."),
-    "attack": ("judge_trials:attack", "Try whether text in notes and answers can steer a judge."),
-    "test": ("judge_trials:test", "Ask a judge about cases whose verdict is known."),
+    "certify": (
+        "judge_certify:certify",
+        "Measure how well a run's judge agrees with human labels.",
+    ),
+    "attack": (
+        "judge_trials:attack",
+        "Test a judge against prompt injection in notes and answers.",
+    ),
+    "test": ("judge_trials:test", "Run a judge on cases with known verdicts."),
 }
 
 
 @click.group("judge", cls=LazyGroup, lazy=_OF_JUDGES)
 def judge() -> None:
-    """Fit a judge, and put it to the test before its verdicts count."""
+    "Fit, test, attack and certify judges."
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -200,7 +209,7 @@ def _run(arguments: Sequence[str], stop: Stop) -> int:
         show_usage_error(error, spoken.language)
         return InputError.exit_code  # not click's 2, which here means: notes not accessible
     except GigamindError as error:
-        show_error(str(error), spoken.language)
+        show_error(error.message, spoken.language)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         ended = "Interrupted." if stop.signal == signal.SIGINT else "Terminated."

@@ -37,11 +37,13 @@ class ExtractionOptions(ModelOptions, AlignOptions):
     """Which model extracts, and what it may cost."""
 
     prompt_lang: Literal["auto", "ko", "en"] = Field(
-        "auto", description="language of the prompt; auto: that of the session"
+        "auto", description="language of the prompt; auto uses the session's language"
     )
-    max_tokens: int = Field(4_096, ge=1, description="of an answer; doubled once if it is cut off")
+    max_tokens: int = Field(
+        4_096, ge=1, description="token limit per reply; doubled once if a reply is cut off"
+    )
     ledger: Path | None = Field(
-        None, description="account of requests; attempts.jsonl beside the log without it"
+        None, description="log of requests (default: attempts.jsonl next to the event log)"
     )
 
 
@@ -53,13 +55,13 @@ _log_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     default=DEFAULT_LOG,
     show_default=True,
-    help="The event log.",
+    help="the event log",
 )
 
 
 @click.group("memory", cls=Group)
 def memory() -> None:
-    """Verify what was extracted from sessions, and follow how."""
+    """Extract facts from sessions, verify them by their evidence and show the event log."""
 
 
 @memory.command(
@@ -74,16 +76,17 @@ def memory() -> None:
     "session_name",
     metavar="FILE",
     required=True,
-    help='JSONL, a message a line: {"role": "user", "content": "..."}; "-" is standard input.',
+    help='JSON Lines, one message per line: {"role": "user", "content": "..."}; "-" is standard input',
 )
 @click.option(
     "--extracted",
     "extracted_name",
     metavar="FILE",
-    help='JSON: {"entries": [{"entryId", "text", "evidence": [{"messageIndex", "quote"}]}]}; "-" is standard input.',
+    help='JSON file of entries: {"entries": [{"entryId", "text", "evidence": [{"messageIndex", "quote"}]}]}; "-" is '
+    "standard input",
 )
-@click.option("--session-id", help="What to call the session.  [default: name of its file]")
-@click.option("--format", "form", type=click.Choice(["json"]), help="Instead of lines to read.")
+@click.option("--session-id", help="name of the session (default: the file name)")
+@click.option("--format", "form", type=click.Choice(["json"]), help="output format (default: text)")
 @_log_option
 @options_of(ExtractionOptions)
 @prints_json
@@ -96,10 +99,10 @@ def graduate(
     log_path: Path,
     **given: Any,  # noqa: ANN401  checked by the options model
 ) -> None:
-    """Verify the entries of one session that their evidence proves.
+    """Verify the extracted entries of one session by their evidence.
 
-    They come from a file (--extracted) or from a language model (--model).  Repeating it for the same session adds
-    nothing to the log, and asks a model nothing.
+    The entries come from a file (--extracted) or a language model (--model). Repeating the command for the same
+    session adds nothing to the log and sends no requests.
     """
     del form  # says the same as --json
     from gigamind.loading import numbered_lines
@@ -142,9 +145,9 @@ def graduate(
     "--folder",
     type=click.Path(path_type=Path),
     required=True,
-    help="Sessions: NAME.jsonl with NAME.extracted.json beside it; no subfolders.",
+    help="folder of sessions: NAME.jsonl next to NAME.extracted.json; subfolders are not read",
 )
-@click.option("--format", "form", type=click.Choice(["json"]), help="Instead of lines to read.")
+@click.option("--format", "form", type=click.Choice(["json"]), help="output format (default: text)")
 @_log_option
 @options_of(AlignOptions)
 @prints_json
@@ -155,10 +158,10 @@ def graduate_all(
     log_path: Path,
     **given: Any,  # noqa: ANN401  checked by the options model
 ) -> None:
-    """Graduate every session of a folder.
+    """Verify the entries of all sessions in a folder.
 
-    The Prefect flow `graduate-memory` does the same.  A session that cannot be graduated is reported; the others are
-    graduated, and the exit code is 1.
+    The Prefect flow `graduate-memory` does the same. If a session fails, it is reported, the others are processed and
+    the exit code is 1.
     """
     del form  # says the same as --json
     from gigamind.memory import sessions
@@ -181,11 +184,14 @@ def graduate_all(
 )
 @_log_option
 @click.option(
-    "--after", type=click.IntRange(min=0), default=0, help="Leave events up to this seq out."
+    "--after",
+    type=click.IntRange(min=0),
+    default=0,
+    help="print only events after this sequence number",
 )
-@click.option("--follow", is_flag=True, help="Wait for new events until interrupted.")
+@click.option("--follow", is_flag=True, help="wait for new events until interrupted")
 def events(log_path: Path, after: int, *, follow: bool) -> None:
-    """Print the events of the log, a JSON object a line."""
+    """Print the event log, one JSON object per line."""
     last = after
     while True:
         for event in read_events(log_path, after=last):

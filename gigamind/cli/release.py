@@ -10,12 +10,12 @@ from gigamind.cli.command import Group, command, lang_option
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, tell, tell_written
 from gigamind.evaluation.options import ReleaseOptions, validated
-from gigamind.wording import AUTO, LanguageChoice, language_of, words
+from gigamind.wording import LanguageChoice, language_of, words
 
 
 @click.group(cls=Group)
 def baseline() -> None:
-    """Choose the run that later ones are compared with."""
+    """Choose the baseline for later comparisons."""
 
 
 @baseline.command(examples=("gigamind baseline promote eval/out/20261123-101500",))
@@ -27,12 +27,13 @@ def baseline() -> None:
     show_default=True,
     help="folder of baselines",
 )
-@click.option("--force", is_flag=True, help="also a run whose gates failed")
+@click.option("--force", is_flag=True, help="accept a run with failed gates")
 @prints_json
 def promote(run: Path, folder: Path, *, force: bool) -> None:
-    """Make RUN (an out folder or a snapshot.json) the baseline that counts in the folder, at once or not at all.
+    """Make RUN (an output folder or a snapshot.json) the baseline of the folder. If this fails, the previous baseline
+    stays.
 
-    A run of which a gate failed is refused without --force.
+    A run with a failed gate requires --force.
     """
     from gigamind.cli.errors import spoken
     from gigamind.reports.release import no_verdict_told
@@ -56,9 +57,9 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="folder for compare.html and compare.json; of two runs compare.md, and report.html of the second, too",
+    help="folder for compare.html and compare.json; for two runs also compare.md and the second run's report.html",
 )
-@lang_option("language of the pages; auto: that of the last run")
+@lang_option("language of the pages; auto uses that of the last run")
 @options_of(ReleaseOptions)
 @prints_json
 def compare(
@@ -68,10 +69,11 @@ def compare(
     lang: LanguageChoice,
     **values: object,
 ) -> None:
-    """Hold RUNS against the first of them: each an out folder, a snapshot.json, or a folder of baselines.
+    """Compare RUNS with the first one. Each is an output folder, a snapshot.json or a folder of baselines.
 
-    They may be of any mode, embedder, settings or system, over one dataset. Two runs that are comparable by gates.toml
-    get its verdict, too: exit code 4 with --fail-on-regression when a gate fails, 1 when there can be no verdict.
+    Mode, embedding model, settings and system may differ; the dataset must be the same. Two runs that are comparable
+    under gates.toml also get a release verdict. With --fail-on-regression, the exit code is 4 if a gate fails and 1
+    if there is no verdict.
     """
     from gigamind.cli.show_runs import show_experiment
     from gigamind.evaluation.experiment import hold_runs
@@ -96,13 +98,13 @@ def compare(
 @click.option(
     "--out", type=click.Path(path_type=Path), help="folder for history.html and history.json"
 )
-@lang_option(f"language of history.html; {AUTO}")
+@lang_option("language of history.html; auto follows LC_ALL, LC_MESSAGES or LANG")
 @click.option(
-    "--seed", type=int, default=42, show_default=True, help="of the shuffles that tell chance"
+    "--seed", type=int, default=42, show_default=True, help="random seed for the permutation test"
 )
 @prints_json
 def history(runs: Path, *, out: Path | None, lang: LanguageChoice, seed: int) -> None:
-    """Show how the figures of all complete runs in the folder RUNS went, and where they took another level."""
+    """Show the metrics of all complete runs in the folder RUNS over time, with their change points."""
     from gigamind.cli.show_runs import show_history
     from gigamind.records.folder import as_json as text_of
     from gigamind.records.folder import check_out_folder, write_texts

@@ -39,7 +39,7 @@ _SWITCH_S = 0.0005  # of 0.005: a search must not hold up the streams
 )
 @options_of(ServiceOptions)
 def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Answer questions over the notes, with an evaluation of each answer: page, API and metrics on one port."""
+    """Answer questions about the notes and evaluate each answer: page, API and metrics on one port."""
     import uvicorn
 
     from gigamind.llm.serve import taken_port

@@ -15,7 +15,7 @@ from gigamind.cli.errors import say_line
 from gigamind.cli.output import is_json, prints_json, tell
 from gigamind.errors import InputError
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
-from gigamind.wording import AUTO, LanguageChoice, Words, language_of, words
+from gigamind.wording import LanguageChoice, Words, language_of, words
 
 if TYPE_CHECKING:
     from gigamind.cli.suggestions import Suggested
@@ -37,40 +37,43 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
         "gigamind suggest-links --all --notes vault --in-place --min-confidence 0.8",
     ),
 )
-@click.option("--note", "name", help="path or name of one note of the vault")
-@click.option("--all", "every", is_flag=True, help="every note of the vault")
+@click.option("--note", "name", help="path or name of one note in the vault")
+@click.option("--all", "every", is_flag=True, help="all notes of the vault")
 @click.option("--notes", type=_path, default=".", help="the vault")
-@click.option("--max", "most", type=click.IntRange(min=1), default=10, help="suggestions a note")
+@click.option("--max", "most", type=click.IntRange(min=1), default=10, help="suggestions per note")
 @click.option(
-    "--min-confidence", type=_share, default=SHOWN_CONFIDENCE, help="leave out what is less sure"
+    "--min-confidence",
+    type=_share,
+    default=SHOWN_CONFIDENCE,
+    help="leave out suggestions with a lower confidence",
 )
 @click.option(
     "--include-linked",
     is_flag=True,
-    help="also suggest notes that are linked already elsewhere in the note",
+    help="also suggest notes that the note already links to elsewhere",
 )
 @click.option(
     "--semantic/--no-semantic",
     default=True,
-    help="also phrases that mean a note without naming it, or names alone",
+    help="also suggest phrases that refer to a note without naming it, or only names",
 )
 @click.option(
     "--embedder",
     default=DEFAULT_EMBEDDER,
-    help="what compares meanings: use-multilingual, e5-small, fastembed:<model> or litellm:<model>",
+    help="embedding model that compares meanings: use-multilingual, e5-small, fastembed:<model> or litellm:<model>",
 )
 @click.option(
     "--context-chars",
     type=_count,
     default=400,
-    help="text around an anchor that is compared with a note",
+    help="characters around an anchor that are compared with a note",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.option(
     "--out",
     type=_path,
     metavar="FILE",
-    help="with --all, file for every suggestion: .md to read, .jsonl as JSON",
+    help="with --all, file for all suggestions: .md for reading, .jsonl for programs",
 )
 @click.option(
     "--apply",
@@ -79,13 +82,15 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
     metavar="COPY",
     help="folder for a copy of the vault with the links",
 )
-@click.option("--in-place", is_flag=True, help="write the links into the notes; can be undone")
-@click.option("--yes", is_flag=True, help="write every suggested name, and ask about none")
-@click.option("--phrases", is_flag=True, help="with --yes, write phrases, too")
 @click.option(
-    "--undo", "undo_file", type=_path, metavar="FILE", help="take the links of --in-place out again"
+    "--in-place", is_flag=True, help="write the links into the notes; --undo reverts this"
 )
-@lang_option(f"language of what is shown and asked; {AUTO}", show_default=False)
+@click.option("--yes", is_flag=True, help="link all suggested names without confirmation")
+@click.option("--phrases", is_flag=True, help="with --yes, also link phrases")
+@click.option(
+    "--undo", "undo_file", type=_path, metavar="FILE", help="remove the links that --in-place wrote"
+)
+@lang_option("language of the output; auto follows LC_ALL, LC_MESSAGES or LANG", show_default=False)
 @prints_json
 @click.pass_context
 def suggest(
@@ -109,12 +114,12 @@ def suggest(
     undo_file: Path | None,
     lang: LanguageChoice,
 ) -> None:
-    """Suggest links for one note, or for all, with confidence and reason; write them if asked to.
+    """Suggest links for one note or all notes, each with a confidence and a reason, and optionally write them.
 
-    Ranges in JSON are UTF-16 code units of the note's file, half-open, as editors count them.
+    Ranges in JSON are half-open and count UTF-16 code units of the file, as editors do.
 
-    With --apply or --in-place, each link is asked about, unless --yes is given, which writes names alone.  --in-place
-    keeps the notes as they were, and an undo file, in .gigamind/links of the vault.
+    With --apply or --in-place, you confirm each link. With --yes, names are linked without confirmation. --in-place
+    keeps a backup of the notes and an undo file in .gigamind/links in the vault.
     """
     say = words(language_of(lang))
     if undo_file is not None:

@@ -15,7 +15,7 @@ from gigamind.tasks.search.options import SearchEvalOptions
 
 @click.group(cls=Group)
 def tune() -> None:
-    """Choose settings over your own queries, and learn what they surely gain."""
+    """Choose settings with your own queries and see which gains are significant."""
 
 
 @tune.command(
@@ -29,9 +29,10 @@ def tune() -> None:
 @click.option("--flow", is_flag=True, help="run each evaluation as a Prefect flow")
 @prints_json
 def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by the options models
-    """Hold a grid of settings against the one that is, and say whether to switch, to what, and by which judge.
+    """Compare a grid of search settings with the current one, and recommend a setting and a judge.
 
-    The setting that is stands in the options of eval search; what is tried beside it in the axes, which end in s.
+    The options of eval search set the current setting. The options that end in s, such as --modes, set the values to
+    try.
     """
     from datetime import UTC, datetime
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from gigamind.choices import Form
 from gigamind.spans import Span
-from gigamind.text import ends_in_consonant, sentences, tokens, with_particle
+from gigamind.particles import ends_in_consonant, with_particle
+from gigamind.text import sentences, tokens
 from gigamind.vault.identity import key
 from gigamind.vault.language import note_language
 from gigamind.vault.markdown import Block, parse

@@ -15,7 +15,7 @@ from gigamind.errors import InputError
 from gigamind.llm.options import Determinism, ModelOptions
 from gigamind.loading import ConfigReport
 from gigamind.retrieval.settings import FusionName, Mode, RetrievalSettings, default_cache_folder
-from gigamind.wording import AUTO, Language, LanguageChoice, language_of
+from gigamind.wording import Language, LanguageChoice, language_of
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -131,22 +131,26 @@ class ReleaseOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    phase: Phase = Field("mvp", description="which thresholds of the gates apply")
+    phase: Phase = Field("mvp", description="release phase whose gate thresholds apply")
     gates: Path | None = Field(
-        None, description="gates.toml; the one that comes with gigamind without it"
+        None, description="gates.toml (default: the one included with gigamind)"
     )
     changed: tuple[Relaxable, ...] = Field(
-        (), description="what was changed on purpose, and may differ from the baseline"
+        (),
+        description="what was changed intentionally and may differ from the baseline; repeatable",
     )
     judge_card: Path | None = Field(
-        None, description="card of the judge, or its folder: see `gigamind judge certify`"
+        None, description="judge report or its folder, from `gigamind judge certify`"
     )
     fail_on_regression: bool = Field(
-        default=False, description="exit code 4 when a gate fails, 1 when nothing can be said"
+        default=False,
+        description="exit with 4 if a gate fails, with 1 if the runs are not comparable",
     )
-    junit: Path | None = Field(None, description="write the gates as JUnit XML to this file")
+    junit: Path | None = Field(None, description="write the gate results to this file as JUnit XML")
     comment: Path | None = Field(
-        None, description="write the verdict, figures and worse items in short, for a pull request"
+        None,
+        description="write a short summary for a pull request to this file: verdict, metrics and items that got "
+        "worse",
     )
 
 
@@ -155,42 +159,48 @@ class EvalOptions(ReleaseOptions, Determinism):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    task: TaskName = Field(description="what is evaluated")
-    dataset: Path = Field(description="one JSON object a line")
-    notes: Path = Field(description="the vault: a folder of Markdown notes")
-    out: Path | None = Field(None, description="folder for the results; eval/out/<time> without it")
+    task: TaskName = Field(description="task to evaluate")
+    dataset: Path = Field(description="dataset, one JSON object per line")
+    notes: Path = Field(description="the vault (folder of Markdown notes)")
+    out: Path | None = Field(None, description="output folder (default: eval/out/<time>)")
     format: Literal["json", "md", "both"] = Field(
-        "both", description="summary.json, or summary.md and report.html, or all"
+        "both",
+        description="files to write: summary.json (json), summary.md and report.html (md), or all (both)",
     )
-    lang: LanguageChoice = Field("auto", description=f"language of reports; {AUTO}")
+    lang: LanguageChoice = Field("auto", description="language of the reports; auto follows LC_ALL, LC_MESSAGES or LANG")
     figures: Literal["svg"] | None = Field(
-        None, description="also write the report's figures as files"
+        None, description="also write the figures of the report as files"
     )
-    seed: int = Field(42, ge=0, description="of sampling and of the bootstrap intervals")
+    seed: int = Field(42, ge=0, description="random seed for sampling and bootstrap intervals")
     sample: SampleText | None = Field(
-        None, description="evaluate only so many items: 50, or a share: 0.2"
+        None, description="evaluate a random sample: a count such as 50 or a share such as 0.2"
     )
     strict: bool = Field(
-        default=False, description="stop with exit code 1 at a bad row or an identifier collision"
+        default=False, description="exit with 1 at an invalid row or an ambiguous note name"
     )
     min_rows: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         0.5,
-        description="share of the dataset's rows that must be usable; with fewer the exit code is 1",
+        description="share of rows that must be usable; otherwise the exit code is 1",
     )
-    dry_run: bool = Field(default=False, description="check the dataset and the notes, then stop")
+    dry_run: bool = Field(
+        default=False,
+        description="check the dataset and the notes and estimate the work, then stop",
+    )
     notes_hash_mode: Literal["content", "mtime"] = Field(
-        "content", description="hash the notes' bytes, or only their names and times"
+        "content", description="hash the content of the notes, or only their names and times"
     )
-    notes_hash_exclude: tuple[str, ...] = Field((), description="patterns the hash leaves out, too")
+    notes_hash_exclude: tuple[str, ...] = Field(
+        (), description="further file patterns to leave out of the hash"
+    )
     save_snapshot: bool = Field(
-        default=False, description="write snapshot.json, to compare later runs with"
+        default=False, description="write snapshot.json as a baseline for later runs"
     )
     compare: Path | None = Field(
         None,
-        description="hold the run against this baseline: a snapshot.json, an out folder, or a folder of baselines",
+        description="compare with this baseline: a snapshot.json, an output folder or a folder of baselines",
     )
     config: ConfigReport | None = Field(
-        None, description="of the command line alone: which options came from a file"
+        None, description="set by the command line: options that came from a file"
     )
 
     @model_validator(mode="after")
@@ -250,11 +260,9 @@ class EvalOptions(ReleaseOptions, Determinism):
 class ContextOptions(BaseModel):
     """How much of what search finds a model is shown."""
 
-    context_notes: int = Field(
-        5, ge=1, le=50, description="notes that a model is shown of those that search found"
-    )
+    context_notes: int = Field(5, ge=1, le=50, description="retrieved notes to show to a model")
     context_chars: int = Field(
-        12_000, ge=500, le=1_000_000, description="characters of these notes, all together"
+        12_000, ge=500, le=1_000_000, description="characters of these notes in total"
     )
 
     def searched_by(
@@ -271,7 +279,7 @@ class CacheOptions(BaseModel):
 
     cache_dir: Path | None = Field(
         None,
-        description="folder of vectors, indexes and answers; the user's cache folder without it",
+        description="folder for vectors, indexes and model replies (default: the user's cache folder)",
     )
 
     @property
@@ -292,35 +300,35 @@ class ModelRunOptions(ModelOptions, CacheOptions):
     """What every evaluation by a model is told."""
 
     judge: Path | None = Field(
-        None, description="another judge file, of any kind; see judges/README.md"
+        None, description="judge file to use instead of the default; see judges/README.md"
     )
     judge_lang: PromptLanguage = Field(
-        "auto", description="language of the judge's prompt; auto: that of the item"
+        "auto", description="language of the judge's prompt; auto uses the item's language"
     )
     batch: bool = Field(
         default=False,
-        description="send requests as batch files (OpenAI, Anthropic): half the price, up to 24 hours for each round",
+        description="use the batch API (OpenAI, Anthropic): half the price, up to 24 hours per round of requests",
     )
     batch_poll: float = Field(
         10.0,
         gt=0,
         le=3_600,
         allow_inf_nan=False,
-        description="seconds until a batch is looked at again; more and more, up to 5 minutes",
+        description="initial polling interval for batches in seconds; increases up to 5 minutes",
     )
     fresh_fraction: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        0.0, description="share of the items that the model judges a second time, to see what flips"
+        0.0, description="share of items to judge a second time, to measure test-retest consistency"
     )
     resume: Path | None = Field(
-        None, description="continue the run that was to write this out folder and was stopped"
+        None, description="resume the interrupted run of this output folder"
     )
     allow_partial: bool = Field(
         default=False,
-        description="exit code 0 however many items were left unjudged, or not answered by another system",
+        description="exit with 0 even if items were not judged, or not answered by the external system",
     )
     min_coverage: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         0.8,
-        description="share of the items that must have a verdict; with fewer the exit code is 3",
+        description="share of items that must have a verdict; otherwise the exit code is 3",
     )
 
     @model_validator(mode="after")

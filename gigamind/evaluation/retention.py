@@ -28,18 +28,20 @@ _KIB = 1024
 class CleanupOptions(BaseModel, extra="forbid", frozen=True):
     """How long what is kept.  Paths are relative to the working directory."""
 
-    dry_run: bool = Field(default=False, description="tell what would go, and remove nothing")
+    dry_run: bool = Field(
+        default=False, description="log what would be removed, and remove nothing"
+    )
     out: Path = Field(
         Path("eval", "out"), description="folder of the deployments' runs: out/<deployment>/<time>"
     )
-    keep_runs: int = Field(20, ge=1, description="the last runs of each deployment stay")
-    keep_days: float = Field(30, ge=1, description="and so do all that are younger, in days")
-    baselines: Path = Field(BASELINES, description="the runs that these come from stay, too")
+    keep_runs: int = Field(20, ge=1, description="latest runs to keep per deployment")
+    keep_days: float = Field(30, ge=1, description="keep all runs younger than this many days")
+    baselines: Path = Field(BASELINES, description="folder of baselines whose source runs are kept")
     replies: Path | None = Field(
-        None, description="folder of models' answers; that of the user's cache folder without it"
+        None, description="folder of stored model replies (default: in the user's cache folder)"
     )
     replies_days: float = Field(
-        90, ge=1, description="an answer that no run has asked for in so many days goes"
+        90, ge=1, description="remove replies that no run has used for this many days"
     )
 
 

@@ -14,14 +14,16 @@ class AlignOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     fuzzy_threshold: Annotated[float, Field(ge=LEAST_FUZZY, le=1, allow_inf_nan=False)] = Field(
-        DEFAULT.fuzzy_threshold, description="similarity from which a misquote is still aligned"
+        DEFAULT.fuzzy_threshold, description="minimum similarity of an inexact quote, 0 to 1"
     )
     max_quote_length: int = Field(
-        DEFAULT.max_quote_chars, ge=1, description="characters; a longer quote is refused"
+        DEFAULT.max_quote_chars,
+        ge=1,
+        description="longest quote in characters; longer ones are rejected",
     )
     enable_fuzzy: bool = Field(
         default=DEFAULT.fuzzy,
-        description="align misquotes, too, not only exact and normalised ones",
+        description="also accept inexact quotes, not only exact and normalised ones",
     )
 
     @property

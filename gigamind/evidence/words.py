@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import OSA
 
 from gigamind.evidence.critical import LIMIT, NEGATION
-from gigamind.text import ends_in_consonant
+from gigamind.particles import ends_in_consonant
 
 ELLIPSIS = "..."
 # What no word begins with is passed over first, which takes two thirds of the time.

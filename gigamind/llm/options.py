@@ -20,7 +20,7 @@ class Determinism(BaseModel):
 
     deterministic: bool = Field(
         default=False,
-        description="nothing drawn: temperature 0 for every model, its answers kept and used again, no sample",
+        description="repeatable results: temperature 0, stored replies reused, no sampling",
     )
 
 
@@ -31,54 +31,60 @@ class ModelOptions(Determinism):
 
     model: str | None = Field(
         None,
-        description="the model, as litellm names it: openai/..., anthropic/..., ollama_chat/...",
+        description="model name as in litellm: openai/..., anthropic/..., ollama_chat/...",
     )
-    api_base: str | None = Field(None, description="address of another server of that protocol")
-    key_variable: str | None = Field(None, description="environment variable that holds the key")
-    structured: Mode = Field(
-        "json_schema", description="how the model is told the shape of its answer"
-    )
+    api_base: str | None = Field(None, description="base URL of another server with the same API")
+    key_variable: str | None = Field(None, description="environment variable with the API key")
+    structured: Mode = Field("json_schema", description="structured-output method")
     model_timeout_s: float | None = Field(
         None,
         ge=0.1,
         allow_inf_nan=False,
-        description="time limit of one request, in seconds; 60 without it, or as measured with --api-base",
+        description="time limit per request in seconds (default: 60, or measured with --api-base)",
     )
     max_wait: float = Field(
         60.0,
         ge=0,
         allow_inf_nan=False,
-        description="as long a server may ask to wait (Retry-After), in seconds; asked for longer, the item fails",
+        description="longest wait in seconds that a server may request (Retry-After); with a longer one the item fails",
     )
     max_in_flight: int | None = Field(
         None,
         ge=1,
         le=256,
-        description="requests at a time; 16 without it, or as measured with --api-base",
+        description="concurrent requests (default: 16, or measured with --api-base)",
     )
     requests_per_minute: int | None = Field(
-        None, ge=1, description="the provider's limit, if known"
+        None, ge=1, description="rate limit of the provider, if known"
     )
-    tokens_per_minute: int | None = Field(None, ge=1, description="the provider's limit, if known")
+    tokens_per_minute: int | None = Field(
+        None, ge=1, description="rate limit of the provider, if known"
+    )
     prices: Path | None = Field(
         None,
-        description='TOML: [models."NAME"] prompt, completion, cached, in USD a million tokens',
+        description='TOML file of prices: [models."NAME"] with prompt, completion and cached in USD per million tokens',
     )
     max_cost_usd: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="send no request that could pass this sum"
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        description="cost limit in USD; requests that could exceed it are not sent",
     )
     max_calls: int | None = Field(
-        None, ge=0, description="send no more requests than so many, those that fail included"
+        None, ge=0, description="limit on the number of requests, failed ones included"
     )
     max_minutes: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="send no request later than that"
+        None, ge=0, allow_inf_nan=False, description="stop sending requests after this many minutes"
     )
     store: Path | None = Field(
-        None, description="folder of answers, which are not paid for twice; a default without it"
+        None,
+        description="folder of stored model replies, so that no reply is paid for twice (default: in the cache "
+        "folder)",
     )
     store_mode: StoreMode = Field(
         "readwrite",
-        description="readwrite keeps answers, refresh asks anew, replay asks nothing, off keeps nothing",
+        description="readwrite reuses and stores replies, refresh requests all again, replay sends no requests, off "
+        "stores nothing",
     )
 
     @model_validator(mode="after")

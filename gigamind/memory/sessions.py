@@ -40,9 +40,9 @@ class FolderOptions(AlignOptions):
     """What to graduate, and where to."""
 
     folder: Path = Field(
-        description="sessions: NAME.jsonl with NAME.extracted.json beside it; no subfolders"
+        description="folder of sessions: NAME.jsonl next to NAME.extracted.json; subfolders are not read"
     )
-    log: Path = Field(default=DEFAULT_LOG, description="the event log; made if it is missing")
+    log: Path = Field(default=DEFAULT_LOG, description="the event log; created if it is missing")
 
 
 class SessionReport(TypedDict):

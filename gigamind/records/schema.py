@@ -7,11 +7,12 @@ units, half-open, in the note's file.  A figure that could not be measured is nu
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar, cast
 
-from pydantic import Field
+from pydantic import Field, computed_field, model_validator
 
 from gigamind.choices import TaskName
+from gigamind.i18n import Message, Text, from_json
 from gigamind.llm.ledger import Attempt
 from gigamind.loading import ConfigReport
 from gigamind.records.card import HeldCard
@@ -47,7 +48,27 @@ class ErrorReport(Report):
     id: str | None = None
     field: str | None = None
     error: str
-    message: str
+    message: Text
+
+    @computed_field
+    @property
+    def message_parts(self) -> dict[str, Any] | None:
+        """The message's id and values, of which another language is made; null for third-party text."""
+        return self.message.as_json() if isinstance(self.message, Message) else None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _restore(cls, data: object) -> object:
+        return _restored(data, "message", "message_parts")
+
+
+def _restored(data: object, texts: str, parts: str) -> object:
+    """Return the fields of a report that was read, with the messages of `parts` in place of their English."""
+    if not isinstance(data, dict) or parts not in data:
+        return data
+    fields = cast("dict[str, object]", data)
+    kept = {name: value for name, value in fields.items() if name != parts}
+    return kept | {texts: from_json(fields[parts])} if fields[parts] else kept
 
 
 def by_item(errors: Iterable[ErrorReport]) -> list[list[ErrorReport]]:
@@ -180,7 +201,21 @@ class RunReport(Report):
     judge: JudgeReport | None = None
     environment: Environment
     hardware: Hardware
-    warnings: tuple[str, ...]
+    warnings: tuple[Text, ...]
+
+    @computed_field
+    @property
+    def warning_messages(self) -> list[dict[str, Any]]:
+        """Each warning with its id and values, of which another language is made."""
+        return [
+            warning.as_json() if isinstance(warning, Message) else {"text": warning}
+            for warning in self.warnings
+        ]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _restore(cls, data: object) -> object:
+        return _restored(data, "warnings", "warning_messages")
 
 
 Counts = TypeVar("Counts", bound=Report)

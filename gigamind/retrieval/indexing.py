@@ -18,18 +18,19 @@ from gigamind.vault.notes import read_vault
 class IndexOptions(BaseModel, extra="forbid", frozen=True):
     """Which vault, and where to.  Paths are relative to the working directory."""
 
-    notes: Path = Field(description="the vault: a folder of Markdown notes")
+    notes: Path = Field(description="the vault (folder of Markdown notes)")
     # A folder's name would do for one vault: two that are both called "notes" would drop each other's collections.
     vault: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=100)] = Field(
-        description="what the vault is called on the server: a-z, 0-9 and -; each vault of a server has its own name"
+        description="name of the vault on the server: a-z, 0-9 and -; unique per server"
     )
-    qdrant_url: str = Field(description="a Qdrant server (key: $QDRANT_API_KEY)")
+    qdrant_url: str = Field(description="URL of a Qdrant server, key in $QDRANT_API_KEY")
     embedder: str = Field(
-        DEFAULT_EMBEDDER, description="that of the evaluations; another one makes other collections"
+        DEFAULT_EMBEDDER,
+        description="embedding model, the same as for evaluations; each model has its own collections",
     )
-    embedding_api_base: str | None = Field(None, description="address of the litellm provider")
+    embedding_api_base: str | None = Field(None, description="base URL for litellm embeddings")
     cache_dir: Path | None = Field(
-        None, description="folder of vectors; the user's cache folder without it"
+        None, description="folder for vectors (default: the user's cache folder)"
     )
 
 

@@ -16,8 +16,6 @@ from gigamind.retrieval.settings import (
     RetrievalSettings,
 )
 
-LIKE_THE_ANSWER = "the model that answers"
-
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can connect."""
@@ -32,43 +30,49 @@ class ServiceOptions(ModelOptions, ContextOptions, CacheOptions):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    notes: Path = Field(description="the vault: a folder of Markdown notes")
-    model: str | None = Field(..., description="the model that answers, as litellm names it")  # pyright: ignore[reportGeneralTypeIssues, reportIncompatibleVariableOverride]  required here
+    notes: Path = Field(description="the vault (folder of Markdown notes)")
+    model: str | None = Field(..., description="model that answers, named as in litellm")  # pyright: ignore[reportGeneralTypeIssues, reportIncompatibleVariableOverride]  required here
     judge_model: str | None = Field(
-        None, description=f"the model that evaluates answers; {LIKE_THE_ANSWER} without it"
+        None, description="model that evaluates answers (default: --model)"
     )
     host: str = Field(
-        "127.0.0.1", description="address to listen on; any but loopback wants a --token"
+        "127.0.0.1", description="address to listen on; any address but loopback requires --token"
     )
-    port: int = Field(8000, ge=0, le=65_535, description="0: any that is free")
+    port: int = Field(8000, ge=0, le=65_535, description="port; 0 picks a free one")
     token: Annotated[str, Field(min_length=16)] | None = Field(
         None,
-        description="what a caller must send as a Bearer token; better by $GIGAMIND_SERVICE_TOKEN",
+        description="bearer token that callers must send; safer in $GIGAMIND_SERVICE_TOKEN",
     )
     second_look: bool = Field(
         default=False,
-        description="let doubtful claims be looked at once more: another request an answer",
+        description="check doubtful claims a second time; one more request per answer",
     )
     evaluate_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        1.0, description="share of the answers that are evaluated, drawn by question and answer"
+        1.0, description="share of answers to evaluate, chosen by a hash of question and answer"
     )
     daily_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
-        None, description="no evaluation is begun once those of the day have cost so much"
+        None, description="daily limit for the cost of evaluations in USD"
     )
-    judge: Path | None = Field(None, description="another judge file of kind search_qa")
+    judge: Path | None = Field(
+        None, description="judge file of kind search_qa to use instead of the default"
+    )
     judge_lang: PromptLanguage = Field(
-        "auto", description="language of the judge's prompt; auto: that of the question"
+        "auto", description="language of the judge's prompt; auto uses the question's language"
     )
-    mode: Mode = Field("hybrid", description="which legs search")
-    fusion: FusionName = Field("weighted", description="how hybrid mode joins its legs")
-    embedder: str = Field(DEFAULT_EMBEDDER, description="see `gigamind eval search --help`")
-    answer_tokens: int = Field(1_024, ge=64, le=64_000, description="of one answer, at most")
+    mode: Mode = Field("hybrid", description="search mode: keyword, semantic, or both (hybrid)")
+    fusion: FusionName = Field("weighted", description="fusion in hybrid mode")
+    embedder: str = Field(
+        DEFAULT_EMBEDDER, description="embedding model; see `gigamind eval search --help`"
+    )
+    answer_tokens: int = Field(1_024, ge=64, le=64_000, description="token limit per answer")
     feedback: Path | None = Field(
-        None, description="folder that gets what askers say of answers; off without it"
+        None, description="folder for the users' feedback on answers (default: not recorded)"
     )
-    asks_per_minute: int = Field(60, ge=1, le=100_000, description="questions of one address")
+    asks_per_minute: int = Field(
+        60, ge=1, le=100_000, description="limit of questions per minute and address"
+    )
     max_streams: int = Field(
-        256, ge=1, le=256, description="answers at a time; more get status 503"
+        256, ge=1, le=256, description="concurrent answers; further requests get status 503"
     )
 
     @model_validator(mode="after")

@@ -14,7 +14,8 @@ DAY_MS = 86_400_000
 SystemName = Annotated[
     str | None,
     Field(
-        description="name of another system: runs of one name are of one system, wherever it runs"
+        description="name of the external system; runs with the same name count as the same system, whatever its "
+        "address"
     ),
 ]
 

@@ -33,9 +33,9 @@ class PromoteOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     run: Path = Field(
-        description="out folder of a run, or a folder of runs: the last one, which must be a whole result"
+        description="output folder of a run, or a folder of runs whose latest one is used; the run must be complete"
     )
-    folder: Path = Field(description="folder of baselines, as --compare names it")
+    folder: Path = Field(description="folder of baselines, as in --compare")
 
 
 def promote_run(options: PromoteOptions) -> Promoted:

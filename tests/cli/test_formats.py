@@ -1,4 +1,4 @@
-"""docs/formats.md: each of its commands, on files as other tools write them."""
+"""The commands of docs/systems.md on files of other tools, run on such files."""
 
 import json
 import re
@@ -11,12 +11,13 @@ from answer_reply import answer_reply, supported
 from foreign_files import write_foreign_files
 from reached import reached
 
-DOCS = Path(__file__).parents[2] / "docs" / "formats.md"
+DOCS = Path(__file__).parents[2] / "docs" / "systems.md"
 LEAVE = "휴가는 팀장에게 신청한다."
 
 
 def commands():
-    blocks = re.findall(r"```sh\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
+    section = DOCS.read_text("utf-8").partition("## Files of other tools\n")[2]
+    blocks = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
     return [shlex.split(line, comments=True)[1:] for line in "".join(blocks).splitlines() if line]
 
 

@@ -1,4 +1,4 @@
-"""Files as other tools write them, in one folder, by the names that docs/formats.md gives them."""
+"""Files as other tools write them, in one folder, by the names that docs/systems.md gives them."""
 
 import csv
 import json

@@ -23,57 +23,59 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    task: Literal["answers"] = Field("answers", description="what is evaluated")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
+    task: Literal["answers"] = Field("answers", description="task to evaluate")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     dataset: Path = Field(
-        description="answers, one JSON object a line; with --answer-model, queries; with --system, questions or queries"
+        description="answers, one JSON object per line; with --answer-model, queries; with --system, questions or "
+        "queries"
     )
     notes: Path | None = Field(  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]  rows may hold their notes
         None,
-        description="the vault that the context notes are in; none if the rows, or the system, tell their text",
+        description="vault with the context notes; omit it if the rows or the system contain their text",
     )
     system: str | None = Field(
         None,
-        description="what answers: run:FILE, http(s)://..., command:PROGRAM ... or python:MODULE:FUNCTION; without it,"
-        " the answers stand in the dataset",
+        description="answering system: run:FILE, http(s)://..., command:PROGRAM ... or python:MODULE:FUNCTION (default:"
+        " the answers in the dataset)",
     )
     system_config: str | None = Field(
         None,
-        description="how an http system is asked and read: plain, gigamind, openai, or a TOML file; plain without it",
+        description="request and response format of an HTTP system: plain, gigamind, openai or a TOML file (default: "
+        "plain)",
     )
     system_name: SystemName = None
     timeout_ms: int = Field(
         120_000,
         ge=1,
         le=DAY_MS,
-        description="time limit of one answer of the system, in milliseconds",
+        description="time limit per answer of the system in milliseconds",
     )
-    max_concurrency: int = Field(
-        4, ge=1, le=256, description="questions that the system is asked at a time"
-    )
+    max_concurrency: int = Field(4, ge=1, le=256, description="concurrent questions to the system")
     answer_model: str | None = Field(
-        None, description="first let this model answer the queries from the notes that search finds"
+        None,
+        description="let this model answer the queries first, from the notes that search finds",
     )
     answer_api_base: str | None = Field(
-        None, description="address of its server; --api-base without it"
+        None, description="base URL of the answering model's server (default: --api-base)"
     )
-    answer_max_tokens: int = Field(1_024, ge=64, le=64_000, description="of one such answer")
-    mode: Mode = Field("hybrid", description="which legs search, with --answer-model")
-    fusion: FusionName = Field(
-        "weighted", description="how hybrid mode joins its legs, with --answer-model"
+    answer_max_tokens: int = Field(
+        1_024, ge=64, le=64_000, description="token limit per generated answer"
     )
+    mode: Mode = Field("hybrid", description="with --answer-model, search mode")
+    fusion: FusionName = Field("weighted", description="with --answer-model, fusion in hybrid mode")
     embedder: str = Field(
         DEFAULT_EMBEDDER,
-        description="use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
+        description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
     )
     checklist: bool = Field(
         default=False,
-        description="also check each answer by the quality gate's checklist: one more request an answer",
+        description="also check each answer against the quality checklist; one more request per answer",
     )
     feature: str = Field(
-        "search_qa", description="whose checklist, with --checklist: a feature of its judge file"
+        "search_qa", description="with --checklist, feature whose checklist applies"
     )
     checklist_judge: Path | None = Field(
-        None, description="another file of checklists, with --checklist; see judges/README.md"
+        None,
+        description="with --checklist, file of checklists to use instead; see judges/README.md",
     )
 
     def for_report(self) -> dict[str, object]:

@@ -19,29 +19,29 @@ class LinkEvalOptions(EvalOptions, CacheOptions):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    task: Literal["links"] = Field("links", description="what is evaluated")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
-    dataset: Path = Field(description="expected links, one JSON object a line")
-    notes: Path = Field(description="the copy of the vault that generate-links made")
+    task: Literal["links"] = Field("links", description="task to evaluate")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
+    dataset: Path = Field(description="expected links, one JSON object per line")
+    notes: Path = Field(description="the copy of the vault written by generate-links")
     system: str | None = Field(
         None,
-        description="what suggests: run:FILE, the suggestions of another tool; without it, gigamind",
+        description="system that suggests links: run:FILE for another tool's suggestions (default: gigamind)",
     )
     allow_partial: bool = Field(
-        default=False, description="exit code 0 however many notes the run of --system lacks"
+        default=False, description="exit with 0 even if the run file of --system lacks notes"
     )
-    topk: int = Field(5, ge=1, le=1_000, description="suggestions a note")
+    topk: int = Field(5, ge=1, le=1_000, description="suggestions per note")
     min_confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        0.0, description="leave out suggestions that are less sure"
+        0.0, description="leave out suggestions with a lower confidence"
     )
     context_chars: int = Field(
-        400, ge=1, description="text around an anchor that is compared with a note"
+        400, ge=1, description="characters around an anchor that are compared with a note"
     )
     semantic: bool = Field(
-        default=True, description="also phrases that mean a note without naming it"
+        default=True, description="also suggest phrases that refer to a note without naming it"
     )
     embedder: str = Field(
         DEFAULT_EMBEDDER,
-        description="use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
+        description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
     )
     exclude_linked: bool = Field(
         default=False, description="leave out targets that the note links to elsewhere"

@@ -39,24 +39,24 @@ class GridOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     metric: str | None = Field(
-        None, description="what chooses: ndcg_at_10, mrr, hit_at_1, ...; nDCG@10 without it"
+        None, description="metric to optimise: ndcg_at_10, mrr, hit_at_1, ... (default: ndcg_at_10)"
     )
     modes: Several[Mode] = Field(
-        (), description="keyword, semantic, hybrid; with commas, or once each; all without it"
+        (), description="keyword, semantic, hybrid; comma-separated or repeated (default: all)"
     )
-    fusions: Several[FusionName] = Field((), description="weighted, balanced; both without it")
+    fusions: Several[FusionName] = Field((), description="weighted, balanced (default: both)")
     alphas: Several[_Share] = Field(
-        (), description="shares of the semantic score; 0.1,0.2 and so on to 0.9 without it"
+        (), description="weights of the semantic score (default: 0.1,0.2, ... 0.9)"
     )
-    graph_reranks: Several[Literal["off", "on"]] = Field((), description="off, on; both without it")
+    graph_reranks: Several[Literal["off", "on"]] = Field((), description="off, on (default: both)")
     title_weights: Several[_Weight] = Field(
-        (), description="weights of titles in balanced fusion; that of --title-weight without it"
+        (), description="title weights in balanced fusion (default: --title-weight)"
     )
     chunk_sizes: Several[_Chars] = Field(
-        (), description="lengths of chunks, an index each; that of --chunk-chars without it"
+        (), description="chunk lengths, each with its own index (default: --chunk-chars)"
     )
     embedders: Several[str] = Field(
-        (), description="embedders, an index each; that of --embedder without it"
+        (), description="embedding models, each with its own index (default: --embedder)"
     )
 
     def around(self, as_is: RetrievalSettings) -> list[RetrievalSettings]:

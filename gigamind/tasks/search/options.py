@@ -48,78 +48,82 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    task: Literal["search"] = Field("search", description="what is evaluated")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
-    dataset: Path = Field(description="queries, one JSON object a line")
+    task: Literal["search"] = Field("search", description="task to evaluate")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
+    dataset: Path = Field(description="queries, one JSON object per line")
     notes: Path | None = Field(  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]  a run file has names
-        None, description="the vault: a folder of Markdown notes; another --system needs none"
+        None, description="the vault (folder of Markdown notes); optional with another --system"
     )
     system: str = Field(
         "builtin",
-        description="what searches: builtin, run:FILE, http(s)://..., command:PROGRAM ... or python:MODULE:FUNCTION",
+        description="search system: builtin, run:FILE, http(s)://..., command:PROGRAM ... or python:MODULE:FUNCTION",
     )
     system_config: str | None = Field(
         None,
-        description="how an http system is asked and read: plain, gigamind, qdrant, opensearch, meilisearch, typesense,"
-        " or a TOML file; plain without it",
+        description="request and response format of an HTTP system: plain, gigamind, qdrant, opensearch, meilisearch, "
+        "typesense or a TOML file (default: plain)",
     )
     system_name: SystemName = None
-    warmup: int = Field(10, ge=0, description="queries run before the clock starts")
+    warmup: int = Field(10, ge=0, description="warm-up queries before latency is measured")
     timeout_ms: int = Field(
-        15_000, ge=1, le=DAY_MS, description="time limit of one query, in milliseconds"
+        15_000, ge=1, le=DAY_MS, description="time limit per query in milliseconds"
     )
     max_concurrency: int | None = Field(
         None,
         ge=1,
         le=256,
-        description="queries at a time; without it one where gigamind searches in its own process, and 4 elsewhere",
+        description="concurrent queries (default: 1 for search in the gigamind process, otherwise 4)",
     )
     speed_passes: int = Field(
         8,
         ge=0,
         le=100,
-        description="passes over some queries, beside a fixed load, by which gates hold speed; 0: none",
+        description="passes over some queries next to a fixed load, so that gates can compare speed; 0 turns this off",
     )
-    mode: Mode = Field("hybrid", description="which legs search")
-    topk: int = Field(10, ge=1, le=1_000, description="length of a ranking")
+    mode: Mode = Field("hybrid", description="search mode: keyword, semantic, or both (hybrid)")
+    topk: int = Field(10, ge=1, le=1_000, description="notes per ranking")
     evidence_notes: int = Field(
-        3, ge=1, le=1_000, description="the evidence of so many first notes counts in span metrics"
+        3, ge=1, le=1_000, description="top notes whose evidence counts in span metrics"
     )
     min_score: Annotated[float, Field(allow_inf_nan=False)] | None = Field(
         None,
-        description="a Top-1 with a base score below this means: unanswerable; 0.3 without it, or what --judge says;"
-        " from 0 to 1, of another --system on its own scale",
+        description="treat a query as unanswerable if the top note's base score is below this (default: 0.3, or the "
+        "value in --judge); 0 to 1, or the scale of another --system",
     )
     unanswerable_mode: UnanswerableMode = Field(
         "threshold",
-        description="which judge decides what is unanswerable: one score, another one, all signals, or a model",
+        description="judge of unanswerable queries: by the top score, the best answer score, all signals, or a language"
+        " model",
     )
     fusion: FusionName = Field(
         "weighted",
-        description="how hybrid mode joins its legs: by --alpha, or balanced, as much as each leg tells",
+        description="fusion in hybrid mode: weighted by --alpha, or balanced by how well each retriever separates its "
+        "results",
     )
     alpha: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        DEFAULT_ALPHA, description="share of the semantic score in weighted hybrid mode"
+        DEFAULT_ALPHA, description="weight of the semantic score in weighted fusion, 0 to 1"
     )
     title_weight: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = Field(
         DEFAULT_TITLE_WEIGHT,
-        description="what balanced fusion adds where a query holds a note's whole title, in points of cosine",
+        description="with balanced fusion, score added if the query contains a note's whole title, in cosine units",
     )
     chunk_chars: int = Field(
         DEFAULT_CHUNK_CHARS,
         ge=100,
         le=8_000,
-        description="about how long the pieces of notes are that are indexed; another length is another index",
+        description="approximate chunk length in characters; each length has its own index",
     )
-    graph_rerank: bool = Field(default=False, description="let the link graph change the order")
-    cold_start: bool = Field(default=False, description="use no cache, and measure the whole start")
+    graph_rerank: bool = Field(default=False, description="rerank with the link graph")
+    cold_start: bool = Field(
+        default=False, description="ignore caches and measure the full start-up"
+    )
     embedder: str = Field(
         DEFAULT_EMBEDDER,
-        description="use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
+        description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
     )
-    embedding_api_base: str | None = Field(None, description="address of the litellm provider")
+    embedding_api_base: str | None = Field(None, description="base URL for litellm embeddings")
     qdrant_url: str | None = Field(
         None,
-        description="a Qdrant server (key: $QDRANT_API_KEY); without it the engine runs in-process",
+        description="URL of a Qdrant server, key in $QDRANT_API_KEY (default: search in-process)",
     )
 
     def for_report(self) -> dict[str, object]:

@@ -15,7 +15,7 @@ from gigamind.reports.figures import plain_label
 from gigamind.reports.page.experiment import value_told
 from gigamind.reports.text import embedder_told, notes_told
 from gigamind.retrieval.settings import IN_BATCHES
-from gigamind.text import with_particles
+from gigamind.particles import with_particles
 from gigamind.wording import change_in, language_of, warning, words
 
 

@@ -1,0 +1,227 @@
+"""Messages: an English id with named values, rendered in the reader's language where they are shown.
+
+`_`, `n_` and `c_` make a Message, which knows no language.  A Translator renders it and the messages among its values.
+A plain `str` is third-party text (a file name, a provider's reply): it is shown as it is.  English reads no catalogue.
+Catalogues are locales/<language>/LC_MESSAGES/gigamind.po; `make catalogue` updates and compiles them.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from gettext import GNUTranslations
+from io import BytesIO
+from pathlib import Path
+from string import Formatter
+from typing import Annotated, Any, LiteralString, cast
+
+LOCALES = Path(__file__).parent / "locales"
+DOMAIN = "gigamind"
+
+
+class Message(str):
+    """A sentence: the English text as a `str`, and what it was made of.
+
+    Attributes:
+        id: the English template, key of the catalogues; "" for texts that `joined` put together.
+        values: what fills the places of the template; messages among them are translated, too.
+        plural: the English template for other counts than 1; "" if the text counts nothing.
+        context: tells apart two translations of one English text.
+        restored: read from a file, so that its id is never used as a template.
+    """
+
+    __slots__ = ("context", "id", "plural", "restored", "values")
+    id: str
+    values: Mapping[str, object]
+    plural: str
+    context: str
+    restored: bool
+
+    def __new__(
+        cls,
+        message: str,
+        values: Mapping[str, object] | None = None,
+        plural: str = "",
+        context: str = "",
+        text: str | None = None,
+    ) -> "Message":
+        """Return the message; `text` is its English from a file, by default the filled template."""
+        values = values or {}
+        many = plural and values.get("n") != 1
+        english = fill(plural if many else message, values, str) if text is None else text
+        new = super().__new__(cls, english)
+        new.id, new.values, new.plural, new.context = message, values, plural, context
+        new.restored = text is not None
+        return new
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        text = str(self) if self.restored else None
+        return Message, (self.id, dict(self.values), self.plural, self.context, text)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what a JSON file keeps; `text` is the English for readers without a catalogue."""
+        values = {name: _as_json(value) for name, value in self.values.items()}
+        parts = {"id": self.id, "plural": self.plural, "context": self.context, "values": values}
+        return {"text": str(self)} | {name: part for name, part in parts.items() if part}
+
+
+class _KeepsMessages:
+    """Makes pydantic keep a Message, which it would turn into a plain `str`; JSON has the English."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:  # noqa: ANN401, PLW3201  pydantic's hook
+        from pydantic_core import core_schema
+
+        def keep(value: Any, validate: Any) -> Any:  # noqa: ANN401  whatever a caller gives
+            return value if isinstance(value, Message) else validate(value)
+
+        return core_schema.no_info_wrap_validator_function(keep, handler(source))
+
+
+Text = Annotated[str, _KeepsMessages()]
+"""A Message, or third-party text, which is never translated."""
+
+
+def _(message: LiteralString, /, **values: object) -> Message:
+    """Return a message: `_("{file}: no such note", file=path)`."""
+    return Message(message, values)
+
+
+def n_(one: LiteralString, many: LiteralString, /, *, n: int, **values: object) -> Message:
+    """Return a message that counts `n`: `n_("{n} note", "{n:,} notes", n=len(notes))`."""
+    return Message(one, {"n": n, **values}, plural=many)
+
+
+def c_(context: LiteralString, message: LiteralString, /, **values: object) -> Message:
+    """Return a message whose English alone is ambiguous: `c_("link", "open")`."""
+    return Message(message, values, context=context)
+
+
+def joined(parts: Iterable[str], separator: str = "; ") -> Message:
+    """Return several texts as one message."""
+    return Message("", {"parts": list(parts), "separator": separator})
+
+
+def _as_json(value: object) -> object:
+    if isinstance(value, Message):
+        return value.as_json()
+    if isinstance(value, str | int | float) or value is None:
+        return value
+    if isinstance(value, Sequence):
+        return [_as_json(part) for part in cast("Sequence[object]", value)]
+    return str(value)
+
+
+def from_json(data: object) -> Any:  # noqa: ANN401  a message, or a value of one
+    """Return the message of a JSON file; a plain text or number stays what it is."""
+    if isinstance(data, list):
+        return [from_json(part) for part in cast("list[object]", data)]
+    if not isinstance(data, dict):
+        return data
+    stored = cast("dict[str, Any]", data)
+    text = str(stored.get("text", ""))
+    kept = stored.get("values")
+    if not isinstance(kept, dict):
+        if "id" not in stored:
+            return text
+        kept = {}
+    values = {name: from_json(value) for name, value in cast("dict[str, object]", kept).items()}
+    plural, context = str(stored.get("plural", "")), str(stored.get("context", ""))
+    return Message(str(stored.get("id", "")), values, plural, context, text)
+
+
+def fill(template: str, values: Mapping[str, object], render: Any, *, join: Any = None) -> str:  # noqa: ANN401  functions
+    """Return a template with its places filled; an empty one joins `parts`.
+
+    Args:
+        render: turns a text among the values into what is shown.
+        join: puts what precedes a place and the template's next words together; by default with `+`.
+
+    Raises:
+        KeyError, ValueError, TypeError: the values do not fit the template.
+    """
+
+    def shown(value: object) -> Any:  # noqa: ANN401  a number keeps its type for the format
+        if isinstance(value, str):
+            return render(value)
+        if isinstance(value, int | float):
+            return value
+        if isinstance(value, Sequence):
+            return ", ".join(str(shown(part)) for part in cast("Sequence[object]", value))
+        return "–" if value is None else str(value)
+
+    if not template:
+        parts = cast("Sequence[object]", values.get("parts", ()))
+        return str(values.get("separator", "")).join(str(shown(part)) for part in parts)
+    text = ""
+    for literal, name, form, conversion in Formatter().parse(template):
+        text = join(literal, text) if join else text + literal
+        if name is not None:
+            value = shown(values[name])
+            text += format(repr(value) if conversion == "r" else value, form or "")
+    return text
+
+
+class Translator:
+    """Renders messages in one language; a message without translation is shown in English."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        path = LOCALES / language / "LC_MESSAGES" / f"{DOMAIN}.mo"
+        known = language != "en" and path.is_file()
+        self._catalogue = GNUTranslations(BytesIO(path.read_bytes())) if known else None
+        self._join: Any = None
+        if language == "ko":
+            from gigamind.particles import with_particles
+
+            self._join = with_particles
+
+    def __call__(self, text: str) -> str:
+        """Return the text in this language."""
+        if not isinstance(text, Message) or self.language == "en":
+            return str(text)
+        english, template = self._templates(text)
+        if text.restored and text.id and template == english:
+            return str(text)
+        try:
+            return fill(template, text.values, self, join=self._join)
+        except (
+            KeyError,
+            ValueError,
+            TypeError,
+        ):  # a wrong translation must not cost the reader the message
+            return str(text)
+
+    def plain(self, text: str) -> str:
+        """Return a text without places, such as help with braces in its examples; it is not filled."""
+        return self._catalogue.gettext(text) if self._catalogue and text else text
+
+    def gettext(self, message: str, /, **values: object) -> str:
+        """Render `_` of templates."""
+        return self(Message(message, values))
+
+    def ngettext(self, one: str, many: str, /, *, n: int, **values: object) -> str:
+        """Render `n_` of templates."""
+        return self(Message(one, {"n": n, **values}, plural=many))
+
+    def _templates(self, message: Message) -> tuple[str, str]:
+        """Return the English template and that of this language."""
+        known, one, many, n = self._catalogue, message.id, message.plural, message.values.get("n")
+        count = n if isinstance(n, int) else 0
+        english = many if many and count != 1 else one
+        if known is None or not one:  # "" is the header of a catalogue
+            return english, english
+        if message.context:
+            return english, known.pgettext(message.context, one)
+        return english, known.ngettext(one, many, count) if many else known.gettext(one)
+
+
+@cache
+def translator(language: str) -> Translator:
+    """Return the translator of a language."""
+    return Translator(language)
+
+
+@cache
+def script_messages(language: str) -> dict[str, Any]:
+    """Return the table of the pages' scripts: English id -> text, or its plural forms; empty for English."""
+    path = LOCALES / language / "LC_MESSAGES" / "scripts.json"
+    return json.loads(path.read_text("utf-8")) if path.is_file() else {}

@@ -1,0 +1,298 @@
+"""The tool of the catalogues: `python tools/catalogue.py COMMAND [LANGUAGE or PATH]`.
+
+compile             write the files that programs read (.mo, scripts.json)
+update [LANGUAGE]   merge what the code says; a reworded message keeps its translation, marked fuzzy
+keep [LANGUAGE]     the same, not marked fuzzy: for rewrites whose translation is still right
+check               report what is missing, fuzzy, orphaned or wrong; exit code 1 if anything is
+missing [PATH]      list messages of files below PATH that have no translation
+"""
+
+import ast
+import inspect
+import io
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from babel.messages import extract, pofile
+from babel.messages.catalog import Catalog
+from compile_catalogues import OF_SCRIPTS, compile_catalogue, forms, is_complete, read_catalogue
+from jinja2 import Environment, nodes
+from jinja2.ext import babel_extract
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "gigamind"
+LOCALES = PACKAGE / "locales"
+KEYWORDS: dict[str, Any] = {"_": None, "n_": (1, 2), "c_": ((1, "c"), 2)}
+PAIRS = re.compile(r"은\(는\)|이\(가\)|을\(를\)|과\(와\)|으로\(로\)|이라\(라\)|이었\(였\)")
+HELP = {"help", "short_help", "epilog"}
+_JS_CALL = re.compile(r"""(?<![\w.$])(?<!function )(?:_|n_)\((?!\w+, \w+\) =>)(?=(\s*["'])?)""")
+_DATES = rb'"(POT|PO-Rev|Project|Report|Last|Language-T|MIME|Gener).*\n'
+
+
+def extract_python(file: Any, keywords: Any, tags: Any, options: dict[str, Any]) -> Iterator[Any]:
+    """Yield the messages of a Python file, and its help texts by paragraph."""
+    source: bytes = file.read()
+    yield from extract.extract_python(io.BytesIO(source), keywords, tags, options)
+    for node in _help_texts(ast.parse(source), re.compile(options.get("options", "$^"))):
+        for paragraph in inspect.cleandoc(str(node.value)).split("\n\n"):
+            yield node.lineno, "_", " ".join(paragraph.split()), ["help"]
+
+
+def _help_texts(tree: ast.Module, options: re.Pattern[str]) -> Iterator[ast.Constant]:
+    for node in ast.walk(tree):
+        texts: list[Any] = []
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node):
+            decorators = {
+                ast.unparse(of).partition("(")[0].rpartition(".")[2] for of in node.decorator_list
+            }
+            if {"command", "group"} & decorators and isinstance(node.body[0], ast.Expr):
+                texts = [node.body[0].value]
+        elif isinstance(node, ast.Call):
+            texts = [keyword.value for keyword in node.keywords if keyword.arg in HELP]
+        elif isinstance(node, ast.ClassDef) and options.search(node.name):
+            calls = (call for call in ast.walk(node) if isinstance(call, ast.Call))
+            texts = [k.value for call in calls for k in call.keywords if k.arg == "description"]
+        yield from filter(_is_text, texts)
+
+
+def _is_text(node: Any) -> bool:
+    constant = isinstance(node, ast.Constant | nodes.Const)
+    return constant and isinstance(node.value, str) and bool(node.value)
+
+
+def extract_jinja(file: Any, keywords: Any, tags: Any, options: dict[str, Any]) -> Iterator[Any]:
+    """Yield the messages of a template."""
+    source: bytes = file.read()
+    yield from babel_extract(io.BytesIO(source), list(keywords), tags, options)
+    yield from extract_html(io.BytesIO(source), keywords, tags, options)
+
+
+def extract_html(file: Any, keywords: Any, tags: Any, options: dict[str, Any]) -> Iterator[Any]:
+    """Yield the English ids in the attributes data-word and data-label, which a script shows."""
+    del keywords, tags, options
+    for match in re.finditer(r'data-(?:word|label)="([^"{]+)"', file.read().decode()):
+        yield 1, "_", match[1], [OF_SCRIPTS]
+
+
+@cache
+def template() -> Catalog:
+    """Return the messages of the code."""
+    catalog = Catalog()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    for mapping in project["tool"]["babel"]["mappings"]:
+        pattern, method = mapping.pop("pattern"), mapping.pop("method")
+        found = extract.extract_from_dir(ROOT, [(pattern, method)], {pattern: mapping}, KEYWORDS)
+        for file, line, text, comments, context in found:
+            catalog.add(text, None, [(file, line)], auto_comments=comments, context=context)
+    return catalog
+
+
+def _po(language: str) -> Path:
+    return LOCALES / language / "LC_MESSAGES" / "gigamind.po"
+
+
+def read(language: str) -> Catalog:
+    """Return the catalogue of a language, with the translations in parts/*.json."""
+    known = read_catalogue(_po(language), language)
+    for part in sorted(LOCALES.glob(f"{language}/parts/*.json")):
+        for key, text in json.loads(part.read_text("utf-8")).items():
+            context, _separator, message = key.rpartition("\x04")
+            here = template().get(message, context or None)
+            if here is not None:
+                string = (text,) if here.pluralizable else text
+                known.add(
+                    here.id,
+                    string,
+                    here.locations,
+                    auto_comments=here.auto_comments,
+                    context=here.context,
+                )
+    return known
+
+
+def write(language: str, catalog: Catalog) -> None:
+    """Write a .po so that git shows small changes (sorted, unwrapped, no line numbers or dates), and compile it."""
+    catalog.fuzzy, catalog.header_comment = False, "# Written by `make catalogue`."
+    for message in catalog:  # Babel takes "95 % interval" for a %-format
+        formats = {"python-format"} | (
+            {"python-brace-format"} if "help" in message.auto_comments else set()
+        )
+        message.flags -= formats
+    out = io.BytesIO()
+    pofile.write_po(
+        out, catalog, width=0, sort_output=True, include_lineno=False, include_previous=True
+    )
+    _po(language).parent.mkdir(parents=True, exist_ok=True)
+    _po(language).write_bytes(re.sub(_DATES, b"", out.getvalue()))
+    compile_catalogue(_po(language), read_catalogue(_po(language), language))
+
+
+def update(language: str, *, keep: bool = False) -> None:
+    """Merge the messages of the code into a catalogue.
+
+    A reworded message takes the translation of the most similar old message of the same file with the same places.
+    """
+    current, known = template(), read(language)
+    gone = [m for m in known if m.id and current.get(m.id, m.context) is None]
+    for message in [m for m in current if m.id and known.get(m.id, m.context) is None]:
+        file, places = message.locations[0][0], _places(message.id)
+        near = [
+            m
+            for m in gone
+            if file in dict(m.locations)
+            and m.string
+            and _places(m.id) == places
+            and m.pluralizable == message.pluralizable
+        ]
+        best = max(
+            near,
+            key=lambda m: SequenceMatcher(None, str(m.id), str(message.id)).ratio(),
+            default=None,
+        )
+        if best:
+            gone.remove(best)
+            flags, previous = (set[str](), ()) if keep else ({"fuzzy"}, best.id)
+            known.add(
+                message.id, best.string, flags=flags, previous_id=previous, context=message.context
+            )
+    known.update(current, no_fuzzy_matching=True)
+    known.obsolete.clear()  # git keeps them
+    write(language, known)
+
+
+def missing(language: str, below: str = "") -> Iterator[str]:
+    """Yield the messages of files below a path that have no translation."""
+    known = read(language)
+    for message in (m for m in template() if m.id):
+        translated = known.get(message.id, message.context)
+        files = sorted({str(file) for file, _line in message.locations})
+        if any(file.startswith(below) for file in files) and not (
+            translated and is_complete(translated)
+        ):
+            yield f"{language}: missing or fuzzy: {message.id!r} ({', '.join(files)})"
+
+
+def problems(language: str) -> Iterator[str]:
+    """Yield what keeps a catalogue from being complete and safe."""
+    yield from missing(language)
+    current = template()
+    for message in (m for m in read(language) if m.id):
+        here = current.get(message.id, message.context)
+        if here is None:
+            yield f"{language}: orphaned: {message.id!r}"
+            continue
+        if "help" in here.auto_comments:
+            continue
+        wanted = _places(message.id)
+        for form in filter(None, forms(message.string)):
+            if _places(form) not in (
+                wanted,
+                wanted - {"n"},
+            ):  # the form for one may leave the number out
+                yield f"{language}: places: {message.id!r} -> {form!r}"
+            if PAIRS.search(form) and any(
+                str(file).endswith(".js") for file, _line in here.locations
+            ):
+                yield f"{language}: the script of a page cannot choose a particle: {form!r}"
+
+
+def _places(text: str | Iterable[str]) -> set[str]:
+    try:
+        parsed = [part for form in forms(text) for part in Formatter().parse(form)]  # type: ignore[arg-type]
+        return {name for _literal, name, _form, _conversion in parsed if name is not None}
+    except ValueError:  # braces in an example of help
+        return set()
+
+
+def lint() -> Iterator[str]:
+    """Yield calls that Babel leaves out or cuts without a word."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        imported = {
+            a.name
+            for n in ast.walk(tree)
+            if isinstance(n, ast.ImportFrom) and n.module == "gigamind.i18n"
+            for a in n.names
+        }
+        for node in ast.walk(tree):
+            at = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Name | ast.arg):
+                name, bound = (
+                    (node.arg, True)
+                    if isinstance(node, ast.arg)
+                    else (node.id, isinstance(node.ctx, ast.Store))
+                )
+                if bound and name in imported & KEYWORDS.keys():
+                    yield f"{at}: {name} is bound here, which hides the function in the whole scope"
+            elif (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in imported & KEYWORDS.keys()
+            ):
+                yield from (f"{at}: {problem}" for problem in _call_problems(node, node.func.id))
+    for path in PACKAGE.rglob("*.jinja"):
+        for call in (
+            Environment(autoescape=True).parse(path.read_text("utf-8")).find_all(nodes.Call)
+        ):
+            if (
+                isinstance(call.node, nodes.Name)
+                and call.node.name in KEYWORDS
+                and not all(map(_is_text, call.args))
+            ):
+                yield f"{path.relative_to(ROOT)}:{call.lineno}: {call.node.name}() takes literal text"
+    for path in PACKAGE.rglob("*.js"):
+        calls = [*_JS_CALL.finditer(path.read_text("utf-8"))]
+        options = {"parse_template_string": True}
+        found = [
+            *extract.extract("javascript", io.BytesIO(path.read_bytes()), KEYWORDS, options=options)
+        ]
+        if len(calls) != len(found) or not all(call[1] for call in calls):
+            yield (
+                f"{path.relative_to(ROOT)}: {len(calls)} calls, Babel finds {len(found)}:"
+                " literals only, no _() inside _(), no values inside `${}`"
+            )
+
+
+def _call_problems(call: ast.Call, name: str) -> Iterator[str]:
+    if len(call.args) != (1 if name == "_" else 2) or not all(map(_is_text, call.args)):
+        yield f"{name}() takes literal text: no f-string, %, +, condition or name"
+        return
+    given = {str(keyword.arg) for keyword in call.keywords}
+    places = _places([a.value for a in call.args[name == "c_" :]])  # type: ignore[attr-defined]
+    if "None" not in given and places | {"n"} != given | {"n"}:
+        yield f"places {sorted(places)}, values {sorted(given)}"
+
+
+def languages() -> list[str]:
+    """Return the languages that have a catalogue."""
+    return sorted(path.parts[-3] for path in LOCALES.glob("*/LC_MESSAGES/*.po"))
+
+
+def main(command: str, argument: str = "") -> int:
+    """Run one command."""
+    if command == "compile":
+        for language in languages():
+            compile_catalogue(_po(language), read(language))
+        return 0
+    if command in {"update", "keep"}:
+        for language in [argument] if argument else languages():
+            update(language, keep=command == "keep")
+        return 0
+    if command == "missing":
+        found = [problem for language in languages() for problem in missing(language, argument)]
+    else:
+        found = [*lint(), *(problem for language in languages() for problem in problems(language))]
+    sys.stdout.writelines(f"{problem}\n" for problem in found)
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
