@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from gigamind.i18n import Message, _, n_
 from gigamind.datasets.schema import AnswerItem, ContextNote
+from gigamind.i18n import Message, _, n_
 from gigamind.interop.collection import Imported, checked_row
 from gigamind.interop.source import Fields, table_rows
 from gigamind.loading import refuse_problems

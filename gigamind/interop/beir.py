@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from gigamind.i18n import Message, _, n_
 from gigamind.errors import InputError
+from gigamind.i18n import Message, _, n_
 from gigamind.interop.collection import Imported, note_path, note_text
 from gigamind.interop.source import Fields, json_lines, placed_lines, read_text
 from gigamind.interop.trec import Judgements, imported_queries
@@ -30,10 +30,10 @@ def read_beir(folder: Path, split: str | None) -> Imported:
     warnings = _without_lost(judged, documents)
     notes: dict[str, str] = {}
     for name, (title, text) in documents.items():
-        notes[note_path(name)], _ = note_text(name, title, text)
+        notes[note_path(name)], _start = note_text(name, title, text)
     return imported_queries(
         judged,
-        {name: text for name, (_, text) in texts.items()},
+        {name: text for name, (_title, text) in texts.items()},
         folder / "queries.jsonl",
         notes,
         warnings,
@@ -122,7 +122,8 @@ def _without_lost(judged: Judgements, documents: dict[str, tuple[str, str]]) -> 
     query, document = lost[0]
     return [
         n_(
-            "{n} judgement was left out because corpus.jsonl lacks the document: {document} for query {query} ({place})",
+            "{n} judgement was left out because corpus.jsonl lacks the document:"
+            " {document} for query {query} ({place})",
             "{n:,} judgements were left out because corpus.jsonl lacks the documents,"
             " such as {document} for query {query} ({place})",
             n=len(lost),

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from gigamind.i18n import Message, _, n_
 from gigamind.datasets.row_errors import schema_errors
 from gigamind.datasets.schema import AnswerItem, QueryItem
 from gigamind.datasets.write import row_line
+from gigamind.i18n import Message, _, n_
 from gigamind.vault.identity import leaves_vault
 
 _UNSAFE = re.compile(r'[\\/:*?"<>|%\x00-\x1f\x7f]|^[.\s]|[.\s]$')
@@ -81,7 +81,7 @@ def checked_row(
                     place=place,
                     field=problem.field,
                     problem=problem.message,
-                    fix=problem.fix,
+                    fix=problem.mend,
                 )
             )
         return None

@@ -3,11 +3,12 @@
 Values are not corrected here: a score that is not a number becomes NaN, a repeated note stays repeated.
 """
 
-from gigamind.i18n import _
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar, cast
+
+from gigamind.i18n import _
 
 Hit_co = TypeVar("Hit_co", covariant=True)
 Oddity = Literal[

@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
-from gigamind.i18n import Message, _
 from gigamind.errors import InputError, text_of
-from gigamind.interop.ranking import Oddity, RankedNote, Ranking, score_of, parse_hits
+from gigamind.i18n import Message, _
+from gigamind.interop.ranking import Oddity, RankedNote, Ranking, parse_hits, score_of
 from gigamind.interop.source import decoded, placed_lines, read_bytes
 
 # A note's name may have spaces, which the format does not provide for: it is everything between the second column and
 # the last three.
 _BEFORE, _BEHIND = 2, 3
 MOST_UNREAD = 0.05  # share of a run's lines; if more are unreadable, the rest is not representative
-_FEW = 5  # unreadable lines that are always allowed; a short run then misses items, which is reported
+_FEW = (
+    5  # unreadable lines that are always allowed; a short run then misses items, which is reported
+)
 Response = TypeVar("Response")
 
 
@@ -157,7 +159,9 @@ def _trec_rankings(
         tail = head[_BEFORE].rsplit(maxsplit=_BEHIND) if len(head) > _BEFORE else []
         if len(tail) <= _BEHIND:
             columns = len(line.split())
-            problems.append(_("{place}: {columns} columns instead of six", place=place, columns=columns))
+            problems.append(
+                _("{place}: {columns} columns instead of six", place=place, columns=columns)
+            )
             continue
         name, (note, rank, score, _tag) = head[0], tail
         rows.setdefault(name, []).append(_Row(note, rank, score_of(score) or 0.0))

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-from gigamind.i18n import Message, _
 from gigamind.errors import InputError, reason_of, text_of
+from gigamind.i18n import Message, _
 from gigamind.loading import refuse_problems
 
 Fields = dict[str, object]

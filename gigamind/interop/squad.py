@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from gigamind.i18n import Message, _
 from gigamind.datasets.schema import ExpectedSpan, QueryItem
+from gigamind.i18n import Message, _
 from gigamind.interop.collection import Imported, checked_row, note_path, note_text
 from gigamind.interop.source import Fields, json_whole
 from gigamind.loading import refuse_problems
@@ -75,7 +75,9 @@ class _Reader:
         """Return the answer's span in the note; if its start is wrong, the nearest occurrence of its text."""
         text, at = answer.get("text"), answer.get("answer_start")
         if not isinstance(text, str) or not text or not isinstance(at, int):
-            self.problems.append(_('{place}: an answer without "text" or "answer_start"', place=place))
+            self.problems.append(
+                _('{place}: an answer without "text" or "answer_start"', place=place)
+            )
             return None
         places = [offset for offset in range(len(context)) if context.startswith(text, offset)]
         if not places:

@@ -69,9 +69,7 @@ def read_trec(qrels: Path, topics: Path | None) -> Imported:
             judged.add(place, head[0], tail[0], int(tail[1]))
     if not judged.grades and not judged.problems:
         judged.problems.append(
-            _(
-                '{file}: no judgements. Write "query 0 document grade" on each line.', file=qrels
-            )
+            _('{file}: no judgements. Write "query 0 document grade" on each line.', file=qrels)
         )
     texts = _topics(topics, judged.problems) if topics else {}
     refuse_problems(judged.problems)

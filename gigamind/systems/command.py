@@ -16,8 +16,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import IO, Generic, cast
 
-from gigamind.i18n import Message, Text, _
 from gigamind.errors import InputError, SystemFailedError, reason_of, text_of
+from gigamind.i18n import Message, Text, _
 from gigamind.llm.redaction import one_line
 from gigamind.systems.dialect import Dialect, Response
 from gigamind.systems.protocol import Query
@@ -39,7 +39,9 @@ class Command(Generic[Response]):
         InputError: the program does not exist or cannot be started.
     """
 
-    def __init__(self, arguments: Sequence[str], dialect: Dialect[Response], timeout_s: float) -> None:
+    def __init__(
+        self, arguments: Sequence[str], dialect: Dialect[Response], timeout_s: float
+    ) -> None:
         self._arguments, self._dialect, self._timeout_s = arguments, dialect, timeout_s
         self._lock = threading.Lock()
         self._failures = 0
@@ -217,7 +219,11 @@ def split_command(text: str) -> list[str]:
         words = shlex.split(text)
     except ValueError as error:
         raise InputError(
-            _("--system command: {command} cannot be parsed: {reason}", command=text, reason=str(error))
+            _(
+                "--system command: {command} cannot be parsed: {reason}",
+                command=text,
+                reason=str(error),
+            )
         ) from error
     if not words:
         raise InputError(_("--system command: write command:PROGRAM ARGUMENTS"))

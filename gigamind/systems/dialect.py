@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
-from gigamind.i18n import Message, _
 from gigamind.errors import SystemFailedError
+from gigamind.i18n import Message, _
 from gigamind.interop.ranking import RankedNote, Ranking, parse_hits
-from gigamind.interop.reply import Reply, recorded_reply, parse_reply
+from gigamind.interop.reply import Reply, parse_reply, recorded_reply
 from gigamind.interop.run_file import RunFile, read_json_run, read_run_file
 from gigamind.systems.preset import AnswerPreset, Endpoint, Preset
 from gigamind.systems.protocol import Query

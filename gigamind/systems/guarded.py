@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gigamind.i18n import _
 from gigamind.errors import OWN_FAULTS, GigamindError, SystemFailedError, fault_of
+from gigamind.i18n import _
 from gigamind.interop.ranking import Ranking
 from gigamind.interop.reply import Reply
 from gigamind.systems.protocol import Answerer, Hit_co, Query, Retriever

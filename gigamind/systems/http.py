@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attempt
 
-from gigamind.i18n import Message, Text, _, joined
 from gigamind.errors import InputError, SystemFailedError, text_of
+from gigamind.i18n import Message, Text, _, joined
 from gigamind.llm.redaction import keep_secret, keep_secret_value, one_line, redacted
 from gigamind.retrieval.embedders import load_embedder
 from gigamind.systems.dialect import Dialect, Response
@@ -46,7 +46,9 @@ class HttpSystem(Generic[Response]):
         EmbeddingError: the embedder cannot be loaded.
     """
 
-    def __init__(self, address: str, preset: Endpoint[Response], dialect: Dialect[Response]) -> None:
+    def __init__(
+        self, address: str, preset: Endpoint[Response], dialect: Dialect[Response]
+    ) -> None:
         self._preset, self._dialect = preset, dialect
         self._request_line = f"{preset.method} {shown_system(address)}"  # for messages
         keep_secret(address)
@@ -127,7 +129,9 @@ class HttpSystem(Generic[Response]):
                 hint=_("start its server, or correct --system"),
             )
         except httpx.HTTPError as error:
-            raise self._failed(_("the request failed: {reason}", reason=_shown(str(error)))) from error
+            raise self._failed(
+                _("the request failed: {reason}", reason=_shown(str(error)))
+            ) from error
         status = reply.status_code
         if status == _BUSY or (status >= _SERVER_ERROR and status not in _OTHER_METHOD):
             return _Again(_status(reply), after_s=_seconds(reply.headers.get("Retry-After", "")))
@@ -136,7 +140,9 @@ class HttpSystem(Generic[Response]):
     def _read(self, reply: httpx.Response) -> Response:
         if not reply.is_success:
             hint = self._hint(reply)
-            raise self._failed(joined([_status(reply), hint], separator="; ") if hint else _status(reply))
+            raise self._failed(
+                joined([_status(reply), hint], separator="; ") if hint else _status(reply)
+            )
         if not reply.content.strip():
             raise self._failed(_("empty response with status {status}", status=reply.status_code))
         try:
@@ -145,7 +151,10 @@ class HttpSystem(Generic[Response]):
             kind = reply.headers.get("Content-Type", "?").partition(";")[0]
             shown = _shown(reply.text)
             raise self._failed(
-                _("the response is HTML, not JSON. Is --system the address of its API? {text}", text=shown)
+                _(
+                    "the response is HTML, not JSON. Is --system the address of its API? {text}",
+                    text=shown,
+                )
                 if kind == "text/html"
                 else _("the response is {kind}, not JSON: {text}", kind=kind, text=shown)
             ) from None

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from gigamind.i18n import Message, _, n_
 from gigamind.errors import OWN_FAULTS, InputError, SystemFailedError, fault_of, reason_of, text_of
+from gigamind.i18n import Message, _, n_
 from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.interop.reply import Reply
 from gigamind.interop.run_file import RunFile
@@ -20,7 +20,6 @@ from gigamind.systems.dialect import Dialect, Response
 from gigamind.systems.preset import read_preset
 from gigamind.systems.protocol import Query, System
 from gigamind.systems.settings import BUILTIN, DEFAULT_PRESET, SystemOptions, shown_system
-
 
 _NAMED = 3  # names shown in a warning
 
@@ -132,7 +131,7 @@ def open_system(
             from gigamind.systems.http import HttpSystem
 
             config = options.system_config or DEFAULT_PRESET
-            preset, _ = read_preset(config, dialect.endpoint, dialect.presets)
+            preset, _path = read_preset(config, dialect.endpoint, dialect.presets)
             return Opened(HttpSystem(target, preset, dialect), preset.concurrency)
         case "command":
             seconds = options.timeout_ms / 1000
@@ -207,14 +206,22 @@ def run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> tuple[Me
     warnings: list[Message] = []
     if run.problems:
         count, some = len(run.problems), _some(run.problems)
-        warnings.append(n_("{n} line of the run cannot be read: {lines}", "{n:,} lines of the run cannot be read: {lines}", n=count, lines=some))
+        warnings.append(
+            n_(
+                "{n} line of the run cannot be read: {lines}",
+                "{n:,} lines of the run cannot be read: {lines}",
+                n=count,
+                lines=some,
+            )
+        )
     known = {*(queries or ()), *map(column, queries or ())}
     extra = [] if queries is None else [name for name in run.responses if name not in known]
     if queries is not None and len(extra) == len(run.responses):
         raise InputError(
             n_(
                 "{file}: its only item is not in the dataset ({items}). Give a run of this dataset, with its ids.",
-                "{file}: none of its {n:,} items is in the dataset ({items}). Give a run of this dataset, with its ids.",
+                "{file}: none of its {n:,} items is in the dataset ({items})."
+                " Give a run of this dataset, with its ids.",
                 n=len(extra),
                 file=run.path,
                 items=_some(extra),
@@ -262,7 +269,7 @@ def load_function(name: str, parameters: Message) -> Function:
     Raises:
         InputError: no such function, or its module fails.
     """
-    module, _, attribute = name.partition(":")
+    module, _colon, attribute = name.partition(":")
     try:
         function = imported(module, attribute)
     except (ImportError, AttributeError, ValueError) as error:

@@ -18,8 +18,8 @@ from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field
 
-from gigamind.i18n import Message, _
 from gigamind.errors import InputError, text_of
+from gigamind.i18n import Message, _
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking, parse_hits
 from gigamind.interop.reply import Reply, parse_reply
 from gigamind.loading import file_named, read_fields
@@ -220,7 +220,7 @@ def read_preset(name: str, kind: type[Preset_co], folder: str) -> tuple[Preset_c
         name: example for name, example in kind.probe.items() if name != "vector" or preset.embedder
     }
     try:
-        _, body = preset.request(values)
+        _params, body = preset.request(values)
     except (TemplateError, TypeError) as error:  # TypeError: JSON of an undefined value
         lacks_vector = "vector" in str(preset.params) + preset.body and not preset.embedder
         if lacks_vector and not isinstance(error, TemplateSyntaxError):

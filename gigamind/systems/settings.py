@@ -31,7 +31,7 @@ class SystemOptions:
     @property
     def in_any_folder(self) -> dict[str, str]:
         """Return the options whose paths depend on the working directory, as absolute paths."""
-        kind, _, path = self.system.partition(":")
+        kind, _colon, path = self.system.partition(":")
         places = {"system": f"run:{Path(path).absolute()}"} if kind == "run" else {}
         if self.system_config and Path(self.system_config).is_file():
             places["system_config"] = str(Path(self.system_config).absolute())

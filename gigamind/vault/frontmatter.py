@@ -1,6 +1,5 @@
 """Read the YAML block at the top of a note, and the fields that gigamind uses."""
 
-from gigamind.i18n import Message, _
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -8,6 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 import yaml
+
+from gigamind.i18n import Message, _
 
 _OPENING = re.compile(r"\A\ufeff?---[ \t]*\r?\n")
 _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\r?\Z)", re.MULTILINE)

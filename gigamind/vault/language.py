@@ -75,11 +75,12 @@ def text_language(text: str) -> str:
 
 
 def question_language(question: str) -> str:
-    """Return `ko` or `en`, the language in which a question is answered; short Korean questions may be mostly English
-    terms.
+    """Return `ko` or `en`, the language in which a question is answered.
 
-    "OAuth refresh token 만료 시간은?" is Korean: at least a third of its words or its last word are Hangul. "What is 휴가?"
-    is English, because it has more English function words than Korean words.
+    A short Korean question may consist mostly of English terms.
+
+    "OAuth refresh token 만료 시간은?" is Korean: a third of its words, or the last one, are Hangul.
+    "What is 휴가?" is English, because it has more English function words than Korean words.
     """
     words = [word for word in unicodedata.normalize("NFC", question).split() if _WORD.search(word)]
     hangul = [word for word in words if _HANGUL.search(word)]

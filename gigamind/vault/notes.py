@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from gigamind.i18n import Message, _
 from gigamind.errors import NotesError
+from gigamind.i18n import Message, _
 from gigamind.vault.frontmatter import list_field, text_field
 from gigamind.vault.markdown import Document, parse
 from gigamind.vault.walk import DEFAULT_EXCLUDES, VaultFile, unreadable, walk

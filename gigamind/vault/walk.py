@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
-from gigamind.i18n import Message, Text, _
 from gigamind.errors import NotesError, reason_of
+from gigamind.i18n import Message, Text, _
 
 DEFAULT_EXCLUDES = (".git/", ".gigamind/", "node_modules/", ".DS_Store", "*.tmp", "*.swp")
 _EVALUATION = "eval"  # default folder of datasets and results; only its notes count
@@ -152,7 +152,9 @@ def _problem(entry: os.DirEntry[str], root: Path) -> Text:
     if entry.is_symlink():
         target = Path(os.path.realpath(entry.path))
         if not target.is_relative_to(root):
-            return _("skipped: a symbolic link that leaves the vault. Copy the files into the vault.")
+            return _(
+                "skipped: a symbolic link that leaves the vault. Copy the files into the vault."
+            )
         if not target.exists():
             return _("skipped: a broken symbolic link")
         if target.is_dir():

@@ -47,17 +47,17 @@ def test_a_score_that_is_no_number_is_kept_as_that():
 @pytest.mark.each(
     "told, message",
     [
-        (None, "the answer is nothing, and no text"),
-        ({}, "the answer is nothing, and no text"),
-        ({"answer": 7}, "the answer is a int, and no text"),
-        (["only one"], "the answer is a list, and no text"),
-        ("\n", "the answer is empty"),
-        (("Yes.", "Roses."), "the contexts are no list"),
-        (("Yes.", {"text": "Roses."}), "the contexts are no list"),
-        (("Yes.", 7), "the contexts are no list"),
-        (("Yes.", ["Roses.", 7]), "context 2 is neither a text nor an object with note or text"),
-        (("Yes.", [""]), "context 1 is neither a text nor an object with note or text"),
-        (("Yes.", [{"score": 1}]), "context 1 is neither a text nor an object with note or text"),
+        (None, "answer"),
+        ({}, "answer"),
+        ({"answer": 7}, "answer .* int"),
+        (["only one"], "answer .* list"),
+        ("\n", "answer"),
+        (("Yes.", "Roses."), "contexts"),
+        (("Yes.", {"text": "Roses."}), "contexts"),
+        (("Yes.", 7), "contexts"),
+        (("Yes.", ["Roses.", 7]), "context 2"),
+        (("Yes.", [""]), "context 1"),
+        (("Yes.", [{"score": 1}]), "context 1"),
     ],
 )
 def test_what_is_no_answer_is_refused_and_says_why(told, message):
