@@ -8,7 +8,7 @@ import pytest
 from ranked import measure_ranking
 
 from gigamind.errors import InputError
-from gigamind.interop.ranking import RankedNote, score_of, parse_hits
+from gigamind.interop.ranking import RankedNote, parse_hits, score_of
 from gigamind.interop.run_file import read_run_file
 
 
