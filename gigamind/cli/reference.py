@@ -38,14 +38,14 @@ They are not repeated below.""",
 }
 _METRICS_HEAD = """# Metrics
 
-Made of `gigamind/metrics/table.py` and `docs/metrics.toml` by `make reference`; a test fails where they differ.
+Generated from `gigamind/metrics/table.py` and `docs/metrics.toml` by `make reference`; a test compares them.
 
-All figures are in [0, 1] unless a unit is told; *gate* says that `gates.toml` may name a metric, ↓ that less is better.
-A figure that could not be measured (0 of 0) is a dash, never a zero. Intervals are of 95 %: a bootstrap over items with
-a fixed seed (BCa: Efron, JASA 82, 1987), widened near 0 and 1 to hold Wilson's (JASA 22, 1927). Two runs are compared
-on the same items: a sign-flip test (McNemar's for 0 and 1), corrected over all metrics (Holm). How far intervals and
-gates hold: [benchmarks/README.md](../benchmarks/README.md). `{k}` stands for the cut-offs 1, 3, 5, 10 and `--topk`.
-A team's own metric: [architecture.md](architecture.md#adding)."""
+Figures are in [0, 1] unless a unit is given. *gate*: `gates.toml` may name the metric. ↓: lower is better. A figure that
+cannot be measured (0 of 0) is a dash, not a zero. Intervals cover 95%: a bootstrap over items with a fixed seed (BCa:
+Efron, JASA 82, 1987), widened near 0 and 1 to include Wilson's (JASA 22, 1927). Two runs are compared on the same items
+by a sign-flip test (McNemar's for 0 and 1), corrected over all metrics (Holm). Measured coverage of intervals and gates:
+[benchmarks/README.md](../benchmarks/README.md). `{k}` stands for the cut-offs 1, 3, 5, 10 and `--topk`. To add your own
+metric: [architecture.md](architecture.md#adding)."""
 _HELP = frozenset({"--help-all", "--help"})
 
 
