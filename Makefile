@@ -8,8 +8,9 @@ LIGHT := .venv/.light
 LOCAL := .venv/.local
 DOCS := .venv-docs
 REDIS := .venv/.redis
+CATALOGUES := $(patsubst %.po,%.mo,$(wildcard gigamind/locales/*/LC_MESSAGES/gigamind.po))
 
-.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom lint bench bench-verdicts conformance schemas reference figures docs server deploy worker run lock clean
+.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom lint catalogue bench bench-verdicts conformance schemas reference figures docs server deploy worker run lock clean
 
 help:
 	@echo "Try it:"
@@ -30,7 +31,7 @@ help:
 	@echo "  make test-browser     test the pages in Chromium"
 	@echo "  make test-model       test with the small real model"
 	@echo "  make test-stack       test Prefect on PostgreSQL and Redis (Debian packages, minutes)"
-	@echo "  make lint             check format, code, types, import layers"
+	@echo "  make lint             check format, code, types, import layers, translations, plain words"
 	@echo "  make fuzz             fuzz the readers of untrusted data: TARGET=note MINUTES=10, ATHERIS=1 for coverage guidance"
 	@echo "  make audit            compare the pinned packages with published advisories"
 	@echo "  make sbom             list the packages as CycloneDX in sbom.json"
@@ -38,6 +39,7 @@ help:
 	@echo "  make bench-verdicts   measure fusions and free judges (minutes): XQUAD=DIR with xquad.en.json, ..."
 	@echo "Generate files:"
 	@echo "  make docs             build the site of the docs in site/"
+	@echo "  make catalogue        update the translations after messages changed: LANG=ja for a new language, KEEP=1 to keep translations of reworded ones"
 	@echo "  make reference        docs/reference.md and docs/metrics.md from the code"
 	@echo "  make schemas          schemas/ from the models in the code"
 	@echo "  make conformance      docs/conformance.md from tests/conformance/demands"
@@ -65,17 +67,21 @@ $(READY): constraints.txt pyproject.toml
 
 all: $(READY)
 
+# An install compiles the catalogues; this does after an edit.
+%.mo: %.po
+	@$(BIN)/python tools/compile_catalogues.py gigamind/locales
+
 # What the demo needs: a third of the packages that the tests need.
 $(LIGHT): constraints-demo.txt pyproject.toml
 	$(install)
 
-demo: $(if $(wildcard $(READY)),$(READY),$(LIGHT))
+demo: $(if $(wildcard $(READY)),$(READY),$(LIGHT)) $(CATALOGUES)
 	$(BIN)/gigamind tune search --flow --dataset examples/queries.jsonl --notes examples/vault
 
-demo-answers: $(READY)
+demo-answers: $(READY) $(CATALOGUES)
 	$(BIN)/python examples/demo_answers.py --lang $(or $(PAGE),en)
 
-serve: $(READY)
+serve: $(READY) $(CATALOGUES)
 	$(BIN)/python examples/demo_serve.py
 
 $(LOCAL): $(READY)
@@ -94,10 +100,10 @@ test-deployed: TESTS ?= deployed
 test-deployed: WORKERS := 1 # each starts a Prefect server of its own
 test-faults: TESTS ?= faults or whole
 test-docs: TESTS ?= docs
-test test-deployed test-faults test-docs: $(READY)
+test test-deployed test-faults test-docs: $(READY) $(CATALOGUES)
 	$(BIN)/python -m pytest -m "$(TESTS)" -n $(WORKERS) --dist worksteal
 
-test-browser: $(READY)
+test-browser: $(READY) $(CATALOGUES)
 	$(BIN)/python -m pytest -m browser tests/e2e/browser
 
 test-model: $(LOCAL)
@@ -138,6 +144,12 @@ lint: $(READY)
 	$(BIN)/pyright
 	$(BIN)/pyright -p benchmarks
 	$(BIN)/lint-imports
+	$(BIN)/python tools/catalogue.py check
+	$(BIN)/python tools/plain_language.py --commits
+
+# After new or reworded messages: KEEP=1 if their translations are still right, LANG=ja for a new language.
+catalogue: $(READY)
+	$(BIN)/python tools/catalogue.py $(if $(KEEP),keep,update) $(if $(filter command line,$(origin LANG)),$(LANG))
 
 conformance: $(READY)
 	PYTHONPATH=tests/conformance $(BIN)/python -m demands
@@ -194,7 +206,7 @@ lock:
 schemas: $(READY)
 	$(BIN)/python -m gigamind.cli.schemas schemas
 
-reference: $(READY)
+reference: $(READY) $(CATALOGUES)
 	$(BIN)/python -m gigamind.cli.reference docs
 
 figures: $(READY)
