@@ -16,7 +16,7 @@ from gigamind.cli.command import EVERYWHERE, Command, GroupedOption
 from gigamind.cli.help_pages import help_in, row_in, usage_in
 from gigamind.cli.lazy import every_command
 from gigamind.cli.main import cli
-from gigamind.metrics.spec import BLOCKS, Metric
+from gigamind.metrics.spec import BLOCKS, Metric, in_language
 from gigamind.metrics.table import metrics_of
 from gigamind.wording import Language
 
@@ -93,7 +93,7 @@ def metrics_page(texts: MetricTexts) -> str:
 def _metric_line(metric: Metric, said: dict[str, str]) -> str:
     down = " ↓" if metric.use.lower else ""
     gate = "yes" if metric.use.gate else ""
-    cells = (metric.label.en + down, metric.label.ko, f"`{metric.key}`", *said.values(), gate)
+    cells = (in_language(metric.label, "en") + down, in_language(metric.label, "ko"), f"`{metric.key}`", *said.values(), gate)
     return _row(*cells)
 
 
