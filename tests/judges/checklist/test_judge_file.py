@@ -36,7 +36,7 @@ def test_every_feature_of_the_judge_file_has_four_items_and_the_ratio_of_the_see
 
 
 def test_a_feature_that_the_judge_does_not_know_is_named(check, scripted):
-    with pytest.raises(InputError, match="chat.*insight, search_qa, summary"):
+    with pytest.raises(InputError, match=r"chat.*insight, search_qa, summary"):
         check(scripted(), feature="chat")
 
 

@@ -34,7 +34,7 @@ def test_the_judge_of_the_project_is_the_seeds():
     [
         ({"claims_per_call": 0}, "claims_per_call"),
         ({"contradiction": "maybe"}, "contradiction: .*refuse.*flag"),
-        ({"max_claim": 3}, "max_claim: .*max_claims"),
+        ({"max_claim": 3}, "max_claim.*max_claims"),
     ],
 )
 def test_a_judge_file_that_says_something_else_is_refused(judge_file, fields, message):
