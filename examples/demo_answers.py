@@ -1,9 +1,9 @@
-"""Has the example answers judged by a model that believes too much: what it is not believed, and what was left out.
+"""Judge the example answers with a scripted model that supports every claim, and show what gigamind rejects.
 
     python examples/demo_answers.py [--lang ko] [--out DIR] [any other option of `gigamind eval answers`]
 
-No model is asked: a script (`CREDULOUS` of `gigamind.assurance.deceptive_judges`) plays back replies over HTTP on loopback,
-without a key or a network, and the run and its page warn of it.
+`CREDULOUS` of `gigamind.assurance.deceptive_judges` replies over HTTP on loopback, without key or network. The run and
+its page warn that no real model judged.
 """
 
 import sys
@@ -17,12 +17,12 @@ from gigamind.llm.ledger import SCRIPTED
 
 
 def demo(arguments: list[str]) -> NoReturn:
-    """Run the evaluation, and leave with its exit code."""
+    """Run the evaluation, and exit with its exit code."""
     answers = read_labelled_answers(None, None).answers
 
     def respond(body: dict[str, Any]) -> dict[str, Any]:
         prompt = str(body["messages"][-1]["content"])
-        # Pairs that a second look is tried with belong to no answer, and are said alike whichever it is.
+        # Test pairs of the second look belong to no answer; the reply is the same for each answer.
         about = next((one for one in answers if one.case.question in prompt), answers[0])
         return CREDULOUS.respond(about, body["response_format"], prompt)
 

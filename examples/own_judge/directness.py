@@ -1,4 +1,4 @@
-r"""A judge of a team's own: whether an answer says at once what was asked.
+r"""A custom judge: does an answer begin with what the question asks for?
 
 gigamind eval answers --dataset examples/answers.jsonl --notes examples/vault --model MODEL \
     --judge examples.own_judge.directness:Directness
@@ -12,7 +12,7 @@ from gigamind import AnswerCase, Auxiliary, Metric, ModelReply, Most, OwnJudge, 
 
 
 class Reply(ModelReply, frozen=True):
-    """What the model says of one answer; it observes, and the judge decides."""
+    """The model's observations about one answer; the judge decides."""
 
     reason: Annotated[str, Auxiliary(""), Most(400)] = Field(
         description="one sentence: where the answer says what was asked, or that it does not"
@@ -24,7 +24,7 @@ class Reply(ModelReply, frozen=True):
 
 
 class Directness(OwnJudge):
-    """1 where the quoted words stand in the answer and begin it; else 0."""
+    """Score 1 if the answer contains the quoted words in its first half, else 0."""
 
     kind = "directness"
     reply = Reply
@@ -52,7 +52,7 @@ Does the answer say what was asked, and does its first sentence?{% endblock %}""
     }
 
     def verdict(self, case: AnswerCase, reply: Reply) -> Verdict[None]:
-        """The model's word counts only where its quote stands in the answer's first half."""
+        """Accept the model's opinion only if its quote is in the first half of the answer."""
         proof = self.proof(case, 0, reply.quote)
         begins = case.answer.find(reply.quote[:20]) <= len(case.answer) / 2
         direct = reply.first and proof.proven and begins
