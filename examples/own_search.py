@@ -1,4 +1,4 @@
-"""A minimal search server: returns the notes that share most words with the query.
+"""A minimal search of your own over HTTP: the notes with the most query words.
 
 python examples/own_search.py examples/vault 9000
 gigamind eval search --dataset examples/queries.jsonl --notes examples/vault --system http://127.0.0.1:9000
@@ -16,14 +16,14 @@ WORDS = {note: set(re.findall(r"\w+", text.lower())) for note, text in NOTES.ite
 
 
 class Search(BaseHTTPRequestHandler):
-    """Answer POST {"query", "topk"} with {"hits": [{"note", "score"}]}."""
+    """Answers POST {"query", "topk"} with {"hits": [{"note", "score"}]}."""
 
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        query = set(re.findall(r"\w+", request["query"].lower()))
-        shares = {note: len(query & words) / len(query) for note, words in WORDS.items()}
+        wanted = set(re.findall(r"\w+", request["query"].lower()))
+        shares = {note: len(wanted & words) / len(wanted) for note, words in WORDS.items()}
         best = sorted(shares, key=lambda note: (-shares[note], note))[: request["topk"]]
         reply = json.dumps({"hits": [{"note": n, "score": shares[n]} for n in best]}).encode()
         self.send_response(200)

@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 r"""A custom judge: does an answer begin with what the question asks for?
+=======
+r"""A judge of your own: does an answer begin with what was asked?
+>>>>>>> main
 
 gigamind eval answers --dataset examples/answers.jsonl --notes examples/vault --model MODEL \
     --judge examples.own_judge.directness:Directness
@@ -52,7 +56,11 @@ Does the answer say what was asked, and does its first sentence?{% endblock %}""
     }
 
     def verdict(self, case: AnswerCase, reply: Reply) -> Verdict[None]:
+<<<<<<< HEAD
         """Accept the model's opinion only if its quote is in the first half of the answer."""
+=======
+        """Return 1 only if the model's quote occurs in the first half of the answer, else 0."""
+>>>>>>> main
         proof = self.proof(case, 0, reply.quote)
         begins = case.answer.find(reply.quote[:20]) <= len(case.answer) / 2
         direct = reply.first and proof.proven and begins
