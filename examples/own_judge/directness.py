@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-r"""A custom judge: does an answer begin with what the question asks for?
-=======
 r"""A judge of your own: does an answer begin with what was asked?
->>>>>>> main
 
 gigamind eval answers --dataset examples/answers.jsonl --notes examples/vault --model MODEL \
     --judge examples.own_judge.directness:Directness
@@ -16,7 +12,7 @@ from gigamind import AnswerCase, Auxiliary, Metric, ModelReply, Most, OwnJudge, 
 
 
 class Reply(ModelReply, frozen=True):
-    """The model's observations about one answer; the judge decides."""
+    """What the model says of one answer; it observes, and the judge decides."""
 
     reason: Annotated[str, Auxiliary(""), Most(400)] = Field(
         description="one sentence: where the answer says what was asked, or that it does not"
@@ -28,7 +24,7 @@ class Reply(ModelReply, frozen=True):
 
 
 class Directness(OwnJudge):
-    """Score 1 if the answer contains the quoted words in its first half, else 0."""
+    """1 where the quoted words stand in the answer and begin it; else 0."""
 
     kind = "directness"
     reply = Reply
@@ -56,11 +52,7 @@ Does the answer say what was asked, and does its first sentence?{% endblock %}""
     }
 
     def verdict(self, case: AnswerCase, reply: Reply) -> Verdict[None]:
-<<<<<<< HEAD
-        """Accept the model's opinion only if its quote is in the first half of the answer."""
-=======
         """Return 1 only if the model's quote occurs in the first half of the answer, else 0."""
->>>>>>> main
         proof = self.proof(case, 0, reply.quote)
         begins = case.answer.find(reply.quote[:20]) <= len(case.answer) / 2
         direct = reply.first and proof.proven and begins
