@@ -90,7 +90,7 @@ def test_defaults_are_those_of_the_specification():
     [
         ("topk", 1, 0, "--topk 0: must be 1 or more"),
         ("topk", 1000, 1001, "--topk 1001: must be 1,000 or less"),
-        ("min_score", -12.5, float("nan"), "--min-score nan: must be a number"),
+        ("min_score", -12.5, float("nan"), "--min-score nan: must be a finite number"),
         ("alpha", 0, -0.01, "--alpha -0.01: must be 0 or more"),
         ("alpha", 1, 1.01, "--alpha 1.01: must be 1 or less"),
         ("seed", 0, -1, "--seed -1: must be 0 or more"),
@@ -122,7 +122,7 @@ def test_defaults_are_those_of_the_specification():
             "1.01",
             "--sample 1.01: ",
         ),
-        ("foo", None, 1, "--foo 1: there is no such option"),
+        ("foo", None, 1, "--foo: there is no such option"),
     ],
 )
 def test_a_value_out_of_range_is_named_with_its_mend(name, allowed, refused, message):
