@@ -35,11 +35,10 @@ from gigamind.tasks.search.schema import UnjudgedHit
 _ENDING = ".schema.json"
 _HEAD = """# JSON Schemas
 
-These schemas describe every file that gigamind reads or writes, and every `--json` output. For a `.jsonl` file, the
-schema describes one line. `make schemas` generates them from the models in the code; a test compares them.
-
-| schema | describes |
-|---|---|"""
+These schemas describe every file that gigamind reads or writes, and every `--json` output. For JSON lines (datasets,
+labels, quotes, sessions, suggestions and `.jsonl` files), the schema describes one line. `make schemas` generates them
+from the models in the code; a test compares them.
+"""
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -59,12 +58,12 @@ class Described(NamedTuple):
 def described() -> dict[str, Described]:
     """What there are schemas of, by the name of their file without its ending."""
     read: dict[str, tuple[Any, str]] = {
-        "queries": (QueryItem, "dataset of queries (JSON lines)"),
-        "links": (LinkItem, "dataset of links (JSON lines)"),
-        "answers": (AnswerItem, "dataset of answers (JSON lines)"),
-        "labels": (Label, "labels for `judge certify` (JSON lines)"),
-        "quotes": (QuoteRow, "quotes for `align` (JSON lines)"),
-        "session": (Message, "session for `memory` (JSON lines)"),
+        "queries": (QueryItem, "dataset of queries"),
+        "links": (LinkItem, "dataset of links"),
+        "answers": (AnswerItem, "dataset of answers"),
+        "labels": (Label, "labels for `judge certify`"),
+        "quotes": (QuoteRow, "quotes for `align`"),
+        "session": (Message, "session for `memory`"),
         "extracted": (Extraction, "facts extracted from a session, for `memory graduate`"),
     }
     written: dict[str, tuple[Any, str]] = {
@@ -78,7 +77,7 @@ def described() -> dict[str, Described]:
         "judge_card": (JudgeCard, "judge_card.json"),
         "attacks": (AttackReport, "report of `judge attack`"),
         "tests": (UnitTestReport, "report of `judge test`"),
-        "suggestions": (documents.NoteDocument, "output file of `suggest-links --out` (JSON lines)"),
+        "suggestions": (documents.NoteDocument, "output file of `suggest-links --out`"),
     }
     outputs: dict[str, Any] = {
         "written": documents.WrittenDocument,
@@ -111,7 +110,7 @@ def described() -> dict[str, Described]:
 
 def _printed_by(schema: str) -> str:
     commands = [f"`{command}`" for command, name in OUTPUTS.items() if name == schema]
-    return f"`--json` output of {', '.join(commands)}"
+    return f"output of {', '.join(commands)}"
 
 
 OUTPUTS: Mapping[str, str] = {
@@ -156,7 +155,7 @@ def texts() -> dict[str, str]:
         f"{name}{_ENDING}": json.dumps(schema_of(of), indent=2, ensure_ascii=False) + "\n"
         for name, of in of_all.items()
     }
-    lines = [f"| [{name}]({name}{_ENDING}) | {of.what} |" for name, of in of_all.items()]
+    lines = [f"- [{name}]({name}{_ENDING}): {of.what}" for name, of in of_all.items()]
     return files | {"README.md": "\n".join((_HEAD, *lines)) + "\n"}
 
 
