@@ -292,6 +292,6 @@ _OF_TASKS = (
 )
 
 SECTIONS = (
-    Section("000", "2.1", "Command line: every task", _COMMON),
-    Section("000", "2.2-2.4", "Command line: of each task", _OF_TASKS),
+    Section("000", "2.1", "Command line: all tasks", _COMMON),
+    Section("000", "2.2-2.4", "Command line: each task", _OF_TASKS),
 )

@@ -479,5 +479,5 @@ SECTIONS = (
     Section("000", "4.1", "Metrics of rankings and evidence", _RANKINGS),
     Section("000", "4.1-4.1.1", "Scores and unanswerable queries", _ANSWERABILITY),
     Section("000", "4.2-4.3", "Metrics of links, costs", _LINKS_AND_COSTS),
-    Section("000", "5", "The way of a run", _PIPELINE),
+    Section("000", "5", "Steps of a run", _PIPELINE),
 )

@@ -468,5 +468,5 @@ SECTIONS = (
     Section("004", "current", "Answering", _PROMPTS),
     Section("004", "1-2", "Evaluation of answers", _EVALUATION),
     Section("004", "3-7", "Service and page", _SERVICE),
-    Section("004", "cautions", "Cautions", _CAUTIONS),
+    Section("004", "cautions", "Warnings", _CAUTIONS),
 )
