@@ -42,7 +42,7 @@ def relaxation(mismatch: Mismatch, say: Words) -> str:
     """That the runs differ, in what, and are compared all the same."""
     changed = mismatch.detail if say.language == "en" else mismatch.detail.replace(" -> ", " → ")
     key, detail = mismatch.relaxed_by, f" ({changed})" if changed else ""
-    return say("rule.relaxed", key=key, what=f"{say(f'relaxed.{key}')}{detail}")
+    return say(_("Relaxed: {what}, as --changed {key} or [comparable] in gates.toml allows.", key=key, what=f"{say(f'relaxed.{key}')}{detail}"))
 
 
 class MetricChange(Report):

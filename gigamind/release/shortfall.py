@@ -72,14 +72,14 @@ class Shortfall:
 def shortfalls(held: HeldCard, say: Words) -> list[Shortfall]:
     """Every one; empty for a card that is enough."""
     if not any(scale.overall.items for scale in held.card.scales):
-        return [Shortfall(say("short.nothing"))]
+        return [Shortfall(say(_("no labelled item has a verdict")))]
     missing: list[Shortfall] = []
     for group in held.asked:
         scales = held.scales(group)
         if not scales:
             name = f"scale.{group[0]}"
             what = say(name) if say.knows(name) else group[0]
-            missing.append(Shortfall(say("short.none", what=what)))
+            missing.append(Shortfall(say(_("{what}: no labels", what=what))))
         for scale in scales:
             missing += _of_scale(scale, held, say)
     return missing + list(_of_attacks(held, say))
@@ -90,7 +90,7 @@ def kappa_told(group: CardGroup, say: Words) -> str:
     name = "quadratic_kappa" if "quadratic_kappa" in group.figures else "cohen_kappa"
     figure = agreement(group)
     values = {"kappa": say(f"metric.{name}"), "figure": bracketed(figure)}
-    return say("short.kappa", **values, labels=_labels(group, say))
+    return say(_("{kappa} {figure} over {labels}", **values, labels=_labels(group, say)))
 
 
 def bracketed(figure: CardFigure) -> str:
@@ -108,7 +108,7 @@ def _of_scale(scale: CardScale, held: HeldCard, say: Words) -> Iterator[Shortfal
     disagrees = any(shortfall.disagrees for shortfall in overall)
     if need.min_labels_per_language:
         for language in held.languages:
-            what = say("short.in_language", scale=name, language=language)
+            what = say(_("{scale}, {language}", scale=name, language=language))
             missing = _of_language(scale.by_language.get(language), what, held, say)
             # That it is no better in one language than in all is no news.
             yield from (
@@ -125,14 +125,14 @@ def _of_language(
     """Few labels tell little of a single language, so its agreement may be low, but not be shown to be."""
     need, floor = held.requirements, held.requirements.min_agreement
     if group is None or not group.items:
-        yield Shortfall(say("short.none", what=what))
+        yield Shortfall(say(_("{what}: no labels", what=what)))
         return
     yield from _few(group, what, need.min_labels_per_language, say)
     figure = agreement(group)
     if floor == _NO_FLOOR:
         return
     if figure.value is None:
-        yield Shortfall(say("short.alike", what=what, labels=_labels(group, say)))
+        yield Shortfall(say(_("{what}: all {labels} and verdicts are the same, so chance-corrected agreement is " "undefined", what=what, labels=_labels(group, say))))
     elif (figure.value if figure.high is None else figure.high) < floor:
         yield _told_kappa("below", group, what, floor, say, disagrees=True)
 
@@ -158,7 +158,7 @@ def _agreement(group: CardGroup, what: str, floor: float, say: Words) -> Iterato
     if floor == _NO_FLOOR:
         return
     if figure.value is None:
-        yield Shortfall(say("short.alike", what=what, labels=_labels(group, say)))
+        yield Shortfall(say(_("{what}: all {labels} and verdicts are the same, so chance-corrected agreement is " "undefined", what=what, labels=_labels(group, say))))
     elif figure.value < floor:
         yield _told_kappa("below", group, what, floor, say, disagrees=True)
     elif figure.low is None:
@@ -178,7 +178,7 @@ def _of_attacks(held: HeldCard, say: Words) -> Iterator[Shortfall]:
     need, attacks = held.requirements, held.card.attacks
     if attacks is None or attacks.rate.value is None:
         if need.require_attacks:
-            yield Shortfall(say("short.no_attacks"))
+            yield Shortfall(say(_("the judge was not tested with attacks")))
         return
     counts = {"succeeded": attacks.succeeded, "attempted": attacks.attempted}
     yield from _above("attacks", attacks.rate, need.max_attack_rate, say, **counts)
@@ -198,7 +198,7 @@ def _above(
 
 def _labels(group: CardGroup, say: Words) -> str:
     if group.items == 1:
-        return say("short.one_label")
+        return say(_("1 label"))
     return clustered("short.labels", group.clusters, say, n=group.items)
 
 

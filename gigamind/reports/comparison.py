@@ -65,7 +65,7 @@ def render_comparison(comparison: Comparison, gate: GateResult, language: Langua
 
 def passing_told(comparison: Comparison, gate: GateResult, say: Words) -> list[str]:
     """What a verdict that names no failure rests on, what it could not have seen, and what no gate could hold."""
-    passed = [say("compare.none_worse", phase=gate.phase)] if gate.verdict == "passed" else []
+    passed = [say(_("No gated metric dropped more than phase {phase} allows.", phase=gate.phase))] if gate.verdict == "passed" else []
     apart = [
         rule.told(say) for rule in gate.rules if rule.status == "passed" and _APART in rule.remarks
     ]
@@ -86,13 +86,7 @@ def _shared(comparison: Comparison, say: Words) -> str:
     alone = ", ".join(
         say(f"compare.only_{name}", count=count) for name, count in counts.items() if count
     )
-    return say(
-        "compare.shared",
-        count=comparison.shared,
-        units=say(f"units.{comparison.task}"),
-        alone=say("compare.alone", what=alone) if alone else "",
-    )
-
+    return say(_("{count} {units} in both runs{alone}.", count=comparison.shared, units=say(f"units.{comparison.task}"), alone=say("compare.alone", what=alone) if alone else ""))
 
 def _version(run: RunName) -> str:
     return f"{run.app_version} {(run.git_commit or '')[:12]}".strip()
@@ -100,7 +94,7 @@ def _version(run: RunName) -> str:
 
 def _named(say: Words, rule: RuleResult) -> str:
     """The metric; of a time that passes hold, what they hold, for the p95 beside it holds nothing."""
-    return say("compare.cost") if rule.why == "normalised" else _called(say, rule.metric)
+    return say(_("cost of a query (units of a reference load)")) if rule.why == "normalised" else _called(say, rule.metric)
 
 
 def _called(say: Words, metric: str) -> str:
@@ -170,4 +164,4 @@ def _notes(paths: Sequence[str]) -> str:
 def _ranking(say: Words, hits: Sequence[SnapshotHit]) -> str:
     return ", ".join(
         f"{code(hit.note)} {share(hit.base_score)}" for hit in hits[:_HITS_SHOWN]
-    ) or say("summary.nothing")
+    ) or say(_("nothing"))

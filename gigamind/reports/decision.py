@@ -322,8 +322,8 @@ def _subject(record: Record[Any, Any], say: Words) -> str:
         say(f"release.{run.task}"),
         Path(run.notes).name if run.notes else None,
         mode if isinstance(mode, str) else None,
-        f"{say('page.judge')} {judge}" if judge else None,
-        f"{say('page.run_id')} {run.run_id}",
+        f"{say(_("judge"))} {judge}" if judge else None,
+        f"{say(_("run"))} {run.run_id}",
         moment(run.created_at),
         f"gigamind {run.environment.app_version} {commit}".strip(),
     ]
@@ -426,11 +426,11 @@ def _trend(
     if not courses:
         return None
     chart = Trend(
-        say("decision.trend", runs=len(past)),
+        say(n_("Last {n} run", "Last {n} runs", n=len(past))),
         courses,
         [run.measure == past[-1].measure for run in past],
         (moment(past[0].run.created_at), moment(past[-1].run.created_at)),
-        (say("decision.alike"), say("decision.unlike"), say("page.baseline")),
+        (say(_("run")), say(_("another dataset or judge")), say(_("baseline"))),
     )
     drawn = base64.b64encode(svg_file(chart).encode()).decode()
     return f"data:image/svg+xml;base64,{drawn}"
@@ -440,7 +440,7 @@ def _costs(llm: LlmReport, say: Words) -> Iterator[tuple[str, ...]]:
     """Rows: who was asked for what, requests, from the store, dollars."""
     parts = [*llm.by_role.items()]
     if len(parts) > 1:
-        parts.append((say("model.all"), llm))
+        parts.append((say(_("total")), llm))
     for name, part in parts:
         yield role_told(name, say), f"{part.calls:,}", f"{part.cache_hits:,}", cost(part)
 
@@ -462,7 +462,7 @@ def _lost(errors: Sequence[ErrorReport], say: Words) -> Iterator[tuple[int, str,
             _cut(message_in(say.language, first.message)),
         )
     if rest := sum(count for _, count in counts.most_common()[_ERRORS:]):
-        yield rest, say("decision.lost_others"), "errors.jsonl", ""
+        yield rest, say(_("others")), "errors.jsonl", ""
 
 
 def _worse(comparison: Comparison) -> int:
@@ -473,7 +473,7 @@ def _worst(comparison: Comparison, say: Words) -> list[tuple[str, str, str, str]
     """Rows: the item, what was expected of it, its ranking in the baseline and now; or what changed in words."""
     worse = [change for change in comparison.changes if change.change == "worse"][:_WORST]
     rows = [(_item(change), _expected(change), *_rankings(change, say)) for change in worse]
-    gone = say("decision.not_evaluated")
+    gone = say(_("not evaluated"))
     rows += [(_item(item), _expected(item), "–", gone) for item in comparison.lost]
     return rows[:_WORST]
 
@@ -508,7 +508,7 @@ def _ranking(hits: Sequence[SnapshotHit], wanted: set[str], say: Words) -> str:
     later = next((place for place, note in enumerate(notes, 1) if note in wanted), 0)
     if later > _HITS:
         shown.append(f"… {later}. **{inline(notes[later - 1])}**")
-    return " · ".join(shown) or say("decision.nothing_found")
+    return " · ".join(shown) or say(_("nothing found"))
 
 
 def _changed(say: Words, what: str) -> str:

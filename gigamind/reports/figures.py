@@ -60,7 +60,7 @@ def metric_name(key: str, say: Words) -> str:
     """What pages call a metric; of two with one name, that of unanswerable queries says so."""
     name = label(key, say.language)
     apart = key.startswith("unanswerable.") and metric_of(key) is not None
-    return say("figure.unanswerable_metric", metric=name) if apart else name
+    return say(_("unanswerable: {metric}", metric=name)) if apart else name
 
 
 def rule_name(metric: str, say: Words) -> str:

@@ -32,7 +32,7 @@ class Release(NamedTuple):
 def decision_told(release: Release, say: Words) -> str:
     """Whether to release, and how many items got worse, in plain words."""
     if release.gate.is_refused:
-        return f"{say('decision.not-comparable')}."
+        return f"{say(_("Not comparable"))}."
     sentence = say(f"decision.{plain_verdict(release)}")
     return f"{sentence}. {items_told(release.comparison, say)}"
 
@@ -58,8 +58,8 @@ def items_told(comparison: Comparison, say: Words) -> str:
         all_in=_all_in(comparison, say),
     )
     gone = len(comparison.lost)
-    lost = say("decision.items_lost", count=gone, units=units) if gone else ""
-    unjudged = say("decision.items_unjudged", count=silent, units=units) if silent else ""
+    lost = say(_("{count} of the baseline's {units} could not be evaluated.", count=gone, units=units)) if gone else ""
+    unjudged = say(_("{count} of the {units} had a verdict and have none now.", count=silent, units=units)) if silent else ""
     return " ".join(filter(None, (lost, sentence, unjudged)))
 
 
@@ -77,8 +77,8 @@ def unseen_told(comparison: Comparison, gate: GateResult, say: Words) -> str:
     if most <= max(limits):
         return ""
     units = say(f"units.{comparison.task}")
-    sentence = say("decision.unseen", n=n, units=units, worse=worse, most=f"{most:.2f}")
-    single = say("decision.single", weight=f"{1 / n:.2f}", limit=f"{min(limits):g}")
+    sentence = say(_("Limits: {worse} of {n} {units} got worse; the true rate could be as high as {most} " "(95% confidence). More {units} show smaller changes.", n=n, units=units, worse=worse, most=f"{most:.2f}"))
+    single = say(_("With {n} items, one worse item ({weight}) already exceeds the allowed drop ({limit}).", weight=f"{1 / n:.2f}", limit=f"{min(limits):g}"))
     return f"{sentence} {single}" if 1 / n > min(limits) else sentence
 
 
@@ -88,7 +88,7 @@ def _all_in(comparison: Comparison, say: Words) -> str:
     kind, key = comparison.worse_in
     own = f"decision.slice_{kind}_{key}"
     part = say(own) if say.knows(own) else say(f"page.kind_{kind}", key=key)
-    return say("decision.all_in", part=part)
+    return say(_(" (all {part})", part=part))
 
 
 def verdict_told(release: Release, say: Words) -> str:
@@ -105,7 +105,7 @@ def ungated_told(release: Release, say: Words) -> str:
         return ""
     named = [metric_name(change.metric, say) for change in changes[:_UNGATED]]
     metrics = ", ".join([*named, "…"] if len(changes) > _UNGATED else named)
-    return say("release.ungated", count=len(changes), metrics=metrics)
+    return say(n_("{n} ungated metric got worse: {metrics}", "{n} ungated metrics got worse: {metrics}", n=len(changes), metrics=metrics))
 
 
 def _ungated(release: Release) -> list[MetricChange]:
@@ -121,7 +121,7 @@ def unheld_told(gate: GateResult, say: Words) -> str:
     """The metrics that a gate was to hold and nobody measured; "" where there are none."""
     rules = (rule for rule in gate.rules if rule.status == "skipped" and metric_of(rule.metric))
     metrics = ", ".join(metric_name(rule.metric, say) for rule in rules)
-    return say("release.unheld", metrics=metrics) if metrics else ""
+    return say(_("Not measured, so not gated: {metrics}.", metrics=metrics)) if metrics else ""
 
 
 def no_verdict_told(worst: Sequence[str], say: Words) -> str:
@@ -129,7 +129,7 @@ def no_verdict_told(worst: Sequence[str], say: Words) -> str:
     of_verdicts = all(name.startswith("unanswerable.") for name in worst)
     mend = say(f"terminal.at_worst_{'verdicts' if of_verdicts else 'bounds'}")
     metrics = ", ".join(metric_name(name, say) for name in worst)
-    return say("terminal.at_worst", metrics=metrics, mend=mend)
+    return say(_("warning: already at the worst value: {metrics}. The gate cannot detect a regression " "from this baseline. A run that is no better passes with warnings where `at_worst` in " "gates.toml says so; elsewhere the runs are not comparable. {fix}", metrics=metrics))
 
 
 def release_section(release: Release, say: Words) -> str:
@@ -179,7 +179,7 @@ def reasons_told(gate: GateResult, comparison: Comparison | None, say: Words) ->
             relaxation(mismatch, words("en")): relaxation(mismatch, say)
             for mismatch in relaxed(gate, comparison)
         }
-    translations[words("en")("rule.no_shared")] = say("rule.no_shared")
+    translations[words("en")("rule.no_shared")] = say(_("The runs share no item. A new baseline is needed."))
     return [*(translations.get(reason, reason) for reason in gate.reasons), *blind]
 
 
@@ -194,7 +194,7 @@ def deciding_told(release: Release, say: Words) -> list[str]:
 
 def blind_told(comparison: Comparison, say: Words) -> list[str]:
     """What the judge of a comparison cannot see, where that sees words alone."""
-    return [say("answer.words_blind")] if comparison.by_words else []
+    return [say(_("The judge compares words, not meaning. It counts paraphrased claims, and claims in " "another language than the note, as not found. It may miss a changed order, tense, " "obligation or limit."))] if comparison.by_words else []
 
 
 def bounds_told(bounds: GateResult | None, say: Words) -> list[str]:
@@ -207,8 +207,8 @@ def bounds_decision(bounds: GateResult, say: Words) -> str:
     """Whether to release a run that is compared with nothing, and how many floors and ceilings it misses."""
     missed, count = len(bounds_told(bounds, say)), len(bounds.rules)
     if not missed:
-        return say("decision.bounds_kept", count=count)
-    told = say("decision.bounds_missed", missed=missed, count=count)
+        return say(_("All {count} floors and ceilings are met.", count=count))
+    told = say(_("{missed} of {count} floors and ceilings are not met.", missed=missed, count=count))
     return f"{say(f'decision.{bounds.verdict}')}. {told}"
 
 
@@ -257,7 +257,7 @@ def mismatch_told(mismatch: Mismatch, task: str, say: Words) -> str:
         return mismatch.meaning
     detail = message_in(say.language, mismatch.detail).replace(" -> ", " → ")
     detail = f" ({detail})" if detail else ""
-    mend = f" {say('release.mend', key=mismatch.relaxed_by)}" if mismatch.relaxed_by else ""
+    mend = f" {say(_("Where the change is meant, `gigamind baseline promote` this run; `--changed {key}` " "compares all the same.", key=mismatch.relaxed_by))}" if mismatch.relaxed_by else ""
     return f"{say(known)}{detail}{mend}"
 
 
@@ -314,4 +314,4 @@ def main_keys(keys: Sequence[str]) -> list[str]:
 def too_few(change: MetricChange, say: Words) -> str:
     """That too few items changed for an interval; "" where that is not why there is none."""
     is_so = change.low is not None and change.changed and change.interval is None
-    return say("page.few_changed", count=change.changed) if is_so else ""
+    return say(n_("too few changes ({n})", "too few changes ({n})", n=change.changed)) if is_so else ""

@@ -65,8 +65,8 @@ def render(template: str, **values: object) -> str:
 
 def judge_told(judge: JudgeReport, say: Words) -> str:
     """In a line, which judge it was: runs in which it is the same can be compared."""
-    asked = say("page.judge_asking", model=judge.model) if judge.model else ""
-    return f"{judge.file}{asked} ({say('page.fingerprint')} {judge.fingerprint[:12]})"
+    asked = say(_(" asking {model}", model=judge.model)) if judge.model else ""
+    return f"{judge.file}{asked} ({say(_("fingerprint"))} {judge.fingerprint[:12]})"
 
 
 def notes_told(run: RunReport, say: Words) -> str:
@@ -76,7 +76,7 @@ def notes_told(run: RunReport, say: Words) -> str:
 
 def embedder_told(run: RunReport, say: Words) -> str:
     """The embedder of a run; how its vectors were made is for the cache to know."""
-    name = run.environment.embedding_model or say("page.keyword_only")
+    name = run.environment.embedding_model or say(_("no embedding model"))
     return name.removesuffix(IN_BATCHES)
 
 

@@ -26,24 +26,24 @@ def cautions(card: JudgeCard, say: Words) -> list[str]:
     sentences = [caution for scale in card.scales for caution in _scale_cautions(scale, say)]
     labels = card.labels
     if labels.unscored:
-        sentences.append(say("caution.unscored", unscored=labels.unscored, count=labels.count))
+        sentences.append(say(_("{unscored} of {count} labelled items have no verdict and are in no metric.", unscored=labels.unscored, count=labels.count)))
     if labels.source == "dataset":
-        sentences.append(say("caution.dataset"))
+        sentences.append(say(_("The labels come from the dataset. They are not a second opinion of people who read " "the notes.")))
     seen = {language for scale in card.scales for language in scale.by_language}
     known = card.judge.languages or _LANGUAGES
     sentences += [
-        say("caution.language", language=language)
+        say(_("No label in {language}: the quality of the judge in this language is unknown.", language=language))
         for language in known
         if seen and language not in seen
     ]
     if len(card.runs) == 1 and card.judge.asks_a_model:
-        sentences.append(say("caution.one_run"))
+        sentences.append(say(_("Only one run: test-retest consistency is unknown. Give a second run of the same " "judge.")))
     if card.short_panels:
-        sentences.append(say("caution.short_panel", short=card.short_panels))
+        sentences.append(say(n_("{n} verdict comes from a smaller panel because a panel member gave no vote " "(missing_seat). The metrics include it.", "{n:,} verdicts come from a smaller panel because a panel member gave no vote " "(missing_seat). The metrics include them.", n=card.short_panels)))
     if card.attacks is None and card.judge.asks_a_model:
-        sentences.append(say("caution.no_attacks"))
+        sentences.append(say(_("The judge was not tested with attacks: give a report of attacks.")))
     if card.liars is None and card.judge.kind == "search_qa":
-        sentences.append(say("caution.no_liars"))
+        sentences.append(say(_("The pipeline was not tested with deceptive judges: give a report of tests.")))
     return sentences
 
 
@@ -59,7 +59,7 @@ def _scale_cautions(scale: CardScale, say: Words) -> Iterator[str]:
             yield _of_class("caution.all_right", label_class, say, most=most)
     kappa = group.figures.get("cohen_kappa") or group.figures.get("quadratic_kappa")
     if group.items and kappa is not None and kappa.value is None:
-        yield say("caution.no_kappa", scale=name)
+        yield say(_("All labels of {scale} are the same, so chance-corrected agreement is undefined.", scale=name))
 
 
 def _classes(group: CardGroup, name: str, say: Words) -> Iterator[_Class]:
@@ -76,7 +76,7 @@ def _classes(group: CardGroup, name: str, say: Words) -> Iterator[_Class]:
 
 def _few(label_class: _Class, say: Words) -> Iterator[str]:
     if label_class.clusters == 1:
-        yield say("caution.one_cluster", what=label_class.name)
+        yield say(_("All labels for {what} come from one answer, so nothing is known about other answers " "and there is no CI.", what=label_class.name))
     elif (label_class.clusters or label_class.n) < _ENOUGH:
         yield _of_class("caution.few", label_class, say, least=_ENOUGH)
 
@@ -110,6 +110,5 @@ def card_verdict(card: JudgeCard, say: Words) -> CardVerdict:
     languages = ", ".join(held.languages)
     return CardVerdict(
         say(f"verdict.{name}", whom=say(f"verdict.{card.labels.source}"), count=count),
-        tuple(say("verdict.reason", reason=shortfall.text) for shortfall in missing),
-        say("verdict.held_to", languages=languages or say("verdict.no_language")),
-    )
+        tuple(say(_("{reason}.", reason=shortfall.text)) for shortfall in missing),
+        say(_("Checked against the default requirements of gigamind's release gates, in the " "languages that have labels: {languages}.", languages=languages or say("verdict.no_language")))

@@ -24,13 +24,12 @@ def certified(held: HeldCard | None, judge: JudgeReport | None, lang: Language =
         return ""
     say = card_words(lang)
     if held is None:
-        return say("line.no_card")
+        return say(_("Not certified: this judge was never compared with labels (run gigamind judge " "certify)."))
     card = held.card
     if card.judge.model != judge.model:
-        ours = judge.model or say("page.no_model")
-        return say("line.other_model", card=card.judge.model or say("page.no_model"), run=ours)
-    if not card.is_valid_for(judge.fingerprint, judge.model):
-        return say("line.other_judge")
+        ours = judge.model or say(_("no model"))
+        return say(_("Not certified: the judge report is about the model {card}, but this run used {run}.", card=card.judge.model or say("page.no_model"), run=ours))   if not card.is_valid_for(judge.fingerprint, judge.model):
+        return say(_("Not certified: the judge report is about another judge. Its file, prompt or schema " "differs."))
     missing = shortfalls(replace(held, asked=held.asked or every_scale(card)), say)
     return say(
         "line.held" if missing else "line.certified",

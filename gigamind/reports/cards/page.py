@@ -48,10 +48,8 @@ def render_card(card: JudgeCard, lang: Language = "en") -> str:
 def subject(card: JudgeCard, lang: Language) -> str:
     """The judge and its labels in one line."""
     say, judge = card_words(lang), card.judge
-    model = judge.model or say("page.no_model")
-    return say(
-        "page.subject", kind=judge.kind, file=judge.file, model=model, count=card.labels.count
-    )
+    model = judge.model or say(_("no model"))
+    return say(n_("{kind} judge {file} · {model} · {n} label", "{kind} judge {file} · {model} · {n:,} labels", kind=judge.kind, file=judge.file, model=model, n=card.labels.count))
 
 
 def render_card_page(card: JudgeCard, lang: Language = "en") -> str:

@@ -71,7 +71,7 @@ def scale_view(card: JudgeCard, scale: CardScale, say: Words) -> ScaleView:
     """A scale in words."""
     languages = tuple(scale.by_language)
     filled = tuple(b for b in scale.overall.bins if b.right.n)
-    shown = say("page.misses_lead", shown=len(scale.misses), missed=scale.missed)
+    shown = say(_("{shown} of {missed} verdicts that are far from their label, largest and most " "confident errors first.", shown=len(scale.misses), missed=scale.missed))
     return ScaleView(
         name=scale_name(scale, say),
         headline=_headline(scale, say),
@@ -83,7 +83,7 @@ def scale_view(card: JudgeCard, scale: CardScale, say: Words) -> ScaleView:
         bins=tuple(_bin(b, say) for b in filled),
         drawn=filled,
         flips=_flips(card, scale, say),
-        misses_lead=shown if scale.missed else say("page.no_misses"),
+        misses_lead=shown if scale.missed else say(_("No verdict is far from its label.")),
         misses=tuple(_misses(scale, say)),
         confident=any(miss.confidence is not None for miss in scale.misses),
     )
@@ -95,10 +95,10 @@ def attacks_told(card: JudgeCard, say: Words) -> str:
         return ""
     attacks, rate = card.attacks, card.attacks.rate
     if rate.value is None:
-        return say("page.attacks_none")
+        return say(_("No attack could be measured."))
     counts = {"succeeded": attacks.succeeded, "attempted": attacks.attempted}
     ends = {"value": number(rate.value), "low": number(rate.low), "high": number(rate.high)}
-    return say("page.attacks_told", **counts, **ends)
+    return say(_("{succeeded} of {attempted} attacks changed a verdict: {value} (95% CI {low} – " "{high}).", **counts, **ends))
 
 
 def second_look_told(card: JudgeCard, say: Words) -> str:
@@ -106,7 +106,7 @@ def second_look_told(card: JudgeCard, say: Words) -> str:
     if not card.second_looks:
         return ""
     models = "; ".join(tried(look, say.language) for look in card.second_looks)
-    return say("page.second_look", models=models)
+    return say(_("When a source sentence has few words of a claim, a model checks the two a second " "time. Its result is accepted only if the model solves test pairs with known answers: " "{models}.", models=models))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +134,9 @@ def liars_view(liars: CardLiars, say: Words) -> LiarsView:
     """Liars in words; of a liar that these words do not know, its name."""
     counts = {"answers": liars.answers, "claims": liars.claims, "unsupported": liars.unsupported}
     means = {"correctness": share(liars.correctness), "utility": share(liars.utility)}
-    lead = [say("liar.lead", dataset=liars.dataset, **counts, **means), say("liar.quote")]
+    lead = [say(_("Scripted judges replaced the model and judged {answers} answers of {dataset}. A " "model with the same errors gets the same result. People call {unsupported} of the " "{claims} claims unsupported; their labels give correctness {correctness} and utility " "{utility}.", dataset=liars.dataset, **counts, **means)), say(_("A quote proves that its words are in the note, not that they support the claim."))]
     if liars.unlabelled:
-        lead.append(say("liar.unlabelled", count=liars.unlabelled))
+        lead.append(say(n_("{n} answer without labels or notes was left out.", "{n:,} answers without labels or notes were left out.", n=liars.unlabelled)))
     head = tuple(say(f"liar.{name}") for name in _LIAR_FIGURES)
     return LiarsView(
         " ".join(lead), head, tuple(_liar(liar, liars, head, say) for liar in liars.liars)
@@ -160,43 +160,43 @@ def _liar(liar: CardLiar, liars: CardLiars, head: tuple[str, ...], say: Words) -
 def provenance(card: JudgeCard, say: Words) -> Iterator[tuple[str, str]]:
     """What the card is about, a name and a value a row."""
     judge = card.judge
-    yield say("page.judge"), f"{judge.file} ({judge.kind})"
-    yield say("page.model"), judge.model or say("page.no_model")
-    yield say("page.fingerprint"), judge.fingerprint
+    yield say(_("judge")), f"{judge.file} ({judge.kind})"
+    yield say(_("model")), judge.model or say(_("no model"))
+    yield say(_("fingerprint")), judge.fingerprint
     if judge.languages:
-        yield say("page.prompts"), ", ".join(judge.languages)
+        yield say(_("prompts")), ", ".join(judge.languages)
     labels = card.labels
-    yield say("page.labels"), f"{labels.name} ({labels.count}, sha256 {labels.sha256[:12]})"
-    yield say("page.runs"), ", ".join(card.runs)
-    yield say("page.dataset"), f"{card.dataset} (sha256 {card.dataset_hash[:12]})"
-    yield say("page.created"), moment(card.created_at)
-    yield say("page.version"), card.app_version
-    yield say("page.seed"), str(card.seed)
+    yield say(_("labels")), f"{labels.name} ({labels.count}, sha256 {labels.sha256[:12]})"
+    yield say(_("runs")), ", ".join(card.runs)
+    yield say(_("dataset")), f"{card.dataset} (sha256 {card.dataset_hash[:12]})"
+    yield say(_("created")), moment(card.created_at)
+    yield say(_("gigamind")), card.app_version
+    yield say(_("seed")), str(card.seed)
 
 
 def _headline(scale: CardScale, say: Words) -> str:
     figures, n = scale.overall.figures, scale.overall.items
     if not n:
-        return say("headline.nothing", scale=scale_name(scale, say))
+        return say(_("{scale}: no labelled item has a verdict", scale=scale_name(scale, say)))
     if scale.kind == "graded":
         kappa, error = figures["quadratic_kappa"], figures["mean_absolute_error"]
         values = {"kappa": number(kappa.value), "error": share(error.value)}
         values |= {"interval": interval(kappa)}
-        return say("headline.graded", scale=scale_name(scale, say), n=n, **values)
+        return say(_("{scale}: quadratic kappa {kappa} (95% CI {interval}) over {n} labels, mean absolute " "error {error}", scale=scale_name(scale, say), n=n, **values))
     accuracy, kappa = figures["accuracy"], figures["cohen_kappa"]
     values = {"accuracy": share(accuracy.value), "kappa": number(kappa.value)}
     values |= {"interval": interval(accuracy)}
-    return say("headline.binary", right=round((accuracy.value or 0.0) * n), n=n, **values)
+    return say(_("{right} of {n} verdicts match the label (accuracy {accuracy}, 95% CI {interval}); " "Cohen's kappa {kappa}", right=round((accuracy.value or 0.0) * n), n=n, **values))
 
 
 def _counts(group: CardGroup, say: Words) -> str:
     if group.positive is None:
-        counts = say("page.items", items=group.items)
+        counts = say(_("{items} items", items=group.items))
     else:
-        counts = say("page.positive", items=group.items, positive=group.positive)
+        counts = say(_("{items} items, {positive} of them labelled yes", items=group.items, positive=group.positive))
     if group.clusters is None:
         return counts
-    return f"{counts}. {say('page.clusters', clusters=group.clusters)}"
+    return f"{counts}. {say(_("The claims come from {clusters} answers. Claims of one answer are not independent, " "so CIs resample whole answers.", clusters=group.clusters))}"
 
 
 def _row(name: str, scale: CardScale, languages: tuple[str, ...], say: Words) -> FigureRow:
@@ -215,7 +215,7 @@ def _row(name: str, scale: CardScale, languages: tuple[str, ...], say: Words) ->
 def _n(figure: CardFigure, say: Words) -> str:
     if figure.clusters is None:
         return str(figure.n)
-    return say("page.n_clusters", n=figure.n, clusters=figure.clusters)
+    return say(_("{n} ({clusters} answers)", n=figure.n, clusters=figure.clusters))
 
 
 def _inline(figure: CardFigure | None) -> str:
@@ -228,10 +228,10 @@ def _mean(scale: CardScale, say: Words) -> Iterator[tuple[str, str, str]]:
     headline = scale.headline
     if headline is not None:
         judged = clustered("page.judged", headline.clusters, say, items=headline.items)
-        yield say("page.judged_interval", judged=judged), share(headline.judged), "–"
-        labelled = f"{say('page.labelled')}, {say('page.n_is', n=_n(headline.labelled, say))}"
+        yield say(_("{judged} (biased by the judge, so no CI)", judged=judged)), share(headline.judged), "–"
+        labelled = f"{say(_("labels only, N = {n}"))}, {say(_("N = {n}", n=_n(headline.labelled, say)))}"
         yield labelled, share(headline.labelled.value), interval(headline.labelled)
-        yield say("page.corrected"), share(headline.corrected.value), interval(headline.corrected)
+        yield say(_("corrected (PPI++)")), share(headline.corrected.value), interval(headline.corrected)
 
 
 def _mean_lead(scale: CardScale, say: Words) -> str:
@@ -251,7 +251,7 @@ def _flips(card: JudgeCard, scale: CardScale, say: Words) -> str:
         return ""
     name = scale_name(scale, say)
     if scale.flips.value is None:
-        return say("page.flips_none", scale=name)
+        return say(_("{scale}: no item was judged in two runs.", scale=name))
     values = {"value": number(scale.flips.value), "interval": interval(scale.flips)}
     values |= {"n": _n(scale.flips, say), "runs": str(len(card.runs))}
     return say(f"page.flips_{scale.kind}", scale=name, **values)

@@ -207,5 +207,5 @@ def forest(title: str, say: Words, now: Shown, before: Shown | None) -> Forest |
         for label, figure in now.items()
         if figure and figure.value is not None
     ]
-    compared = () if before is None else (say("figure.this_run"), say("figure.baseline"))
+    compared = () if before is None else (say(_("this run")), say(_("baseline")))
     return Forest(title, rows, compared) if rows else None

@@ -78,7 +78,7 @@ def render_experiment(
             for run in experiment.runs
         ],
         charts=[
-            drawn(_chart(experiment, place, say), say("experiment.chart"))
+            drawn(_chart(experiment, place, say), say(_("Differences of the main metrics with their CIs")))
             for place in _others(experiment)
             if experiment.comparisons[place - 1].metrics
         ],
@@ -116,10 +116,10 @@ def finding(experiment: Experiment, place: int, say: Words) -> str:
 def why_no_verdict(release: Release | None, say: Words) -> str:
     """One line; `release` is None where more than two runs were compared."""
     if release is None:
-        return say("experiment.no_verdict", why=say("experiment.many_runs"))
+        return say(_("No verdict: {why}", why=say("experiment.many_runs"))) with one baseline. For a verdict, name exactly two runs.")))
     first, *others = reasons_told(release.gate, release.comparison, say)
-    more = say("experiment.more_reasons", count=len(others)) if others else ""
-    return say("experiment.no_verdict", why=f"{first}{more}")
+    more = say(_(" (and {count} more)", count=len(others))) if others else ""
+    return say(_("No verdict: {why}", why=f"{first}{more}"))
 
 
 def certainty(experiment: Experiment, say: Words) -> str:
@@ -128,7 +128,7 @@ def certainty(experiment: Experiment, say: Words) -> str:
     each = f"{100 * experiment.correction.confidence:.4g}"
     kind = "one" if compared == 1 else "many"
     sentence = say(f"experiment.certainty_{kind}", compared=compared, each=each)
-    return f"{sentence} {say('experiment.clear')}"
+    return f"{sentence} {say(_("\"Significant\" means the 95% CI excludes 0 and the Holm-adjusted p < 0.05. No CI is " "shown when fewer than 6 items changed."))}"
 
 
 def notices(experiment: Experiment, say: Words) -> Iterator[str]:
@@ -137,10 +137,10 @@ def notices(experiment: Experiment, say: Words) -> Iterator[str]:
         ids = ", ".join(experiment.partial[:_IDS])
         ids += " …" if len(experiment.partial) > _IDS else ""
         counts = ", ".join(f"{run.label} {run.lacks}" for run in experiment.runs if run.lacks)
-        yield say("experiment.partial", count=len(experiment.partial), counts=counts, ids=ids)
+        yield say(n_("{n} item was evaluated by only some of the runs and is in no metric (missing: " "{counts}): {ids}.", "{n:,} items were evaluated by only some of the runs and are in no metric (missing: " "{counts}): {ids}.", n=len(experiment.partial), counts=counts, ids=ids))
     for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True):
         if comparison.unjudged:
-            yield say("experiment.unjudged", run=run.label, count=len(comparison.unjudged))
+            yield say(n_("{run}: {n} item with a verdict in the reference has none here. Metrics of verdicts " "leave it out.", "{run}: {n:,} items with a verdict in the reference have none here. Metrics of " "verdicts leave them out.", run=run.label, n=len(comparison.unjudged)))
         for mismatch in comparison.mismatches:
             key = f"experiment.other_{mismatch.what.replace(' ', '_')}"
             if say.knows(key):
@@ -177,11 +177,7 @@ def _chart(experiment: Experiment, place: int, say: Words) -> Differences:
         for change in shown
         if change.difference is not None
     ]
-    title = say(
-        "experiment.differences",
-        run=shortened(experiment.runs[place].label, _LABEL_COLUMNS),
-        reference=shortened(experiment.reference.label, _LABEL_COLUMNS),
-    )
+    title = say(_("{run} − {reference}", run=shortened(experiment.runs[place].label, _LABEL_COLUMNS), reference=shortened(experiment.reference.label, _LABEL_COLUMNS)))
     return Differences(title, rows)
 
 
@@ -250,7 +246,7 @@ def _pairs(change: MetricChange | None, n: int, before: float | None, say: Words
 
 
 def _count(n: int, say: Words) -> str:
-    return f"{say('page.count')} {n}"
+    return f"{say(_("N"))} {n}"
 
 
 class SliceTable(NamedTuple):

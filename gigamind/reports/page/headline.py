@@ -57,7 +57,7 @@ def against(
         return None
     if not comparison.shared:
         key = f"headline.{comparison.task}_not_paired"
-        return say(key) if say.knows(key) else say("headline.not_paired")
+        return say(key) if say.knows(key) else say(_("The baseline and this run have no query in common, so they cannot be compared."))
     leaders = (change for change in comparison.metrics if change.metric.startswith(leading))
     moved = [change for change in leaders if change.is_better is not None]
     if not moved:
@@ -95,13 +95,7 @@ def _largest(
 
 def _listed(changes: Sequence[MetricChange], say: Words) -> str:
     return ", ".join(
-        say(
-            "headline.change",
-            metric=metric_name(change.metric, say),
-            difference=signed(change.difference),
-            low=signed(change.low),
-            high=signed(change.high),
-        )
+        say(_("{metric} {difference} ({low} to {high})", metric=metric_name(change.metric, say), difference=signed(change.difference), low=signed(change.low), high=signed(change.high)))
         for change in changes
     )
 
@@ -113,7 +107,7 @@ def card(
     change = comparison.metric(figure.key) if comparison else None
     what = about(figure.key, say.language)
     if ceiling is not None:
-        what = f"{what} · {say('link.ceiling_is', value=share(ceiling))}"
+        what = f"{what} · {say(_("ceiling {value}", value=share(ceiling)))}"
     low, high = figure.interval.low, figure.interval.high
     known = low is not None and high is not None
     return Card(

@@ -29,13 +29,8 @@ def render_history(histories: Histories, lang: Language = "en") -> str:
         say,
         version=max(runs, key=lambda run: run.created_at).app_version,
         folder=histories.folder,
-        headline=say(
-            "history.headline",
-            runs=len(runs),
-            first=days[0],
-            last=days[-1],
-        ),
-        skipped=say("history.skipped", count=histories.skipped) if histories.skipped else "",
+        headline=say(n_("{n} run, {first} to {last}", "{n:,} runs, {first} to {last}", n=len(runs), first=days[0], last=days[-1])),
+        skipped=say(n_("{n} folder without a complete run was skipped.", "{n:,} folders without a complete run were skipped.", n=histories.skipped)) if histories.skipped else "",
         histories=[_shown(history, say) for history in histories.histories],
     )
 
@@ -50,7 +45,7 @@ def subject(history: RunHistory, say: Words) -> str:
 def result(history: RunHistory, say: Words) -> str:
     """What was found in a history, in a sentence."""
     if history.changes:
-        return say("history.found", count=len(history.changes))
+        return say(_("Change points: {count}", count=len(history.changes)))
     return say(
         "history.none" if history.comparable >= ENOUGH else "history.too_few",
         runs=history.comparable,
@@ -60,7 +55,7 @@ def result(history: RunHistory, say: Words) -> str:
 def change_told(change: LevelShift, history: RunHistory, say: Words) -> str:
     """From which run on."""
     run = history.runs[change.run]
-    return say("history.at", run=run.folder, created=moment(run.created_at))
+    return say(_("Since run {run} of {created}", run=run.folder, created=moment(run.created_at)))
 
 
 def cause_told(change: LevelShift, say: Words) -> str:
@@ -69,7 +64,7 @@ def cause_told(change: LevelShift, say: Words) -> str:
         f"{setting_name(name, say)} {value_told(old, say)} → {value_told(new, say)}"
         for name, (old, new) in change.cause.items()
     ]
-    return ", ".join(causes) or say("history.no_cause")
+    return ", ".join(causes) or say(_("none recorded"))
 
 
 def _shown(history: RunHistory, say: Words) -> dict[str, object]:
@@ -114,11 +109,9 @@ def _change(
 
 def _notices(history: RunHistory, say: Words) -> Iterator[str]:
     if unlike := len(history.runs) - history.comparable:
-        yield say("history.unlike", count=unlike)
+        yield say(n_("{n} run with another dataset, judge or sample is shown hollow and is not searched " "for changes.", "{n:,} runs with another dataset, judge or sample are shown hollow and are not " "searched for changes.", n=unlike))
     if history.lacking:
-        yield say(
-            "history.lacking", metrics=", ".join(metric_name(n, say) for n in history.lacking)
-        )
+        yield say(_("Some comparable runs lack these metrics, so they are not searched for changes: " "{metrics}.", metrics=", ".join(metric_name(n, say) for n in history.lacking)))
 
 
 def _charts(history: RunHistory, names: Sequence[str], say: Words) -> Iterator[Markup]:
@@ -130,7 +123,7 @@ def _charts(history: RunHistory, names: Sequence[str], say: Words) -> Iterator[M
 
 def _chart(history: RunHistory, names: Sequence[str], say: Words) -> Markup:
     chart = Trend(
-        say("history.trend", runs=len(history.runs)),
+        say(n_("{n} run, oldest first", "{n:,} runs, oldest first", n=len(history.runs))),
         [
             Course(
                 metric_name(name, say),
@@ -145,7 +138,7 @@ def _chart(history: RunHistory, names: Sequence[str], say: Words) -> Markup:
         ],
         [run.alike for run in history.runs],
         (moment(history.runs[0].created_at), moment(history.runs[-1].created_at)),
-        (say("decision.alike"), say("decision.unlike"), say("page.baseline")),
-        say("history.change"),
+        (say(_("run")), say(_("another dataset or judge")), say(_("baseline"))),
+        say(_("change point")),
     )
-    return drawn(chart, say("history.trend_label"))
+    return drawn(chart, say(_("Metrics by run. Dotted lines are change points.")))

@@ -291,26 +291,26 @@ def _metric_rows(
 def _run_rows(run: RunReport, say: Words) -> Iterator[tuple[str, str]]:
     environment = run.environment
     hardware = run.hardware
-    yield say("page.run_id"), run.run_id
-    yield say("page.created"), moment(run.created_at)
-    yield say("page.dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
+    yield say(_("run")), run.run_id
+    yield say(_("created")), moment(run.created_at)
+    yield say(_("dataset")), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
     if run.notes:
-        yield say("page.notes"), notes_told(run, say)
+        yield say(_("notes")), notes_told(run, say)
     if run.judge:
-        yield say("page.judge"), judge_told(run.judge, say)
+        yield say(_("judge")), judge_told(run.judge, say)
     if environment.system:
-        yield say("page.system"), environment.system.name
+        yield say(_("system")), environment.system.name
     else:
-        yield say("page.model"), embedder_told(run, say)
+        yield say(_("embedding model")), embedder_told(run, say)
     commit = (environment.git_commit or "")[:12]
-    yield say("page.version"), f"{environment.app_version} {commit}".strip()
+    yield say(_("gigamind")), f"{environment.app_version} {commit}".strip()
     yield "Python", environment.python_version
     yield (
-        say("page.hardware"),
+        say(_("hardware")),
         f"{hardware.cpu}, {hardware.cores} × CPU, {hardware.memory_gib} GiB, {hardware.system}",
     )
-    yield say("page.packages"), ", ".join(f"{n} {v}" for n, v in environment.packages.items())
-    yield say("page.options"), json.dumps(run.options, ensure_ascii=False)
+    yield say(_("packages")), ", ".join(f"{n} {v}" for n, v in environment.packages.items())
+    yield say(_("options")), json.dumps(run.options, ensure_ascii=False)
 
 
 @functools.cache

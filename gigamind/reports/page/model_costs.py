@@ -29,7 +29,7 @@ def model_block(llm: LlmReport | None, say: Words) -> dict[str, object] | None:
         "rate_names": [label(f"unanswerable.{name}", say.language) for name in names],
         "flips": " ".join(_flips(llm, say)),
         "panel": _panel(llm.panel, say) if llm.panel else "",
-        "flagged": say("model.flagged", items=llm.flagged, quotes=llm.flagged_quotes)
+        "flagged": say(_("In {items} items a note contains possible prompt injection or hidden characters: " "check these yourself. Quotes of such text that prove nothing: {quotes}.", items=llm.flagged, quotes=llm.flagged_quotes))
         if llm.flagged
         else "",
         "unread": _unread(llm, say),
@@ -47,13 +47,7 @@ def model_section(llm: LlmReport, say: Words) -> str:
 def cost_lines(llm: LlmReport, say: Words) -> list[str]:
     """A line a model for the shell, those on what flipped, and, unless they came first, for what has no verdict."""
     lines = [
-        say(
-            "model.asked",
-            role=role_told(role, say),
-            calls=part.calls,
-            hits=part.cache_hits,
-            cost=_told(part, say),
-        )
+        say(_("{role}: {calls} requests, {hits} cached, cost {cost}", role=role_told(role, say), calls=part.calls, hits=part.cache_hits, cost=_told(part, say)))
         for role, part in llm.by_role.items()
     ]
     lines += filter(None, [*_flips(llm, say), _unread(llm, say)])
@@ -79,7 +73,7 @@ def few_judged(llm: LlmReport | None, say: Words) -> list[str]:
 def _told(part: UsageReport, say: Words) -> str:
     """Dollars to the microdollar; says what was estimated and what is not known."""
     if part.usd is None:
-        return say("model.unpriced")
+        return say(_("unknown"))
     key = "model.estimated" if part.usd_source == "estimated" else "model.priced"
     return say(key, usd=f"{part.usd:.6f}")
 
@@ -87,7 +81,7 @@ def _told(part: UsageReport, say: Words) -> str:
 def _unread(llm: LlmReport, say: Words) -> str:
     """What was dropped of replies; empty where all could be read."""
     unread = llm.all_unread
-    return say("model.unread", fields=unread.total(), names=counted(unread)) if unread else ""
+    return say(_("Unreadable auxiliary fields in replies: {fields} ({names}). No verdict was lost.", fields=unread.total(), names=counted(unread))) if unread else ""
 
 
 def _parts(llm: LlmReport, say: Words) -> Iterator[dict[str, object]]:
@@ -123,7 +117,7 @@ def _flips(llm: LlmReport, say: Words) -> Iterator[str]:
     if checked:
         yield _flipped(checked, "model.check_flips", say)
     if llm.flips or checked:
-        yield say("model.flips_mean")
+        yield say(_("A difference between two runs that is not larger than this rate is not evidence of a " "change."))
 
 
 def _flipped(flips: FlipReport, key: str, say: Words) -> str:
@@ -140,13 +134,13 @@ def _flipped(flips: FlipReport, key: str, say: Words) -> str:
 def _panel(panel: PanelReport, say: Words) -> str:
     """How far its seats agree, and what it left without a verdict."""
     if not panel.items:
-        parts = [say("model.panel_unpaired")]
+        parts = [say(_("No item was judged by two or more panel members."))]
     else:
         counts = {"seats": panel.seats, "items": panel.items, "split": panel.split}
         ends = {"low": share(panel.low), "high": share(panel.high)}
-        parts = [say("model.panel", **counts, rate=share(panel.rate), **ends), _alpha(panel, say)]
+        parts = [say(_("Panel disagreement: {split} of {items} items ({rate}; 95% CI {low} – {high}), among " "items that at least two of {seats} models judged.", **counts, rate=share(panel.rate), **ends)), _alpha(panel, say)]
     if panel.alone:
-        parts.insert(0, say("model.panel_alone", items=panel.alone))
+        parts.insert(0, say(n_("The first panel member was confident about {n} item and judged it alone.", "The first panel member was confident about {n:,} items and judged them alone.", n=panel.alone)))
     lost = {"short": panel.short, "incomplete": panel.incomplete, "tied": panel.tied}
     parts.extend(say(f"model.panel_{name}", items=count) for name, count in lost.items() if count)
     return " ".join(parts)
@@ -154,19 +148,19 @@ def _panel(panel: PanelReport, say: Words) -> str:
 
 def _alpha(panel: PanelReport, say: Words) -> str:
     if panel.alone:
-        return say("model.panel_doubtful")
+        return say(_("Only doubtful items are compared, so agreement on other items is unknown."))
     if panel.alpha is None:
-        return say("model.panel_no_alpha")
+        return say(_("All votes are the same, so chance-corrected agreement is undefined."))
     values = (panel.alpha, panel.alpha_low, panel.alpha_high)
     alpha, low, high = (share(value).replace("-", "−") for value in values)
     what = say(f"model.panel_{reading(panel.alpha)}")
-    return say("model.panel_alpha", alpha=alpha, low=low, high=high, reading=what)
+    return say(_("Krippendorff's alpha: {alpha} (95% CI {low} – {high}; 1 is full agreement, 0 is " "chance). {reading}.", alpha=alpha, low=low, high=high, reading=what))
 
 
 def _sum(llm: LlmReport, say: Words) -> Iterator[tuple[str, UsageReport]]:
     """A line for the sum, where there is more than one to add up."""
     if len(llm.by_role) > 1:
-        yield say("model.all"), llm
+        yield say(_("total")), llm
 
 
 def _cells(part: UsageReport) -> tuple[str, ...]:

@@ -42,15 +42,10 @@ def render_tuning(
         findings=[*others, *moved],
         judges=judges,
         metric=label(tuning.metric, lang),
-        surfaces=[drawn(chart, say("tune.surface_label")) for chart in _surfaces(tuning, say)],
+        surfaces=[drawn(chart, say(_("The metric by alpha with and without graph rerank, with CIs of the difference from " "the current setting"))) for chart in _surfaces(tuning, say)],
         columns=[label(key, lang) for key in shown],
         rows=list(_rows(tuning, shown, say)),
-        method=say(
-            "tune.method",
-            folds=tuning.folds,
-            partitions=tuning.partitions,
-            level=f"{100 * tuning.level:g}",
-        ),
+        method=say(_("Nested cross-validation with {folds} folds, {partitions} times. The switch decision " "uses White's reality check across all settings at the {level}% level.", folds=tuning.folds, partitions=tuning.partitions, level=f"{100 * tuning.level:g}")),
         report=report,
     )
 
@@ -71,27 +66,27 @@ def findings(tuning: Tuning, say: Words) -> list[str]:
         "after": share(tuned.figures[tuning.metric]),
     }
     if tuning.is_switch:
-        switch = say("tune.switch", **values)
+        switch = say(_("Switch to {setting}: {metric} {gain} (95% CI {low} to {high}), cross-validated.", **values))
         if tuning.worse:
             costs = ", ".join(_cost_told(metric, say) for metric in tuning.worse[:_WORSE_TOLD])
-            switch = f"{switch} {say('tune.costs', costs=costs)}"
-        lines = [switch, say("tune.gained", **values)]
+            switch = f"{switch} {say(_("In return, these get worse: {costs}.", costs=costs))}"
+        lines = [switch, say(_("{metric} over all {queries} queries: {before} → {after}.", **values))]
         if tuned.gain - tuning.gain >= _TOLD:
             flattery = f"{tuned.gain - tuning.gain:.3f}"
-            lines.append(say("tune.flattered", flattery=flattery, **values))
+            lines.append(say(_("In-sample gain is {here}; about {bias} of that is selection bias from picking the " "best of {others} settings.", **values)))
     else:
         kept = setting_name(tuning.as_is.setting, tuning, say)
-        lines = [say("tune.keep", kept=kept, **values)]
+        lines = [say(_("Keep the current setting ({kept}). None of {others} other settings is significantly " "better over {queries} queries.", kept=kept, **values))]
         lines.append(say("tune.best_looking" if tuning.best else "tune.none_better", **values))
         if tuning.detectable is not None:
-            lines.append(say("tune.detectable", detectable=f"{tuning.detectable:.3f}", **values))
+            lines.append(say(_("With {queries} queries, gains of {detectable} or more are detected with 80% power.", detectable=f"{tuning.detectable:.3f}", **values)))
     if tuning.left_out:
-        lines.append(say("tune.left_out", count=tuning.left_out, metric=metric))
+        lines.append(say(n_("{n} answerable query without a value of {metric} was left out.", "{n:,} answerable queries without a value of {metric} were left out.", n=tuning.left_out, metric=metric)))
     return lines
 
 
 def _cost_told(worse: WorseMetric, say: Words) -> str:
-    name, interval = label(worse.metric, say.language), say("page.interval")
+    name, interval = label(worse.metric, say.language), say(_("95% CI"))
     values = f"{share(worse.baseline)} → {share(worse.current)}"
     return f"{name} {values} ({interval} {signed(worse.low)} … {signed(worse.high)})"
 
@@ -101,13 +96,13 @@ def setting_name(setting: SearchSetting, tuning: Tuning, say: Words) -> str:
     parts = [_joining(setting, say)]
     varied = {name for name in ("title_weight", "chunk_chars", "embedder") if _varies(tuning, name)}
     if "title_weight" in varied and setting.fusion == "balanced":
-        parts.append(say("tune.title", weight=f"{setting.title_weight:g}"))
+        parts.append(say(_("title weight {weight}", weight=f"{setting.title_weight:g}")))
     if "chunk_chars" in varied:
-        parts.append(say("tune.chunks", chars=setting.chunk_chars))
+        parts.append(say(_("chunks of {chars} characters", chars=setting.chunk_chars)))
     if "embedder" in varied and setting.mode != "keyword":
         parts.append(setting.embedder)
     if setting.graph_rerank:
-        parts.append(say("tune.rerank"))
+        parts.append(say(_("graph rerank")))
     return ", ".join(parts)
 
 
@@ -176,12 +171,12 @@ def _surfaces(tuning: Tuning, say: Words) -> Iterator[Surface]:
         weights = sorted({o.setting.title_weight for o in own if o.setting.fusion == "balanced"})
         places = {1 + _PLACE * number: weight for number, weight in enumerate(weights, 1)}
         at = {weight: place for place, weight in places.items()}
-        parts = [say("tune.over_alpha", metric=label(tuning.metric, say.language))]
+        parts = [say(_("{metric} by alpha", metric=label(tuning.metric, say.language)))]
         parts += [embedder] if _varies(tuning, "embedder") else []
-        parts += [say("tune.chunks", chars=chars)] if _varies(tuning, "chunk_chars") else []
+        parts += [say(_("chunks of {chars} characters", chars=chars))] if _varies(tuning, "chunk_chars") else []
         yield Surface(
             title=" · ".join(parts),
-            x_label=say("tune.alpha"),
+            x_label=say(_("alpha (0: keyword, 1: semantic)")),
             curves=[
                 _curve(
                     [tuned for tuned in own if tuned.setting.graph_rerank == moved], at, tuning, say
@@ -189,11 +184,11 @@ def _surfaces(tuning: Tuning, say: Words) -> Iterator[Surface]:
                 for moved in sorted({tuned.setting.graph_rerank for tuned in own})
             ],
             places={
-                place: f"{weight:g}" if len(weights) > 1 else say("tune.balanced")
+                place: f"{weight:g}" if len(weights) > 1 else say(_("balanced"))
                 for place, weight in places.items()
             },
-            places_label=say("tune.title_places") if len(weights) > 1 else "",
-            level=(tuning.as_is.figures[tuning.metric], say("tune.as_is")),
+            places_label=say(_("balanced, by title weight")) if len(weights) > 1 else "",
+            level=(tuning.as_is.figures[tuning.metric], say(_("current"))),
         )
 
 
