@@ -12,7 +12,7 @@ from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import ReleaseVerdict, announce, read_reference
 from gigamind.evaluation.task import Task
 from gigamind.release.comparison import Snapshot
-from gigamind.release.experiment import Experiment, hold_against
+from gigamind.release.experiment import Experiment, compare_runs
 from gigamind.release.model import FILE
 from gigamind.release.snapshot import read_baseline, read_run
 from gigamind.reports.decision import brief
@@ -103,7 +103,7 @@ def hold_runs(
                 record, lang=language, baseline=reference.baseline, gate=verdict.gate
             )
     runs = (reference.baseline, *between, last)
-    experiment = hold_against([label_of(path) for path in paths], runs)
+    experiment = compare_runs([label_of(path) for path in paths], runs)
     return Held(experiment, runs, verdict, language, report)
 
 

@@ -10,13 +10,13 @@ from gigamind.release.shortfall import METRIC, number
 from gigamind.reports.figures import rule_name
 from gigamind.reports.release import (
     Release,
-    decision_told,
-    mismatches_beside,
-    reasons_told,
+    decision_text,
+    other_mismatches,
+    reason_texts,
     too_few,
-    unheld_told,
-    unseen_told,
-    verdict_told,
+    unmeasured_text,
+    limits_text,
+    verdict_text,
 )
 from gigamind.reports.text import code, render
 from gigamind.wording import Language, Words, change_in, share, words
@@ -35,10 +35,10 @@ def render_comparison(comparison: Comparison, gate: GateResult, language: Langua
         say=say,
         comparison=comparison,
         gate=gate,
-        title=decision_told(release, say),
-        verdict=verdict_told(release, say),
-        reasons=[*reasons_told(gate, comparison, say), *passing_told(comparison, gate, say)],
-        mismatches=mismatches_beside(gate, comparison, say),
+        title=decision_text(release, say),
+        verdict=verdict_text(release, say),
+        reasons=[*reason_texts(gate, comparison, say), *passing_notes(comparison, gate, say)],
+        mismatches=other_mismatches(gate, comparison, say),
         shared=_shared(comparison, say),
         shown=_ITEMS_SHOWN,
         version=_version,
@@ -63,13 +63,13 @@ def render_comparison(comparison: Comparison, gate: GateResult, language: Langua
     )
 
 
-def passing_told(comparison: Comparison, gate: GateResult, say: Words) -> list[str]:
+def passing_notes(comparison: Comparison, gate: GateResult, say: Words) -> list[str]:
     """What a verdict that names no failure rests on, what it could not have seen, and what no gate could hold."""
     passed = [say(_("No gated metric dropped more than phase {phase} allows.", phase=gate.phase))] if gate.verdict == "passed" else []
     apart = [
         rule.told(say) for rule in gate.rules if rule.status == "passed" and _APART in rule.remarks
     ]
-    rest = (unseen_told(comparison, gate, say), unheld_told(gate, say))
+    rest = (limits_text(comparison, gate, say), unmeasured_text(gate, say))
     return [*passed, *apart, *filter(None, rest)]
 
 

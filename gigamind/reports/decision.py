@@ -27,19 +27,19 @@ from gigamind.release.shortfall import METRIC as CARD
 from gigamind.reports.figures import Figure, Part, rule_name
 from gigamind.reports.page.charts import Course, Trend
 from gigamind.reports.page.headline import change_interval, notices
-from gigamind.reports.page.model_costs import cost, role_told
+from gigamind.reports.page.model_costs import cost, role_text
 from gigamind.reports.page.svg import svg_file
 from gigamind.reports.release import (
     Release,
-    bounds_told,
+    missed_bounds,
     items_by_kind,
-    items_told,
+    items_text,
     main_figures,
     main_keys,
     plain_verdict,
-    reasons_told,
-    relaxed_told,
-    ungated_told,
+    reason_texts,
+    relaxed_texts,
+    ungated_text,
 )
 from gigamind.reports.text import inline, render
 from gigamind.reports.views import View
@@ -133,7 +133,7 @@ def decide(
     """
     end = _end_of(record.run.status, release, refused, bounds)
     rules = _ranked(release.gate) if release else []
-    reasons = [*bounds_told(bounds, say), *_reasons(release, refused, say)]
+    reasons = [*missed_bounds(bounds, say), *_reasons(release, refused, say)]
     llm = view.llm(record.summary)
     main = main_figures(record.summary.overall)
     keys = [figure.key for figure in main]
@@ -145,7 +145,7 @@ def decide(
         section=False,
     )
     remaining = [
-        notice for notice in notes if notice not in {*reasons, *relaxed_told(release, say)}
+        notice for notice in notes if notice not in {*reasons, *relaxed_texts(release, say)}
     ]
     return _page(
         end,
@@ -191,7 +191,7 @@ def brief(
         bounds: what holds a run that was compared with nothing.
     """
     end = _end_of(status, release, refused, bounds)
-    reasons = [*bounds_told(bounds, say), *_reasons(release, refused, say)]
+    reasons = [*missed_bounds(bounds, say), *_reasons(release, refused, say)]
     if release is None:
         figures = _figures(main_figures(part), [], None, say) if part else []
         return _brief(end, task, reasons, say, figures=figures)
@@ -206,7 +206,7 @@ def brief(
         reasons,
         say,
         said=_SAID,
-        verdict=f"**{say(f'gate.{gate.verdict}')}** ({gate.phase.upper()}). {items_told(comparison, say)}",
+        verdict=f"**{say(f'gate.{gate.verdict}')}** ({gate.phase.upper()}). {items_text(comparison, say)}",
         figures=rows if gate.is_refused else [row for row in rows if row[0]],
         aside=[] if gate.is_refused else [row for row in rows if not row[0]],
         compared=True,
@@ -299,7 +299,7 @@ def _reasons(release: Release | None, refused: str | None, say: Words) -> list[s
     if release is None:
         return own
     comparison, gate = release
-    reasons = reasons_told(gate, comparison, say)
+    reasons = reason_texts(gate, comparison, say)
     called = {
         rule.told(say): explain(
             say, rule.why, rule.remarks, {**rule.values, "metric": rule_name(rule.metric, say)}
@@ -308,7 +308,7 @@ def _reasons(release: Release | None, refused: str | None, say: Words) -> list[s
         if rule.why
     }
     decided = [called.get(reason, reason) for reason in reasons]
-    decided += filter(None, [ungated_told(release, say)])
+    decided += filter(None, [ungated_text(release, say)])
     return [*decided, *own] if gate.verdict == "failed" else [*own, *decided]
 
 
@@ -442,7 +442,7 @@ def _costs(llm: LlmReport, say: Words) -> Iterator[tuple[str, ...]]:
     if len(parts) > 1:
         parts.append((say(_("total")), llm))
     for name, part in parts:
-        yield role_told(name, say), f"{part.calls:,}", f"{part.cache_hits:,}", cost(part)
+        yield role_text(name, say), f"{part.calls:,}", f"{part.cache_hits:,}", cost(part)
 
 
 def _lost(errors: Sequence[ErrorReport], say: Words) -> Iterator[tuple[int, str, str, str]]:

@@ -13,11 +13,11 @@ from gigamind.records.folder import as_json
 from gigamind.release.shortfall import card_words
 from gigamind.reports.cards.cautions import card_verdict, cautions
 from gigamind.reports.cards.view import (
-    attacks_told,
+    attacks_text,
     liars_view,
     provenance,
     scale_view,
-    second_look_told,
+    second_check_text,
 )
 from gigamind.reports.page.layout import page_templates
 from gigamind.reports.text import render
@@ -33,8 +33,8 @@ def _content(card: JudgeCard, lang: Language) -> dict[str, Any]:
         "subject": subject(card, lang),
         "cautions": cautions(card, say),
         "scales": [scale_view(card, scale, say) for scale in card.scales],
-        "attacks": attacks_told(card, say),
-        "second_look": second_look_told(card, say),
+        "attacks": attacks_text(card, say),
+        "second_look": second_check_text(card, say),
         "liars": liars_view(card.liars, say) if card.liars else None,
         "provenance": list(provenance(card, say)),
     }

@@ -89,7 +89,7 @@ def scale_view(card: JudgeCard, scale: CardScale, say: Words) -> ScaleView:
     )
 
 
-def attacks_told(card: JudgeCard, say: Words) -> str:
+def attacks_text(card: JudgeCard, say: Words) -> str:
     """The attacks in a sentence; "" where there were none."""
     if card.attacks is None:
         return ""
@@ -101,7 +101,7 @@ def attacks_told(card: JudgeCard, say: Words) -> str:
     return say(_("{succeeded} of {attempted} attacks changed a verdict: {value} (95% CI {low} – " "{high}).", **counts, **ends))
 
 
-def second_look_told(card: JudgeCard, say: Words) -> str:
+def second_check_text(card: JudgeCard, say: Words) -> str:
     """How far the models that looked at claims once more can tell; "" where none did."""
     if not card.second_looks:
         return ""

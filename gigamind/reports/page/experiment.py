@@ -8,17 +8,17 @@ from gigamind.release.comparison import MetricChange, Snapshot
 from gigamind.release.experiment import Experiment, SliceChanges
 from gigamind.reports.figures import metric_name
 from gigamind.reports.page.charts import Difference, Differences
-from gigamind.reports.page.headline import change_interval, told_changes
+from gigamind.reports.page.headline import change_interval, main_changes
 from gigamind.reports.page.layout import drawn, items_script, listing_script, rendered
 from gigamind.reports.page.svg import shortened
 from gigamind.reports.release import (
     Release,
-    blind_told,
-    decision_told,
+    judge_limits,
+    decision_text,
     main_keys,
     plain_verdict,
-    reasons_told,
-    verdict_told,
+    reason_texts,
+    verdict_text,
 )
 from gigamind.wording import Language, Words, change_in, moment, share, signed, words
 
@@ -57,14 +57,14 @@ def render_experiment(
         headline=headline(experiment, say),
         gate=decided.gate if decided else None,
         read_as=plain_verdict(decided) if decided else "",
-        verdict=verdict_told(decided, say) if decided else "",
-        decision=decision_told(decided, say) if decided else "",
-        reasons=reasons_told(decided.gate, decided.comparison, say) if decided else [],
+        verdict=verdict_text(decided, say) if decided else "",
+        decision=decision_text(decided, say) if decided else "",
+        reasons=reason_texts(decided.gate, decided.comparison, say) if decided else [],
         no_verdict="" if decided else why_no_verdict(release, say),
         findings=[finding(experiment, place, say) for place in _others(experiment)],
         notices=[
             *notices(experiment, say),
-            *([] if decided else blind_told(experiment.comparisons[-1], say)),
+            *([] if decided else judge_limits(experiment.comparisons[-1], say)),
         ],
         setup_names=[setting_name(name, say) for name in experiment.reference.setup],
         run_rows=[
@@ -72,7 +72,7 @@ def render_experiment(
                 run.label,
                 run.run.run_id,
                 moment(run.run.created_at),
-                [value_told(value, say) for value in run.setup.values()],
+                [value_text(value, say) for value in run.setup.values()],
                 run.items,
             )
             for run in experiment.runs
@@ -109,7 +109,7 @@ def finding(experiment: Experiment, place: int, say: Words) -> str:
     if not moved:
         fell = any((change.drop or 0.0) > 0 for change in comparison.metrics)
         return say("experiment.maybe_chance" if fell else "experiment.same", run=run)
-    kind, changes = told_changes(moved, main_keys([m.metric for m in comparison.metrics]), say)
+    kind, changes = main_changes(moved, main_keys([m.metric for m in comparison.metrics]), say)
     return say(f"experiment.{kind}", run=run, **changes)
 
 
@@ -117,7 +117,7 @@ def why_no_verdict(release: Release | None, say: Words) -> str:
     """One line; `release` is None where more than two runs were compared."""
     if release is None:
         return say(_("No verdict: {why}", why=say("experiment.many_runs"))) with one baseline. For a verdict, name exactly two runs.")))
-    first, *others = reasons_told(release.gate, release.comparison, say)
+    first, *others = reason_texts(release.gate, release.comparison, say)
     more = say(_(" (and {count} more)", count=len(others))) if others else ""
     return say(_("No verdict: {why}", why=f"{first}{more}"))
 
@@ -157,7 +157,7 @@ def setting_name(name: str, say: Words) -> str:
     return say(key) if say.knows(key) else name
 
 
-def value_told(value: str, say: Words) -> str:
+def value_text(value: str, say: Words) -> str:
     """What a run had for it; that it had none, and our own search, in words."""
     key = f"experiment.is_{value}"
     return say(key) if say.knows(key) else value
@@ -204,7 +204,7 @@ def _cell(value: float | None, change: MetricChange | None, say: Words, pairs: s
         signed(change.difference),
         change_interval(change, say),
         change.is_better,
-        _p(change.told_p),
+        _p(change.shown_p),
         f"{change.improved} / {change.worse}",
         pairs,
     )

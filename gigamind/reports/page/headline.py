@@ -9,7 +9,7 @@ from gigamind.metrics.table import about, is_lower_better
 from gigamind.records.schema import Record, RunReport, by_item
 from gigamind.release.comparison import Comparison, MetricChange
 from gigamind.reports.figures import Figure, metric_name
-from gigamind.reports.release import mismatch_told, too_few
+from gigamind.reports.release import mismatch_text, too_few
 from gigamind.wording import Words, moment, share, signed
 
 _CHANGES_TOLD = 3
@@ -63,11 +63,11 @@ def against(
     if not moved:
         fell = any((change.drop or 0.0) > 0 for change in comparison.metrics)
         return say("headline.maybe_chance" if fell or comparison.gone else "headline.same")
-    kind, changes = told_changes(moved, main, say)
+    kind, changes = main_changes(moved, main, say)
     return say(f"headline.{kind}", **changes)
 
 
-def told_changes(
+def main_changes(
     moved: Sequence[MetricChange], main: Sequence[str], say: Words
 ) -> tuple[Literal["better", "worse", "mixed"], dict[str, str]]:
     """Which way metrics surely moved, and each way the largest changes, of those in `main` if there are any."""
@@ -183,7 +183,7 @@ def notices(
             shared=comparison.shared,
         )
         for mismatch in comparison.mismatches:
-            yield mismatch_told(mismatch, task, say)
+            yield mismatch_text(mismatch, task, say)
 
 
 def change_interval(change: MetricChange | None, say: Words) -> str:

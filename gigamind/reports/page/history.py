@@ -9,7 +9,7 @@ from gigamind.metrics.table import in_order
 from gigamind.reports.figures import metric_name
 from gigamind.reports.history import Histories, LevelShift, RunHistory
 from gigamind.reports.page.charts import Course, Trend
-from gigamind.reports.page.experiment import setting_name, value_told
+from gigamind.reports.page.experiment import setting_name, value_text
 from gigamind.reports.page.layout import drawn, rendered
 from gigamind.reports.release import main_keys
 from gigamind.wording import Language, Words, moment, share, words
@@ -52,16 +52,16 @@ def result(history: RunHistory, say: Words) -> str:
     )
 
 
-def change_told(change: LevelShift, history: RunHistory, say: Words) -> str:
+def change_text(change: LevelShift, history: RunHistory, say: Words) -> str:
     """From which run on."""
     run = history.runs[change.run]
     return say(_("Since run {run} of {created}", run=run.folder, created=moment(run.created_at)))
 
 
-def cause_told(change: LevelShift, say: Words) -> str:
+def cause_text(change: LevelShift, say: Words) -> str:
     """What else changed at that place."""
     causes = [
-        f"{setting_name(name, say)} {value_told(old, say)} → {value_told(new, say)}"
+        f"{setting_name(name, say)} {value_text(old, say)} → {value_text(new, say)}"
         for name, (old, new) in change.cause.items()
     ]
     return ", ".join(causes) or say(_("none recorded"))
@@ -97,13 +97,13 @@ def _change(
     """A change: from when, the levels of the main metrics in it (or of all), how many are left out, and its cause."""
     shown = [level for level in change.metrics if level.metric in main] or change.metrics
     return (
-        change_told(change, history, say),
+        change_text(change, history, say),
         [
             (metric_name(level.metric, say), share(level.before), share(level.after))
             for level in shown
         ],
         len(change.metrics) - len(shown),
-        cause_told(change, say),
+        cause_text(change, say),
     )
 
 

@@ -33,14 +33,14 @@ from gigamind.reports.page.svg import inline_svg
 from gigamind.reports.release import (
     Release,
     bounds_decision,
-    bounds_told,
-    decision_told,
+    missed_bounds,
+    decision_text,
     plain_verdict,
-    reasons_told,
-    relaxed_told,
-    verdict_told,
+    reason_texts,
+    relaxed_texts,
+    verdict_text,
 )
-from gigamind.reports.text import embedder_told, judge_told, notes_told, told, upright
+from gigamind.reports.text import embedder_text, judge_text, notes_text, told, upright
 from gigamind.wording import (
     Language,
     Words,
@@ -113,7 +113,7 @@ def render_page(
         InputError: the baseline is of another task.
     """
     say = words(lang)
-    comparison = held_against(baseline, record)
+    comparison = compared_with(baseline, record)
     release = Release(comparison, gate) if comparison and gate else None
     content = tell(record, say, comparison, baseline)
     noticed = notices(
@@ -125,7 +125,7 @@ def render_page(
         generated=content.generated,
     )
     decided = _decided(release, None if release else gate, say)
-    said = {*decided["reasons"], *relaxed_told(release, say)}
+    said = {*decided["reasons"], *relaxed_texts(release, say)}
     return rendered(
         content.template,
         say,
@@ -177,15 +177,15 @@ def _decided(release: Release | None, bounds: GateResult | None, say: Words) -> 
     if release:
         return {
             "read_as": plain_verdict(release),
-            "verdict": verdict_told(release, say),
-            "decision": decision_told(release, say),
-            "reasons": reasons_told(release.gate, release.comparison, say),
+            "verdict": verdict_text(release, say),
+            "decision": decision_text(release, say),
+            "reasons": reason_texts(release.gate, release.comparison, say),
         }
     return {
         "read_as": bounds.verdict if bounds else "",
         "verdict": say(f"gate.{bounds.verdict}") if bounds else "",
         "decision": bounds_decision(bounds, say) if bounds else "",
-        "reasons": bounds_told(bounds, say),
+        "reasons": missed_bounds(bounds, say),
     }
 
 
@@ -226,7 +226,7 @@ def drawn(chart: Chart, caption: str) -> Markup:
     return Markup(inline_svg(chart, caption))  # noqa: S704  made by us, from escaped text
 
 
-def held_against(baseline: Snapshot | None, record: Record[Any, Any]) -> Comparison | None:
+def compared_with(baseline: Snapshot | None, record: Record[Any, Any]) -> Comparison | None:
     """What changed since a baseline, by the seed of the run's own intervals; None without one.
 
     Raises:
@@ -295,13 +295,13 @@ def _run_rows(run: RunReport, say: Words) -> Iterator[tuple[str, str]]:
     yield say(_("created")), moment(run.created_at)
     yield say(_("dataset")), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
     if run.notes:
-        yield say(_("notes")), notes_told(run, say)
+        yield say(_("notes")), notes_text(run, say)
     if run.judge:
-        yield say(_("judge")), judge_told(run.judge, say)
+        yield say(_("judge")), judge_text(run.judge, say)
     if environment.system:
         yield say(_("system")), environment.system.name
     else:
-        yield say(_("embedding model")), embedder_told(run, say)
+        yield say(_("embedding model")), embedder_text(run, say)
     commit = (environment.git_commit or "")[:12]
     yield say(_("gigamind")), f"{environment.app_version} {commit}".strip()
     yield "Python", environment.python_version

@@ -19,7 +19,7 @@ def model_block(llm: LlmReport | None, say: Words) -> dict[str, object] | None:
     return {
         "parts": list(_parts(llm, say)),
         "usage": [
-            (role_told(name, say), *_cells(part))
+            (role_text(name, say), *_cells(part))
             for name, part in (*llm.by_role.items(), *_sum(llm, say))
         ],
         "rates": [
@@ -47,7 +47,7 @@ def model_section(llm: LlmReport, say: Words) -> str:
 def cost_lines(llm: LlmReport, say: Words) -> list[str]:
     """A line a model for the shell, those on what flipped, and, unless they came first, for what has no verdict."""
     lines = [
-        say(_("{role}: {calls} requests, {hits} cached, cost {cost}", role=role_told(role, say), calls=part.calls, hits=part.cache_hits, cost=_told(part, say)))
+        say(_("{role}: {calls} requests, {hits} cached, cost {cost}", role=role_text(role, say), calls=part.calls, hits=part.cache_hits, cost=_told(part, say)))
         for role, part in llm.by_role.items()
     ]
     lines += filter(None, [*_flips(llm, say), _unread(llm, say)])
@@ -57,7 +57,7 @@ def cost_lines(llm: LlmReport, say: Words) -> list[str]:
     return lines
 
 
-def role_told(name: str, say: Words) -> str:
+def role_text(name: str, say: Words) -> str:
     """What a model was asked for, and its name, of "judge: MODEL"."""
     role, mark, model = name.partition(": ")
     key = f"model.role_{role}"

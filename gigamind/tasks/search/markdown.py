@@ -10,7 +10,7 @@ from gigamind.records.schema import RunReport, by_item
 from gigamind.reports.cards.line import certified
 from gigamind.reports.figures import metric_rows, plain_label, values_of
 from gigamind.reports.page.model_costs import few_judged, model_section
-from gigamind.reports.text import code, embedder_told, judge_told, notes_told, render, unjudged
+from gigamind.reports.text import code, embedder_text, judge_text, notes_text, render, unjudged
 from gigamind.tasks.search.schema import (
     ItemReport,
     JudgeRates,
@@ -324,15 +324,15 @@ def _run_rows(run: RunReport, summary: SummaryReport, say: Words) -> Iterator[tu
     )
     yield say("page.run_id"), f"{run.run_id} ({run.created_at})"
     yield say("page.dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]}{left})"
-    yield say("page.notes"), notes_told(run, say) if run.notes else say("summary.no_notes")
+    yield say("page.notes"), notes_text(run, say) if run.notes else say("summary.no_notes")
     if run.judge:
-        yield say("page.judge"), judge_told(run.judge, say)
+        yield say("page.judge"), judge_text(run.judge, say)
     if environment.system:
         of_file = environment.system.file_hash
         content = f" (sha256 {of_file[:12]})" if of_file else ""
         yield say("page.system"), f"{environment.system.name}{content}"
     else:
-        yield say("page.model"), embedder_told(run, say)
+        yield say("page.model"), embedder_text(run, say)
     commit = (environment.git_commit or "")[:12]
     yield say("page.version"), f"{environment.app_version} {commit}".strip()
     size = {"cores": hardware.cores, "memory": hardware.memory_gib}

@@ -12,8 +12,8 @@ from gigamind.metrics.spec import BLOCKS
 from gigamind.metrics.table import metrics_of
 from gigamind.release.shortfall import card_words
 from gigamind.reports.figures import plain_label
-from gigamind.reports.page.experiment import value_told
-from gigamind.reports.text import embedder_told, notes_told
+from gigamind.reports.page.experiment import value_text
+from gigamind.reports.text import embedder_text, notes_text
 from gigamind.retrieval.settings import IN_BATCHES
 from gigamind.particles import with_particles
 from gigamind.wording import change_in, language_of, warning, words
@@ -144,9 +144,9 @@ def test_a_run_is_told_in_words_with_no_english_left(make_record):
     run = make_record(()).run
     name = {"embedding_model": f"use-multilingual@0.2.1{IN_BATCHES}"}
     batched = run.model_copy(update={"environment": run.environment.model_copy(update=name)})
-    assert embedder_told(batched, words("ko")) == "use-multilingual@0.2.1"
-    assert notes_told(run, words("ko")) == f"{run.notes} (내용 해시 {run.notes_hash[:12]})"
-    assert [value_told(value, words("ko")) for value in ("none", "builtin", "e5@1.0")] == [
+    assert embedder_text(batched, words("ko")) == "use-multilingual@0.2.1"
+    assert notes_text(run, words("ko")) == f"{run.notes} (내용 해시 {run.notes_hash[:12]})"
+    assert [value_text(value, words("ko")) for value in ("none", "builtin", "e5@1.0")] == [
         "없음", "내장", "e5@1.0",
     ]  # fmt: skip
 
