@@ -26,16 +26,16 @@ from gigamind.reports.figures import plain_label
 from gigamind.reports.page.model_costs import cost_lines, few_judged
 from gigamind.reports.release import (
     bounds_decision,
-    missed_bounds,
     decision_text,
     main_figures,
+    missed_bounds,
     other_mismatches,
     reason_texts,
     ungated_text,
 )
 from gigamind.tasks import TASKS
 from gigamind.text import printable, printable_lines
-from gigamind.wording import Words, between, change_in, counted, share, words
+from gigamind.wording import Words, between, change_in, share, words
 
 _LINES_SHOWN = 10
 _ITEMS_SHOWN = 5
@@ -105,7 +105,7 @@ def show_run(
     console.print(say("terminal.report", place=out / report))
     aside = plain_console(stderr=True)
     show_warnings([text for text in run.warnings if text not in shown_warnings], say)
-    missing = [counted(n, singular, many, say) for n, singular, many in view.missing(summary) if n]
+    missing = [say(kind) for kind in view.missing(summary)]
     if missing:
         what = ", ".join(missing)
         if (out / "report.html").exists():  # where they are told in the reader's language

@@ -257,10 +257,12 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
     def figures(self, items: Sequence[Item]) -> dict[str, float]:
         """Return every metric of one run that is defined."""
         pairs = [(item, item) for item in items]
-        means = {name: [value for value, _ in both] for name, both in self.values(pairs).items()}
+        means = {
+            name: [value for value, _current in both] for name, both in self.values(pairs).items()
+        }
         figures = {name: fsum(values) / len(values) for name, values in means.items() if values}
         for name, both in self.terms(pairs).items():
-            over, under = (fsum(term[place] for term, _ in both) for place in (0, 1))
+            over, under = (fsum(term[place] for term, _current in both) for place in (0, 1))
             if under:
                 figures[name] = over / under
         return figures

@@ -207,7 +207,7 @@ def worst_value_text(worst: Sequence[str], say: Words) -> str:
 
 
 def release_section(release: Release, say: Words) -> str:
-    """Return the verdict with its reasons, the metrics that changed significantly or are gone, and the changed items."""
+    """Return the verdict with its reasons, the significant changes of metrics, and the changed items."""
     comparison, gate = release
     return render(
         "release.md.jinja",
@@ -292,9 +292,7 @@ def relaxed_texts(release: Release | None, say: Words) -> list[str]:
     return [say(mismatch.meaning) for mismatch in relaxed(gate, comparison)]
 
 
-def other_mismatches(
-    gate: GateResult, comparison: Comparison, say: Words
-) -> list[tuple[str, str]]:
+def other_mismatches(gate: GateResult, comparison: Comparison, say: Words) -> list[tuple[str, str]]:
     """Return the differences of the runs that are not among the reasons, each with its meaning."""
     return [
         (say(WHAT.get(mismatch.what, mismatch.what)), say(mismatch.meaning))
@@ -363,4 +361,6 @@ def main_keys(keys: Sequence[str]) -> list[str]:
 def too_few(change: MetricChange, say: Words) -> str:
     """Return that too few items changed for a CI; "" if there is another reason for its absence, or a CI."""
     is_so = change.low is not None and change.changed and change.interval is None
-    return say(n_("too few changes ({n})", "too few changes ({n})", n=change.changed)) if is_so else ""
+    return (
+        say(n_("too few changes ({n})", "too few changes ({n})", n=change.changed)) if is_so else ""
+    )

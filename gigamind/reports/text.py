@@ -14,6 +14,7 @@ from markupsafe import Markup
 from gigamind.i18n import _
 from gigamind.records.judged import JudgeReport, LlmReport
 from gigamind.records.schema import RunReport
+from gigamind.reports.labels import CAUSES, LABELS
 from gigamind.retrieval.settings import IN_BATCHES
 from gigamind.wording import Language, Words, between, share, words
 
@@ -88,6 +89,18 @@ def embedder_text(run: RunReport, say: Words) -> str:
     return name.removesuffix(IN_BATCHES)
 
 
+def template_globals(language: Language) -> dict[str, Any]:
+    """Return the functions of templates that render messages and labels in a language."""
+    say = words(language)
+    labels = {**LABELS, **CAUSES}
+    return {
+        "_": say.gettext,
+        "n_": say.ngettext,
+        "say": say,
+        "label_of": lambda name: say(labels[name]),
+    }
+
+
 @functools.cache
 def _templates(language: Language) -> Environment:
     templates = Environment(
@@ -104,8 +117,7 @@ def _templates(language: Language) -> Environment:
         "between": between,
     }
     templates.filters.update(filters)
-    say = words(language)
-    templates.globals |= {"_": say.gettext, "n_": say.ngettext}
+    templates.globals |= template_globals(language)
     return templates
 
 
