@@ -325,10 +325,10 @@ def _put_liars_through(
 
 
 def _liars_table(liars: "CardLiars") -> str:
-    from gigamind.release.shortfall import card_words
+    from gigamind.wording import words
     from gigamind.reports.cards.view import liars_view
 
-    view = liars_view(liars, card_words(spoken()))
+    view = liars_view(liars, words(spoken()))
     rows = [(liar.name, *row.figures) for liar, row in zip(liars.liars, view.rows, strict=True)]
     return f"{view.lead}\n\n{table(('', *view.head), rows)}\n"
 
