@@ -12,7 +12,7 @@ from gigamind.errors import InputError, reason_of
 from gigamind.i18n import Message, Text, _, joined
 from gigamind.loading import problem_of, toml_values
 from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import is_lower_better, may_gate
+from gigamind.metrics.table import is_lower_better, label_text, may_gate, metric_of
 from gigamind.records.card import CardRequirements
 
 CardPolicy = Literal["require", "warn", "ignore"]
@@ -309,9 +309,19 @@ def explain(why: str, remarks: Sequence[str], values: Mapping[str, str]) -> Mess
         values: what the reason and its remarks mention; "units" is a task.
     """
     name = values.get("metric", "")
-    called = {"metric": RULES.get(name, name), "units": UNITS[values.get("units", "search")]}
-    given = {**values, **called, "name": name}
+    given = {
+        **values,
+        "metric": RULES.get(name) or _metric(name),
+        "name": name,
+        "units": UNITS[values.get("units", "search")],
+    }
     return joined([_reason(why, given), *(_remark(remark, given) for remark in remarks)], " ")
+
+
+def _metric(name: str) -> Text:
+    if metric_of(name) is None:
+        return name
+    return _("{label} ({name})", label=label_text(name), name=name)
 
 
 def _reason(why: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0911, PLR0912  one case a reason

@@ -59,6 +59,11 @@ def points(value: float, *, signed: bool = True) -> Message:
     return _("{points} pp", points=number.replace("-", "−"))
 
 
+def percent(value: float | None) -> str:
+    """Return a proportion as a percentage with one decimal; a dash if it was not measured."""
+    return "–" if value is None else f"{value:.1%}"
+
+
 def plain_label(key: str, say: Words) -> str:
     """Return the label of a metric in summary.md and the terminal."""
     return label(key, None if say.language == "en" else say.language)

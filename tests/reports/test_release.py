@@ -16,7 +16,6 @@ from gigamind.reports.release import (
     Release,
     bounds_decision,
     decision_text,
-    mismatch_text,
     reason_texts,
     release_section,
     verdict_text,

@@ -15,6 +15,7 @@ from gigamind.records.card import (
 )
 from gigamind.release.shortfall import ANSWERS, FIGURES, interval, number, scale_name
 from gigamind.reports.cards.line import NO_MODEL, tried
+from gigamind.reports.figures import percent
 from gigamind.wording import Words, moment, share
 
 
@@ -106,13 +107,13 @@ def attacks_text(card: JudgeCard, say: Words) -> str:
         return say(_("No attack could be measured."))
     return say(
         _(
-            "{succeeded} of {attempted} attacks changed a verdict: {value:.1%} (95% CI {low:.1%} –"
-            " {high:.1%}).",
+            "{succeeded} of {attempted} attacks changed a verdict: {value} (95% CI {low} –"
+            " {high}).",
             succeeded=attacks.succeeded,
             attempted=attacks.attempted,
-            value=rate.value,
-            low=rate.low,
-            high=rate.high,
+            value=percent(rate.value),
+            low=percent(rate.low),
+            high=percent(rate.high),
         )
     )
 

@@ -285,11 +285,6 @@ def change_interval(change: MetricChange | None, say: Words) -> str:
     return f"{signed(low)} … {signed(high)}"
 
 
-def percent(value: float | None) -> str:
-    """Return a proportion as a percentage with one decimal; a dash if it was not measured."""
-    return "–" if value is None else f"{value:.1%}"
-
-
 def seed_of(run: RunReport) -> int:
     """Return the seed of the run's intervals, for those of its report."""
     seed = run.options["seed"]

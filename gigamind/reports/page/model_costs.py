@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from gigamind.i18n import Message, _, joined, n_
 from gigamind.metrics.table import label
 from gigamind.records.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
+from gigamind.reports.figures import percent
 from gigamind.reports.text import counted, render
 from gigamind.stats.krippendorff import reading
 from gigamind.wording import Words, share
@@ -154,15 +155,15 @@ def _parts(llm: LlmReport, say: Words) -> Iterator[dict[str, object]]:
 
     def values(part: LlmReport | CoverageReport) -> dict[str, object]:
         judged = part.outcomes.get("scored", 0)
-        return {"judged": judged, "items": part.items, "share": part.coverage}
+        return {"judged": judged, "items": part.items, "share": percent(part.coverage)}
 
     if llm.checks is None:
-        text = _("Verdicts: {judged} of {items} items ({share:.1%}).", **values(llm))
+        text = _("Verdicts: {judged} of {items} items ({share}).", **values(llm))
         yield _part(llm, text, say)
     else:
-        text = _("Evaluations with a verdict: {judged} of {items} ({share:.1%}).", **values(llm))
+        text = _("Evaluations with a verdict: {judged} of {items} ({share}).", **values(llm))
         yield _part(llm, text, say)
-        checks = _("Checklist results: {judged} of {items} ({share:.1%}).", **values(llm.checks))
+        checks = _("Checklist results: {judged} of {items} ({share}).", **values(llm.checks))
         yield _part(llm.checks, checks, say)
 
 
@@ -184,16 +185,15 @@ def _flips(llm: LlmReport, say: Words) -> Iterator[str]:
     if llm.flips and llm.checks is None:
         yield say(
             _(
-                "Judged again: {flipped} of {n} verdicts changed ({rate:.1%}; 95% CI {low:.1%} –"
-                " {high:.1%}).",
+                "Judged again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} – {high}).",
                 **_flip_values(llm.flips),
             )
         )
     elif llm.flips:
         yield say(
             _(
-                "Evaluated again: {flipped} of {n} verdicts changed ({rate:.1%}; 95% CI {low:.1%} –"
-                " {high:.1%}).",
+                "Evaluated again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} –"
+                " {high}).",
                 **_flip_values(llm.flips),
             )
         )
@@ -201,7 +201,7 @@ def _flips(llm: LlmReport, say: Words) -> Iterator[str]:
         yield say(
             _(
                 "Checked again: {flipped} of {n} answers changed between pass and fail on the checklist"
-                " ({rate:.1%}; 95% CI {low:.1%} – {high:.1%}).",
+                " ({rate}; 95% CI {low} – {high}).",
                 **_flip_values(checked),
             )
         )
@@ -218,9 +218,9 @@ def _flip_values(flips: FlipReport) -> dict[str, object]:
     return {
         "flipped": flips.flipped,
         "n": flips.judged_again,
-        "rate": flips.rate,
-        "low": flips.low,
-        "high": flips.high,
+        "rate": percent(flips.rate),
+        "low": percent(flips.low),
+        "high": percent(flips.high),
     }
 
 
@@ -238,13 +238,13 @@ def _panel(panel: PanelReport, say: Words) -> str:
     if panel.items:
         texts.append(
             _(
-                "Panel disagreement: {split} of {items} items ({rate:.1%}; 95% CI {low:.1%} –"
-                " {high:.1%}), among items that at least two of {members} models judged.",
+                "Panel disagreement: {split} of {items} items ({rate}; 95% CI {low} –"
+                " {high}), among items that at least two of {members} models judged.",
                 split=panel.split,
                 items=panel.items,
-                rate=panel.rate,
-                low=panel.low,
-                high=panel.high,
+                rate=percent(panel.rate),
+                low=percent(panel.low),
+                high=percent(panel.high),
                 members=panel.seats,
             )
         )

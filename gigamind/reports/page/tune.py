@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.table import keys_in, label
-from gigamind.reports.figures import points
+from gigamind.reports.figures import percent, points
 from gigamind.reports.page.charts import Curve, Pen, Spot, Surface
-from gigamind.reports.page.headline import percent
 from gigamind.reports.page.layout import drawn, rendered
 from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning, WorseMetric
 from gigamind.wording import Language, Words, share, signed, words

