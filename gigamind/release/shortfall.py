@@ -10,12 +10,12 @@ from typing import Any
 from gigamind.choices import Phase
 from gigamind.metrics.spec import blocks_of
 from gigamind.records.card import (
-    Asked,
     CardFigure,
     CardGroup,
     CardScale,
-    HeldCard,
+    CheckedCard,
     JudgeCard,
+    ScaleGroups,
     agreement,
     size,
 )
@@ -69,12 +69,12 @@ class Shortfall:
     disagrees: bool = False
 
 
-def shortfalls(held: HeldCard, say: Words) -> list[Shortfall]:
+def shortfalls(held: CheckedCard, say: Words) -> list[Shortfall]:
     """Every one; empty for a card that is enough."""
     if not any(scale.overall.items for scale in held.card.scales):
         return [Shortfall(say("short.nothing"))]
     missing: list[Shortfall] = []
-    for group in held.asked:
+    for group in held.required_scales:
         scales = held.scales(group)
         if not scales:
             name = f"scale.{group[0]}"
@@ -99,7 +99,7 @@ def bracketed(figure: CardFigure) -> str:
     return shown if figure.low is None else f"{shown} [{number(figure.low)}, {number(figure.high)}]"
 
 
-def _of_scale(scale: CardScale, held: HeldCard, say: Words) -> Iterator[Shortfall]:
+def _of_scale(scale: CardScale, held: CheckedCard, say: Words) -> Iterator[Shortfall]:
     need, name = held.requirements, scale_name(scale, say)
     yield from _few(scale.overall, name, need.min_labels, say)
     yield from _classes(scale.overall, name, need.min_labels_per_class, say)
@@ -120,7 +120,7 @@ def _of_scale(scale: CardScale, held: HeldCard, say: Words) -> Iterator[Shortfal
 
 
 def _of_language(
-    group: CardGroup | None, what: str, held: HeldCard, say: Words
+    group: CardGroup | None, what: str, held: CheckedCard, say: Words
 ) -> Iterator[Shortfall]:
     """Few labels tell little of a single language, so its agreement may be low, but not be shown to be."""
     need, floor = held.requirements, held.requirements.min_agreement
@@ -174,7 +174,7 @@ def _told_kappa(
     return Shortfall(say(f"short.{name}", **values), disagrees)
 
 
-def _of_attacks(held: HeldCard, say: Words) -> Iterator[Shortfall]:
+def _of_attacks(held: CheckedCard, say: Words) -> Iterator[Shortfall]:
     need, attacks = held.requirements, held.card.attacks
     if attacks is None or attacks.rate.value is None:
         if need.require_attacks:
@@ -209,9 +209,9 @@ _CLAIMS = ("correctness", "supported")
 
 def held_card(
     card: JudgeCard, policy: Policy, phase: Phase, task: str, languages: Sequence[str]
-) -> HeldCard:
+) -> CheckedCard:
     """The card, held to what a phase asks for the metrics of a task that it gates."""
-    return HeldCard(
+    return CheckedCard(
         card,
         policy.card_requirements(phase),
         asked_scales(policy, task, card.judge.scales),
@@ -224,14 +224,14 @@ def judged_languages(summary: Any) -> tuple[str, ...]:  # noqa: ANN401  of the t
     return tuple(summary.by_language)
 
 
-def asked_scales(policy: Policy, task: str, own: Collection[str] = ()) -> Asked:
+def asked_scales(policy: Policy, task: str, own: Collection[str] = ()) -> ScaleGroups:
     """The scales that the gated metrics of a task rest on; `own` are those of a team's own judge."""
     gated = (*policy.quality.metrics, *policy.quality.judged)
     groups = (_rests_on(name, own) for name in gated if name.partition(".")[0] in blocks_of(task))
     return tuple(dict.fromkeys(group for group in groups if group))
 
 
-def card_rule(held: HeldCard | None, judge: JudgeReport, policy: CardPolicy) -> RuleResult:
+def card_rule(held: CheckedCard | None, judge: JudgeReport, policy: CardPolicy) -> RuleResult:
     """The rule on the judge of a run, for metrics that an LLM judge gives.
 
     A judge whose card is missing, of another judge, or not enough fails the release, is told, or is nobody's
@@ -239,7 +239,7 @@ def card_rule(held: HeldCard | None, judge: JudgeReport, policy: CardPolicy) -> 
     """
     if held is None or not held.card.is_valid_for(judge.fingerprint, judge.model):
         return _lacking(_why(held, judge), policy, None)
-    if not held.asked:
+    if not held.required_scales:
         return _result("passed", "no gated metric rests on what this judge says", held)
     missing = shortfalls(held, card_words("en"))
     if missing:
@@ -262,7 +262,7 @@ def _rests_on(metric: str, own: Collection[str]) -> tuple[str, ...]:
     return ("unanswerable",) if block == "unanswerable" else ()
 
 
-def _why(held: HeldCard | None, judge: JudgeReport) -> str:
+def _why(held: CheckedCard | None, judge: JudgeReport) -> str:
     if held is None:
         return "the judge has no card"
     of = held.card.judge
@@ -271,20 +271,20 @@ def _why(held: HeldCard | None, judge: JudgeReport) -> str:
     return f"its card is of another judge ({of.fingerprint[:12]}, and the run's is {judge.fingerprint[:12]})"
 
 
-def _agreement_told(held: HeldCard) -> str:
+def _agreement_told(held: CheckedCard) -> str:
     say = card_words("en")
-    scales = (scale for group in held.asked for scale in held.scales(group))
+    scales = (scale for group in held.required_scales for scale in held.scales(group))
     shown = (f"{scale_name(scale, say)}: {kappa_told(scale.overall, say)}" for scale in scales)
     return "".join(f"; {text}" for text in shown)
 
 
-def _lacking(why: str, policy: CardPolicy, held: HeldCard | None) -> RuleResult:
+def _lacking(why: str, policy: CardPolicy, held: CheckedCard | None) -> RuleResult:
     asks = "the gates ask for more ([card] in gates.toml): make another" if held else "make one"
     mend = "" if policy == "ignore" else f"; {asks} with `gigamind judge certify`"
     return _result(_STATUS[policy], f"{why}{mend}", held)
 
 
-def _result(status: Status, explanation: str, held: HeldCard | None) -> RuleResult:
+def _result(status: Status, explanation: str, held: CheckedCard | None) -> RuleResult:
     weakest = held.weakest() if held else None
     scale, figure = weakest or (None, None)
     return RuleResult(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gigamind.records.card import CardGroup, CardScale, JudgeCard, held_alone
+from gigamind.records.card import CardGroup, CardScale, JudgeCard, check_alone
 from gigamind.release.shortfall import clustered, scale_name, shortfalls
 from gigamind.wording import Words
 
@@ -97,7 +97,7 @@ class CardVerdict:
 
 def card_verdict(card: JudgeCard, say: Words) -> CardVerdict:
     """By gigamind's own requirements, over all scales and languages that the card has labels for."""
-    held = held_alone(card)
+    held = check_alone(card)
     missing = shortfalls(held, say)
     name = (
         "disagrees"

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gigamind.records.card import CardFigure, CardScale, HeldCard, every_scale
+from gigamind.records.card import CardFigure, CardScale, CheckedCard, every_scale
 from gigamind.records.judged import JudgeReport, SecondLookReport
 from gigamind.release.shortfall import (
     card_words,
@@ -15,7 +15,7 @@ from gigamind.release.shortfall import (
 from gigamind.wording import Language, Words
 
 
-def certified(held: HeldCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
+def certified(held: CheckedCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
     """The line; "" for a judge that asks no model and has no card, and where nothing is judged.
 
     It calls a judge certified only where the card meets what the gates ask of it.
@@ -31,7 +31,7 @@ def certified(held: HeldCard | None, judge: JudgeReport | None, lang: Language =
         return say("line.other_model", card=card.judge.model or say("page.no_model"), run=ours)
     if not card.is_valid_for(judge.fingerprint, judge.model):
         return say("line.other_judge")
-    missing = shortfalls(replace(held, asked=held.asked or every_scale(card)), say)
+    missing = shortfalls(replace(held, required_scales=held.required_scales or every_scale(card)), say)
     return say(
         "line.held" if missing else "line.certified",
         date=card.created_at[:10],
