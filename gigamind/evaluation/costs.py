@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from gigamind.errors import Outcome
 from gigamind.evaluation.unfinished import ModelRun
-from gigamind.judges.asking import Seat
+from gigamind.judges.asking import PanelMember
 from gigamind.judges.panel import PanelVerdict, Vote, panel_alpha
 from gigamind.llm.ledger import Attempt, totals
 from gigamind.records.judged import (
@@ -116,7 +116,7 @@ def panel_report(
     voted = [(votes, code) for votes, code in items if votes]
     if not voted:
         return None
-    cast = [{Seat(v.model, v.repeat): v for v in votes if not v.code} for votes, _ in voted]
+    cast = [{PanelMember(v.model, v.repeat): v for v in votes if not v.code} for votes, _ in voted]
     paired = [votes for votes in cast if len(votes) >= _PAIR]
     split, count = sum(len(set(map(label, votes.values()))) > 1 for votes in paired), len(paired)
     alone = sum(len(votes) == 1 for votes, _ in voted)
