@@ -10,7 +10,7 @@ from gigamind.choices import Phase, Relaxable
 from gigamind.i18n import _
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import is_lower_better, is_mean
-from gigamind.records.card import HeldCard, JudgeCard
+from gigamind.records.card import CheckedCard, JudgeCard
 from gigamind.records.judged import JudgeReport
 from gigamind.release.comparison import Comparison, LostItem, MetricChange, SpeedChange, relaxation
 from gigamind.release.model import BLOCK, EvalSnapshot
@@ -275,7 +275,7 @@ def _is_reason(rule: RuleResult, verdict: GateVerdict) -> bool:
     return rule.status == verdict or (rule.metric == METRIC and rule.status == "warned")
 
 
-def _card(judge: JudgeReport | None, held: HeldCard | None, policy: Policy) -> list[RuleResult]:
+def _card(judge: JudgeReport | None, held: CheckedCard | None, policy: Policy) -> list[RuleResult]:
     """Return the rule on the judge report; a judge without a model needs none."""
     if judge is None or not judge.asks_a_model:
         return []

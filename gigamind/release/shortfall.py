@@ -8,12 +8,12 @@ from gigamind.choices import Phase
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import blocks_of
 from gigamind.records.card import (
-    Asked,
     CardFigure,
     CardGroup,
     CardScale,
-    HeldCard,
+    CheckedCard,
     JudgeCard,
+    ScaleGroups,
     agreement,
     size,
 )
@@ -75,12 +75,12 @@ class Shortfall:
     disagrees: bool = False
 
 
-def shortfalls(held: HeldCard) -> list[Shortfall]:
+def shortfalls(held: CheckedCard) -> list[Shortfall]:
     """Return all requirements that a judge report does not meet."""
     if not any(scale.overall.items for scale in held.card.scales):
         return [Shortfall(_("no labelled item has a verdict"))]
     missing: list[Shortfall] = []
-    for group in held.asked:
+    for group in held.required_scales:
         scales = held.scales(group)
         if not scales:
             missing.append(Shortfall(_("{what}: no labels", what=scale_name(group[0]))))
@@ -104,7 +104,7 @@ def bracketed(figure: CardFigure) -> str:
     return shown if figure.low is None else f"{shown} [{number(figure.low)}, {number(figure.high)}]"
 
 
-def _of_scale(scale: CardScale, held: HeldCard) -> Iterator[Shortfall]:
+def _of_scale(scale: CardScale, held: CheckedCard) -> Iterator[Shortfall]:
     need, name = held.requirements, scale_name(scale.name)
     yield from _few(scale.overall, name, need.min_labels)
     yield from _classes(scale.overall, name, need.min_labels_per_class)
@@ -130,7 +130,7 @@ def _of_scale(scale: CardScale, held: HeldCard) -> Iterator[Shortfall]:
     yield from _above(about, flips, need.max_flip_rate)
 
 
-def _of_language(group: CardGroup | None, what: Text, held: HeldCard) -> Iterator[Shortfall]:
+def _of_language(group: CardGroup | None, what: Text, held: CheckedCard) -> Iterator[Shortfall]:
     """Yield the shortfalls in one language.
 
     A language has few labels.  So only a CI that lies below the required agreement counts against the judge.
@@ -212,7 +212,7 @@ def _below(group: CardGroup, what: Text, floor: float) -> Shortfall:
     return Shortfall(_("{what}: {kappa} is below {least}", **values), disagrees=True)
 
 
-def _of_attacks(held: HeldCard) -> Iterator[Shortfall]:
+def _of_attacks(held: CheckedCard) -> Iterator[Shortfall]:
     need, attacks = held.requirements, held.card.attacks
     if attacks is None or attacks.rate.value is None:
         if need.require_attacks:
@@ -251,9 +251,9 @@ _CLAIMS = ("correctness", "supported")
 
 def held_card(
     card: JudgeCard, policy: Policy, phase: Phase, task: str, languages: Sequence[str]
-) -> HeldCard:
+) -> CheckedCard:
     """Return the judge report with what a phase requires for the gated metrics of a task."""
-    return HeldCard(
+    return CheckedCard(
         card,
         policy.card_requirements(phase),
         required_scales(policy, task, card.judge.scales),
@@ -266,14 +266,14 @@ def judged_languages(summary: Any) -> tuple[str, ...]:  # noqa: ANN401  of the t
     return tuple(summary.by_language)
 
 
-def required_scales(policy: Policy, task: str, own: Collection[str] = ()) -> Asked:
+def required_scales(policy: Policy, task: str, own: Collection[str] = ()) -> ScaleGroups:
     """Return the scales behind the gated metrics of a task; `own` are those of a team's own judge."""
     gated = (*policy.quality.metrics, *policy.quality.judged)
     groups = (_scales_of(name, own) for name in gated if name.partition(".")[0] in blocks_of(task))
     return tuple(dict.fromkeys(group for group in groups if group))
 
 
-def card_rule(held: HeldCard | None, judge: JudgeReport, policy: CardPolicy) -> RuleResult:
+def card_rule(held: CheckedCard | None, judge: JudgeReport, policy: CardPolicy) -> RuleResult:
     """Return the rule on the judge of a run, for metrics that an LLM judge gives.
 
     The policy decides whether a judge report that is missing, about another judge or too weak fails the release,
@@ -283,11 +283,11 @@ def card_rule(held: HeldCard | None, judge: JudgeReport, policy: CardPolicy) -> 
         return _lacking(_("there is no judge report for this judge"), policy, None)
     if not held.card.is_valid_for(judge.fingerprint, judge.model):
         return _lacking(_about_another(held, judge), policy, None)
-    if not held.asked:
+    if not held.required_scales:
         return _result("passed", _("no gated metric depends on this judge"), held)
     if missing := shortfalls(held):
         return _lacking(joined(shortfall.text for shortfall in missing), policy, held)
-    scales = [scale for group in held.asked for scale in held.scales(group)]
+    scales = [scale for group in held.required_scales for scale in held.scales(group)]
     shown = [
         _("{name}: {value}", name=scale_name(scale.name), value=kappa_text(scale.overall))
         for scale in scales
@@ -310,7 +310,7 @@ def _scales_of(metric: str, own: Collection[str]) -> tuple[str, ...]:
     return ("unanswerable",) if block == "unanswerable" else ()
 
 
-def _about_another(held: HeldCard, judge: JudgeReport) -> Message:
+def _about_another(held: CheckedCard, judge: JudgeReport) -> Message:
     certified = held.card.judge
     if certified.model != judge.model:
         return _(
@@ -325,7 +325,7 @@ def _about_another(held: HeldCard, judge: JudgeReport) -> Message:
     )
 
 
-def _lacking(why: Message, policy: CardPolicy, held: HeldCard | None) -> RuleResult:
+def _lacking(why: Message, policy: CardPolicy, held: CheckedCard | None) -> RuleResult:
     if policy != "ignore":
         fix = (
             _(
@@ -339,7 +339,7 @@ def _lacking(why: Message, policy: CardPolicy, held: HeldCard | None) -> RuleRes
     return _result(_STATUS[policy], why, held)
 
 
-def _result(status: Status, explanation: Message, held: HeldCard | None) -> RuleResult:
+def _result(status: Status, explanation: Message, held: CheckedCard | None) -> RuleResult:
     weakest = held.weakest() if held else None
     scale, figure = weakest or (None, None)
     return RuleResult(

@@ -139,11 +139,11 @@ def test_a_file_from_before_there_were_requirements_has_the_defaults(written):
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("[card]\nmin_label = 3", "card.min_label: Extra inputs"),
-        ("[card]\nmin_agreement = 1.1", "card.min_agreement: Input should be less than"),
-        ("[card]\nmax_attack_rate = nan", "card.max_attack_rate: Input should be"),
-        ("[card]\nmin_labels = -1", "card.min_labels: Input should be greater"),
-        ("[phases.ga.card]\nflips = 1", "phases.ga.card.flips: Extra inputs"),
+        ("[card]\nmin_label = 3", "card.min_label: "),
+        ("[card]\nmin_agreement = 1.1", "card.min_agreement: "),
+        ("[card]\nmax_attack_rate = nan", "card.max_attack_rate: "),
+        ("[card]\nmin_labels = -1", "card.min_labels: "),
+        ("[phases.ga.card]\nflips = 1", "phases.ga.card.flips: "),
     ],
 )
 def test_an_unknown_or_impossible_requirement_is_an_error_that_names_it(written, text, named):

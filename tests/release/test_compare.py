@@ -2,7 +2,7 @@ import pytest
 
 from gigamind.errors import InputError
 from gigamind.release.compare import compare
-from gigamind.release.experiment import compare_runs
+from gigamind.release.experiment import compare_with_first
 from gigamind.release.mismatch import check_models
 
 
@@ -221,7 +221,7 @@ def test_other_recorded_answers_to_the_same_questions_are_told_from_other_questi
     assert (mismatch.what, mismatch.severity) == ("recorded answers", "refuse")
     assert "`--system run:FILE`" in mismatch.meaning
     with pytest.raises(InputError, match="--system run:FILE"):
-        compare_runs(["one", "two"], [before, after])
+        compare_with_first(["one", "two"], [before, after])
 
 
 def test_questions_that_changed_and_answers_that_were_asked_for_are_other_datasets(answers):
@@ -237,7 +237,7 @@ def test_questions_that_changed_and_answers_that_were_asked_for_are_other_datase
         (mismatch,) = compare(baseline, current).mismatches
         assert mismatch.what == "dataset"
         with pytest.raises(InputError, match="over one dataset"):
-            compare_runs(["one", "two"], [baseline, current])
+            compare_with_first(["one", "two"], [baseline, current])
 
 
 @pytest.mark.parametrize("back", [False, True])

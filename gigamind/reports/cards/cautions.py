@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gigamind.i18n import Message, Text, _, n_
-from gigamind.records.card import CardGroup, CardScale, JudgeCard, held_alone
+from gigamind.records.card import CardGroup, CardScale, JudgeCard, check_alone
 from gigamind.release.shortfall import ANSWERS, scale_name, shortfalls
 from gigamind.reports.cards.line import labels_text
 from gigamind.wording import Words
@@ -150,7 +150,7 @@ class CardVerdict:
 
 def card_verdict(card: JudgeCard, say: Words) -> CardVerdict:
     """Return the verdict by gigamind's own requirements, over all labelled scales and languages."""
-    held = held_alone(card)
+    held = check_alone(card)
     missing = shortfalls(held)
     labels = labels_text(card.labels, card.labels.count - card.labels.unscored)
     if any(shortfall.disagrees for shortfall in missing):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gigamind.i18n import Message, _, joined, n_
-from gigamind.records.card import CardFigure, CardLabels, CardScale, HeldCard, every_scale
+from gigamind.records.card import CardFigure, CardLabels, CardScale, CheckedCard, every_scale
 from gigamind.records.judged import JudgeReport, SecondLookReport
 from gigamind.release.shortfall import FIGURES, interval, number, scale_name, shortfalls
 from gigamind.wording import Language, words
@@ -13,7 +13,7 @@ LANGUAGES = {"en": _("English"), "ko": _("Korean")}
 NO_MODEL = _("no model")
 
 
-def certified(held: HeldCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
+def certified(held: CheckedCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
     """Return the line; "" for a run without a judge, and for a judge without model and judge report.
 
     A judge is certified only if its judge report meets the requirements of the gates.
@@ -23,7 +23,7 @@ def certified(held: HeldCard | None, judge: JudgeReport | None, lang: Language =
     return words(lang)(_certified(held, judge))
 
 
-def _certified(held: HeldCard | None, judge: JudgeReport) -> Message:
+def _certified(held: CheckedCard | None, judge: JudgeReport) -> Message:
     if held is None:
         return _(
             "Not certified: this judge was never compared with labels (run gigamind judge certify)."
@@ -39,7 +39,7 @@ def _certified(held: HeldCard | None, judge: JudgeReport) -> Message:
         return _(
             "Not certified: the judge report is about another judge. Its file, prompt or schema differs."
         )
-    missing = shortfalls(replace(held, asked=held.asked or every_scale(card)))
+    missing = shortfalls(replace(held, required_scales=held.required_scales or every_scale(card)))
     values = {
         "date": card.created_at[:10],
         "labels": labels_text(card.labels, card.labels.count),
