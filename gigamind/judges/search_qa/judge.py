@@ -21,6 +21,7 @@ from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned, is_same_place
+from gigamind.i18n import _
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.panel import Vote, collect_votes, decide_graded, is_near
 from gigamind.judges.protocol import KEY, AnswerCase, PanelJudge, Scale, Verdict
@@ -123,11 +124,13 @@ async def cut_answer(judge: SearchQAJudge, answer: str, asking: Asking) -> tuple
 def _refuse_too_many(pieces: Sequence[Piece], judge: SearchQAJudge) -> None:
     claims, most = len(claims_of(pieces)), judge.file.max_claims
     if claims > most:
-        raise LlmError(
-            f"the answer has {claims:,} claims, and the judge takes {most:,}: split it, or raise max_claims in the"
-            " judge file",
-            "context_too_long",
+        text = _(
+            "The answer has {n:,} claims; the judge accepts {limit:,}. Split it, or increase max_claims in the judge"
+            " file.",
+            n=claims,
+            limit=most,
         )
+        raise LlmError(text, "context_too_long")
 
 
 # Where the confidence of an answer changes: by its correctness, and by its utility.
@@ -305,7 +308,7 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
                 _LEAST_CLAIM * sentences,
                 judge.file.tokens_for(sentences),
                 all_members=False,
-                what="cutting the claims of",
+                what="cutting",
             )
         claims = _PARTS if judge.cutting else 1
         questions = Questions(judge, case, pieces, KEY)

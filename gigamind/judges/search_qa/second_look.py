@@ -128,7 +128,7 @@ class SecondLook:
             counted(self.messages(statements), LooksReply.model_json_schema()),
             _LEAST_TOKENS * len(statements),
             _tokens_for(len(statements)),
-            what="looking once more at",
+            what="second_look",
             model=self.model,
             certain=False,
         )

@@ -4,12 +4,13 @@ Replies that stand in the store already, and requests that fail, are not known h
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from gigamind.evaluation.estimate import asking, with_fresh
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.task import Estimate
-from gigamind.judges.asking import PlannedCall, counted
+from gigamind.i18n import Text, n_
+from gigamind.judges.asking import PlannedCall, Purpose, counted
 from gigamind.judges.protocol import KEY, AnswerCase, Judge
 from gigamind.llm.limiter import Gates
 from gigamind.tasks.answers.answering import AnswerReply, answer_messages, load_answer_prompt
@@ -30,14 +31,14 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
     gates = Gates()
 
     def add(
-        what: str,
+        work: Purpose | Literal["answering"],
         model: str,
         calls: Sequence[PlannedCall],
         votes: int = 1,
         reached: ModelRunOptions = options,
     ) -> None:
-        answers = f"{what} {len(prepared.cases):,} answers"
-        works.append(asking(answers, model, calls, reached, (votes, votes), gates=gates))
+        text = _work(work, len(prepared.cases))
+        works.append(asking(text, model, calls, reached, (votes, votes), gates=gates))
 
     if options.answer_model:
         calls = [call for case in prepared.cases.values() for call in _answering(prepared, case)]
@@ -57,9 +58,21 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
     return works
 
 
-def _by_what(calls: Iterable[PlannedCall]) -> dict[str, list[PlannedCall]]:
+def _work(work: Purpose | Literal["answering"], answers: int) -> Text:
+    return {
+        "answering": n_("answering {n} question", "answering {n:,} questions", n=answers),
+        "judging": n_("judging {n} answer", "judging {n:,} answers", n=answers),
+        "cutting": n_(
+            "splitting {n} answer into claims", "splitting {n:,} answers into claims", n=answers
+        ),
+        "second_look": n_("second check of {n} answer", "second check of {n:,} answers", n=answers),
+        "checking": n_("checklist of {n} answer", "checklists of {n:,} answers", n=answers),
+    }[work]
+
+
+def _by_what(calls: Iterable[PlannedCall]) -> dict[Purpose, list[PlannedCall]]:
     """The calls by what they are for, which tells who is asked: what the first seat does alone comes first."""
-    by_what: dict[str, list[PlannedCall]] = {}
+    by_what: dict[Purpose, list[PlannedCall]] = {}
     for call in calls:
         by_what.setdefault(call.what, []).append(call)
     return dict(sorted(by_what.items(), key=lambda item: item[1][0].all_members))

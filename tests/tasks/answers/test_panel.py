@@ -220,7 +220,7 @@ def test_the_estimate_counts_the_cutting_once_whatever_the_seats(options):
     prepared = prepare_answers(options(judge, ONE_CLAIM, LONG_CLAIM, fresh_fraction=0.5), Quiet())
     found = [(one.what, one.calls) for one in estimate_answers(prepared)]
     assert found == [
-        ("cutting the claims of 2 answers with openai/judge", 2),
+        ("splitting 2 answers into claims with openai/judge", 2),
         ("judging 2 answers with openai/judge", 9),
     ]
 

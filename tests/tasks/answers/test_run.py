@@ -125,7 +125,6 @@ def test_a_dry_run_says_what_would_be_asked_and_sends_nothing(options, server):
     assert judging.calls == 4  # "alone" has nothing to be judged by
     # at most one more of each, and before them the pairs, two calls a language
     assert (looking.calls, looking.tokens[0], looking.usd[0]) == (8, 0, 0.0)
-    assert looking.what == "looking once more at 5 answers with openai/judge"
     assert 0 < judging.usd[0] < judging.usd[1]
     assert not server.seen.bodies
 
