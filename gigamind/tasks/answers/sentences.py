@@ -1,4 +1,4 @@
-"""Sentences about a run over answers that summary.md and report.html both have."""
+"""Sentences about an answer run that summary.md and report.html share."""
 
 from gigamind.tasks.answers.quality import QualitySummaryReport
 from gigamind.tasks.answers.schema import AnswerRunRecord
@@ -8,7 +8,7 @@ _CUTS = ("part", "sentence", "uncut")
 
 
 def checklist_lead(quality: QualitySummaryReport, say: Words) -> str:
-    """How many answers pass the checklist, and how many could not be checked."""
+    """Return how many answers pass the checklist, and how many could not be checked."""
     overall = quality.overall
     lead = say(
         "answer.checklist_lead",
@@ -22,7 +22,7 @@ def checklist_lead(quality: QualitySummaryReport, say: Words) -> str:
 
 
 def separation(record: AnswerRunRecord, say: Words) -> str:
-    """Whether correctness and utility say different things on this data."""
+    """Return whether correctness and utility measure different things on this data."""
     correlation = record.summary.correlation
     if correlation.r is None:
         return say("answer.separation_unknown", n=correlation.n)
@@ -31,7 +31,7 @@ def separation(record: AnswerRunRecord, say: Words) -> str:
 
 
 def cuts(record: AnswerRunRecord, say: Words) -> str:
-    """How far a model cut the claims; empty where none was asked to."""
+    """Return how a model split sentences into claims; "" if none did."""
     counts = record.summary.cuts
     if not counts.get("part") and not counts.get("uncut"):
         return ""

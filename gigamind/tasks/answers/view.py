@@ -1,4 +1,4 @@
-"""How such a run is shown: summary.md here, report.html in page.py."""
+"""Shows answer runs: summary.md here, report.html in page.py."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,16 +12,16 @@ from gigamind.reports.page.model_costs import few_judged, model_section
 from gigamind.reports.text import code, render
 from gigamind.reports.views import Pages, View
 from gigamind.tasks.answers.compare import AnswerSnapshot
-from gigamind.tasks.answers.doors import not_believed, second_look
 from gigamind.tasks.answers.schema import AnswerItemReport, AnswerRunRecord, AnswerSummaryReport
 from gigamind.tasks.answers.sentences import checklist_lead, cuts, separation
+from gigamind.tasks.answers.support_checks import rejected_support, second_look
 from gigamind.wording import Language, Words, between, share, words
 
 _WORST_SHOWN = 10
 
 
 def _lead(record: AnswerRunRecord, say: Words) -> list[str]:
-    """How many answers were evaluated, what they say, and what became of the others."""
+    """Return how many answers were evaluated and supported, and why the others were not."""
     counts, judge = record.summary.counts, record.run.judge
     totals = {"evaluated": counts.answers_evaluated, "answers": counts.answers_total}
     if judge and judge.metrics:
@@ -48,7 +48,7 @@ def _lead(record: AnswerRunRecord, say: Words) -> list[str]:
 
 
 def _worst(items: Sequence[AnswerItemReport], say: Words) -> list[dict[str, object]]:
-    """The answers with the most that no note supports or that is left out, worst first."""
+    """Return the answers with unsupported claims or omissions, worst first."""
     judged = [
         (item.evaluation, item, issues)
         for item in items
@@ -85,7 +85,7 @@ def _completeness(item: AnswerItemReport) -> float | None:
 def _worst_by(
     metric: MetricReport, items: Sequence[AnswerItemReport], say: Words
 ) -> list[dict[str, object]]:
-    """The answers that a figure of a team's own judge is worst for, worst first, with what the judge wrote."""
+    """Return the answers with the worst scores of a custom judge, worst first, with the judge's text."""
     low, key = metric.lower_is_better, f"answers.{metric.name}"
     scored = [
         (value if low else 1 - value, item, value)
@@ -100,17 +100,17 @@ def _worst_by(
             "score": f"{plain_label(key, say)} {share(value)}",
             "issues": [item.verdict.text] if item.verdict and item.verdict.text else [],
         }
-        for _, item, value in worst[:_WORST_SHOWN]
+        for _severity, item, value in worst[:_WORST_SHOWN]
     ]
 
 
 class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
-    """See the module."""
+    """Shows answer runs as Markdown, HTML and in the terminal."""
 
     def markdown(
         self, record: Record[AnswerSummaryReport, AnswerItemReport], lang: Language = "en"
     ) -> str:
-        """The summary as Markdown; text of answers and notes is escaped, so that it cannot break a table or a list."""
+        """Return the summary as Markdown; text of answers and notes is escaped, so it cannot break tables or lists."""
         summary, say = record.summary, words(lang)
         own = record.run.judge.metrics if record.run.judge else ()
         rows, columns = (
@@ -143,7 +143,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             own=bool(own),
             separation=separation(record, say),
             cuts=cuts(record, say),
-            not_believed=not_believed(summary, say),
+            not_believed=rejected_support(summary, say),
             second_look=second_look(summary, say),
             quality=checklist_lead(summary.quality, say) if summary.quality else "",
             worst=_worst_by(own[0], record.items, say) if own else _worst(record.items, say),
@@ -183,7 +183,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         return summary.counts.not_run
 
     def finding(self, summary: AnswerSummaryReport, say: Words) -> str:
-        return not_believed(summary, say)
+        return rejected_support(summary, say)
 
     def llm(self, summary: AnswerSummaryReport) -> LlmReport | None:
         return summary.llm

@@ -5,7 +5,12 @@ from types import SimpleNamespace
 import pytest
 
 from gigamind.records.judged import SecondLookReport
-from gigamind.tasks.answers.doors import contradictions, doors, not_believed, second_look
+from gigamind.tasks.answers.support_checks import (
+    contradictions,
+    rejected_support,
+    second_look,
+    support_checks,
+)
 from gigamind.tasks.answers.schema import EvaluatedClaim, SourceSentence
 from gigamind.wording import words
 
@@ -38,7 +43,7 @@ def claim(**values):
     ],
 )  # fmt: skip
 def test_a_claim_comes_to_the_door_that_stops_it(values, expected):
-    assert doors(claim(**values)) == expected
+    assert support_checks(claim(**values)) == expected
 
 
 def test_numbers_stand_beside_the_contradiction_of_numbers_alone():
@@ -61,7 +66,7 @@ def test_claims_that_the_model_supports_are_counted_with_why_they_are_not_believ
 ):
     summary = SimpleNamespace(told=told, not_believed=stopped)
     for language, phrase in (("en", english), ("ko", korean)):
-        sentence = not_believed(summary, words(language))
+        sentence = rejected_support(summary, words(language))
         assert phrase in sentence
         assert bool(phrase) == bool(sentence)
 
