@@ -8,8 +8,9 @@ LIGHT := .venv/.light
 LOCAL := .venv/.local
 DOCS := .venv-docs
 REDIS := .venv/.redis
+CATALOGUES := $(patsubst %.po,%.mo,$(wildcard gigamind/locales/*/LC_MESSAGES/gigamind.po))
 
-.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom lint bench bench-verdicts conformance schemas reference figures docs server deploy worker run lock clean
+.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom lint catalogue bench bench-verdicts conformance schemas reference figures docs server deploy worker run lock clean
 
 help:
 	@echo "make demo    try 24 settings of search over the example vault, evaluate what is and what is better as Prefect flows"
@@ -24,6 +25,7 @@ help:
 	@echo "make fuzz    try what reads files, replies and requests with odd bytes: TARGET=note MINUTES=10, atheris where installed"
 	@echo "make audit   hold the pinned packages to the known weaknesses; make sbom: list them as CycloneDX (sbom.json)"
 	@echo "make lint    format check, ruff, pyright, import layers"
+	@echo "make catalogue    update the translations after messages changed; LANG=ja starts a language, KEEP=1 keeps translations of reworded ones"
 	@echo "make conformance    make docs/conformance.md anew from tests/conformance/demands"
 	@echo "make bench   measure speed beside its opponents into benchmarks/RESULTS.md (20 minutes); ONLY="search ranking", MILLION=1"
 	@echo "make bench-verdicts    how well fusions rank and free judges decide, XQUAD=DIR with xquad.en.json, ... (minutes)"
@@ -53,17 +55,21 @@ $(READY): constraints.txt pyproject.toml
 
 all: $(READY)
 
+# An install compiles the catalogues; this does after an edit.
+%.mo: %.po
+	@$(BIN)/python tools/compile_catalogues.py gigamind/locales
+
 # What the demo needs: a third of the packages that the tests need.
 $(LIGHT): constraints-demo.txt pyproject.toml
 	$(install)
 
-demo: $(if $(wildcard $(READY)),$(READY),$(LIGHT))
+demo: $(if $(wildcard $(READY)),$(READY),$(LIGHT)) $(CATALOGUES)
 	$(BIN)/gigamind tune search --flow --dataset examples/queries.jsonl --notes examples/vault
 
-demo-answers: $(READY)
+demo-answers: $(READY) $(CATALOGUES)
 	$(BIN)/python examples/demo_answers.py --lang $(or $(PAGE),en)
 
-serve: $(READY)
+serve: $(READY) $(CATALOGUES)
 	$(BIN)/python examples/demo_serve.py
 
 $(LOCAL): $(READY)
@@ -82,10 +88,10 @@ test-deployed: TESTS ?= deployed
 test-deployed: WORKERS := 1 # each starts a Prefect server of its own
 test-faults: TESTS ?= faults or whole
 test-docs: TESTS ?= docs
-test test-deployed test-faults test-docs: $(READY)
+test test-deployed test-faults test-docs: $(READY) $(CATALOGUES)
 	$(BIN)/python -m pytest -m "$(TESTS)" -n $(WORKERS) --dist worksteal
 
-test-browser: $(READY)
+test-browser: $(READY) $(CATALOGUES)
 	$(BIN)/python -m pytest -m browser tests/e2e/browser
 
 test-model: $(LOCAL)
@@ -126,6 +132,12 @@ lint: $(READY)
 	$(BIN)/pyright
 	$(BIN)/pyright -p benchmarks
 	$(BIN)/lint-imports
+	$(BIN)/python tools/catalogue.py check
+	$(BIN)/python tools/plain_language.py --commits
+
+# After new or reworded messages: KEEP=1 if their translations are still right, LANG=ja for a new language.
+catalogue: $(READY)
+	$(BIN)/python tools/catalogue.py $(if $(KEEP),keep,update) $(if $(filter command line,$(origin LANG)),$(LANG))
 
 conformance: $(READY)
 	PYTHONPATH=tests/conformance $(BIN)/python -m demands
@@ -182,7 +194,7 @@ lock:
 schemas: $(READY)
 	$(BIN)/python -m gigamind.cli.schemas schemas
 
-reference: $(READY)
+reference: $(READY) $(CATALOGUES)
 	$(BIN)/python -m gigamind.cli.reference docs
 
 figures: $(READY)

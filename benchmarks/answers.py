@@ -34,7 +34,7 @@ FEW, RUNS = 4, 5
 COUNTED = ("total", "prompt_tokens", "completion_tokens")
 SERVER = """
 import time
-from gigamind.assurance.liars import CREDULOUS, read_labelled_answers
+from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
 from gigamind.llm.fake import running
 known = read_labelled_answers(None, None).answers
 
@@ -42,7 +42,7 @@ def respond(body):
     prompt = str(body["messages"][-1]["content"])
     about = next((one for one in known if one.case.question in prompt), None)
     ours = "response_format" in body and about is not None and not body["model"].startswith("by-schema")
-    return CREDULOUS.said(about, body["response_format"], prompt) if ours else None
+    return CREDULOUS.respond(about, body["response_format"], prompt) if ours else None
 
 with running() as server:
     server.respond = respond

@@ -2,7 +2,7 @@
 
     python examples/demo_answers.py [--lang ko] [--out DIR] [any other option of `gigamind eval answers`]
 
-No model is asked: a script (`CREDULOUS` of `gigamind.assurance.liars`) plays back replies over HTTP on loopback,
+No model is asked: a script (`CREDULOUS` of `gigamind.assurance.deceptive_judges`) plays back replies over HTTP on loopback,
 without a key or a network, and the run and its page warn of it.
 """
 
@@ -10,7 +10,7 @@ import sys
 from typing import Any, NoReturn
 
 from gigamind.assets import asset
-from gigamind.assurance.liars import CREDULOUS, read_labelled_answers
+from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
 from gigamind.cli.main import main
 from gigamind.llm.fake import running
 from gigamind.llm.ledger import SCRIPTED
@@ -24,7 +24,7 @@ def demo(arguments: list[str]) -> NoReturn:
         prompt = str(body["messages"][-1]["content"])
         # Pairs that a second look is tried with belong to no answer, and are said alike whichever it is.
         about = next((one for one in answers if one.case.question in prompt), answers[0])
-        return CREDULOUS.said(about, body["response_format"], prompt)
+        return CREDULOUS.respond(about, body["response_format"], prompt)
 
     examples = asset("examples")
     with running() as server:

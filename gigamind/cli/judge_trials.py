@@ -27,7 +27,7 @@ from gigamind.text import columns, padded
 
 if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
-    from gigamind.assurance.trials import OnTrial, Seen, Share
+    from gigamind.assurance.trials import OnTrial, Observations, Share
     from gigamind.assurance.unit_tests import UnitTestReport
     from gigamind.records.card import CardLiars
 
@@ -53,8 +53,8 @@ class TrialOptions(ModelOptions):
 class Trial(Generic[Report]):
     """How a judge is tried, and what is told of what was seen when it is stopped."""
 
-    run: Callable[["OnTrial", "Seen"], Awaitable[Report]]
-    so_far: Callable[["OnTrial", "Seen"], Report]
+    run: Callable[["OnTrial", "Observations"], Awaitable[Report]]
+    so_far: Callable[["OnTrial", "Observations"], Report]
 
 
 def try_judge(
@@ -68,7 +68,7 @@ def try_judge(
         EvaluationError: the trial is not whole, or the report cannot be written.
         KeyboardInterrupt: it was stopped; what was seen until then is shown, and written nowhere.
     """
-    from gigamind.assurance.trials import OnTrial, Seen, load_on_trial
+    from gigamind.assurance.trials import OnTrial, Observations, load_on_trial
     from gigamind.llm.fences import fence_key
     from gigamind.llm.ledger import Ledger
 
@@ -82,7 +82,7 @@ def try_judge(
         for model in loaded.models(options)
     }
 
-    on_trial, seen = OnTrial(loaded, models, key), Seen()
+    on_trial, seen = OnTrial(loaded, models, key), Observations()
 
     async def run() -> Report:
         try:
@@ -310,7 +310,7 @@ def _put_liars_through(
     name: str, options: TestOptions
 ) -> tuple["CardLiars | None", "OnTrial | None"]:
     """What liars get away with, None of a judge of questions; and the judge itself where no model is named for it."""
-    from gigamind.assurance.liars import read_labelled_answers, run_liars
+    from gigamind.assurance.deceptive_judges import read_labelled_answers, run_deceptive_judges
     from gigamind.assurance.trials import OnTrial, load_on_trial
     from gigamind.judges.protocol import KEY
     from gigamind.judges.search_qa.judge import SearchQA
@@ -319,7 +319,7 @@ def _put_liars_through(
     if not isinstance(loaded, SearchQA):
         say_line(f"{name}: liars judge answers alone, so none was put through it", err=True)
         return None, None
-    liars = asyncio.run(run_liars(loaded, read_labelled_answers(options.dataset, options.notes)))
+    liars = asyncio.run(run_deceptive_judges(loaded, read_labelled_answers(options.dataset, options.notes)))
     needs_model = options.model is None and not loaded.file.panel
     return liars, OnTrial(loaded, {}, KEY) if needs_model else None
 

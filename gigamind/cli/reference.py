@@ -16,7 +16,7 @@ from gigamind.cli.command import EVERYWHERE, Command, GroupedOption
 from gigamind.cli.help_pages import help_in, row_in, usage_in
 from gigamind.cli.lazy import every_command
 from gigamind.cli.main import cli
-from gigamind.metrics.spec import BLOCKS, Metric
+from gigamind.metrics.spec import BLOCKS, Metric, in_language
 from gigamind.metrics.table import metrics_of
 from gigamind.wording import Language
 
@@ -38,14 +38,14 @@ They are not repeated below.""",
 }
 _METRICS_HEAD = """# Metrics
 
-Made of `gigamind/metrics/table.py` and `docs/metrics.toml` by `make reference`; a test fails where they differ.
+Generated from `gigamind/metrics/table.py` and `docs/metrics.toml` by `make reference`; a test compares them.
 
-All figures are in [0, 1] unless a unit is told; *gate* says that `gates.toml` may name a metric, ↓ that less is better.
-A figure that could not be measured (0 of 0) is a dash, never a zero. Intervals are of 95 %: a bootstrap over items with
-a fixed seed (BCa: Efron, JASA 82, 1987), widened near 0 and 1 to hold Wilson's (JASA 22, 1927). Two runs are compared
-on the same items: a sign-flip test (McNemar's for 0 and 1), corrected over all metrics (Holm). How far intervals and
-gates hold: [benchmarks/README.md](../benchmarks/README.md). `{k}` stands for the cut-offs 1, 3, 5, 10 and `--topk`.
-A team's own metric: [architecture.md](architecture.md#adding)."""
+Figures are in [0, 1] unless a unit is given. *gate*: `gates.toml` may name the metric. ↓: lower is better. A figure that
+cannot be measured (0 of 0) is a dash, not a zero. Intervals cover 95%: a bootstrap over items with a fixed seed (BCa:
+Efron, JASA 82, 1987), widened near 0 and 1 to include Wilson's (JASA 22, 1927). Two runs are compared on the same items
+by a sign-flip test (McNemar's for 0 and 1), corrected over all metrics (Holm). Measured coverage of intervals and gates:
+[benchmarks/README.md](../benchmarks/README.md). `{k}` stands for the cut-offs 1, 3, 5, 10 and `--topk`. To add your own
+metric: [architecture.md](architecture.md#adding)."""
 _HELP = frozenset({"--help-all", "--help"})
 
 
@@ -93,7 +93,7 @@ def metrics_page(texts: MetricTexts) -> str:
 def _metric_line(metric: Metric, said: dict[str, str]) -> str:
     down = " ↓" if metric.use.lower else ""
     gate = "yes" if metric.use.gate else ""
-    cells = (metric.label.en + down, metric.label.ko, f"`{metric.key}`", *said.values(), gate)
+    cells = (in_language(metric.label, "en") + down, in_language(metric.label, "ko"), f"`{metric.key}`", *said.values(), gate)
     return _row(*cells)
 
 

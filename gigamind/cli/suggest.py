@@ -289,5 +289,5 @@ def _note(vault: "Vault", identities: "Identities", name: str) -> "Note":
         guess = f" Did you mean {close[0]}?" if close else " Give its path, relative to --notes."
         raise InputError(f"--note {name}: no such note in {vault.root}.{guess}")
     if resolution.collision is not None:
-        say_line(str(resolution.collision), err=True)
+        say_line(resolution.collision.message, err=True)
     return resolution.note

@@ -44,7 +44,7 @@ class MetricReport(Report):
     @classmethod
     def of(cls, metric: Metric) -> "MetricReport":
         """As a judge says it."""
-        en, ko = metric.about or ("", "")
+        en, ko = metric.about if isinstance(metric.about, Text) else ("", "")
         lower = metric.use.lower
         return cls.like(
             metric.label, name=metric.name, about_en=en, about_ko=ko, lower_is_better=lower

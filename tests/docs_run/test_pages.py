@@ -211,6 +211,10 @@ def folder(tmp_path: Path) -> Path:
         folder / "questions.jsonl",
         ({"id": row["id"], "question": row["question"]} for row in answers),
     )
+    (folder / "eval").mkdir()
+    (folder / "eval" / "gates.toml").write_text(
+        '[comparable]\nrelax = ["hardware", "notes"]\n', "utf-8"
+    )
     text = "Leave is approved by the lead.\n"
     (folder / "note.md").write_text(text, "utf-8")
     write(

@@ -18,7 +18,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from gigamind.choices import PromptLanguage
-from gigamind.evidence.clause import is_asked
+from gigamind.evidence.clause import is_question
 from gigamind.judges.asking import Asking, PlannedCall
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
 from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
@@ -215,7 +215,7 @@ class _Line:
 
 def _line(note: int, text: str) -> _Line:
     reading = Reading(text)
-    states = not (HEADING.fullmatch(text) or is_asked(text))
+    states = not (HEADING.fullmatch(text) or is_question(text))
     return _Line(note, text, reading.content, reading.is_korean, states)
 
 
@@ -297,7 +297,7 @@ def _says(claim: Claim) -> Reading:
 def _nearest(claim: Claim, says: Reading, lines: Iterable[_Line]) -> tuple[int | None, str]:
     best: tuple[int | None, str] = (None, "")
     most = (False, 0, 0, False)
-    asks = is_asked(claim.piece.text)
+    asks = is_question(claim.piece.text)
     for line in lines:
         shared = len(says.content & line.content)
         rank = (line.states or asks, shared, -len(line.content), line.note in claim.piece.cited)

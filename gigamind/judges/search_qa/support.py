@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from gigamind.evidence.clause import is_asked
+from gigamind.evidence.clause import is_question
 from gigamind.evidence.critical import opposed
 from gigamind.judges.search_qa.clauses import (
     NUMBER_WORDS,
@@ -174,11 +174,11 @@ _SUPPOSES = re.compile(
 def _formal(says: Reading, source: Reading, own: float) -> Iterator[Contradiction]:
     """What a sentence that states nothing, or denies it, proves: only that it stands there."""
     asked = [
-        is_asked(sentence.slice(passage))
+        is_question(sentence.slice(passage))
         for passage in [source.raw.strip()]
         for sentence in sentences(passage)
     ]
-    if asked and all(asked) and not is_asked(says.text) and not _SUPPOSES.search(source.text):
+    if asked and all(asked) and not is_question(says.text) and not _SUPPOSES.search(source.text):
         yield "question"
     if HEADING.fullmatch(source.raw) and own < 1.0 and not _STATES.search(source.text):
         yield "heading"

@@ -20,12 +20,12 @@ from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.unfinished import unfinished_folder
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
-from gigamind.interop.reply import Reply, told_reply
+from gigamind.interop.reply import Reply, parse_reply
 from gigamind.outcome import Failure, attempt
 from gigamind.runs.store import ItemKey, ItemResult, RunStore, read_results
 from gigamind.systems.dialect import Answers
 from gigamind.systems.health import MOST_FAILED
-from gigamind.systems.open import Answered, open_system
+from gigamind.systems.open import SystemAnswerer, open_system
 from gigamind.systems.protocol import Answerer, Query
 from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.judging import begin
@@ -85,7 +85,7 @@ def opened(prepared: PreparedAnswers, answerer: Answerer | None) -> Generator[Op
         whole = options.sample is None and not prepared.errors
         opened_system = open_system(named, Answers(), prepared.cases.keys() if whole else None)
         most = min(options.max_concurrency, opened_system.concurrency or options.max_concurrency)
-        ready = OpenAnswerer(Answered(opened_system.system), most, opened_system.warnings)
+        ready = OpenAnswerer(SystemAnswerer(opened_system.system), most, opened_system.warnings)
     else:
         ready = OpenAnswerer(answerer, options.max_concurrency)
     try:
@@ -180,7 +180,7 @@ class _Requests:
             raise SystemFailedError(self.stopped)
         reply = self.answerer.answer(question)
         try:
-            return told_reply(reply)
+            return parse_reply(reply)
         except ValueError as error:
             raise SystemFailedError(str(error)) from error
 

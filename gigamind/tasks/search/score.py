@@ -35,7 +35,7 @@ from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.spans import Span
 from gigamind.systems.builtin import Builtin
 from gigamind.systems.dialect import Rankings
-from gigamind.systems.open import Searched, open_system
+from gigamind.systems.open import SystemRetriever, open_system
 from gigamind.systems.protocol import Query, Retriever
 from gigamind.tasks.search.free_judges import FreeJudges, free_judges, judge_freely
 from gigamind.tasks.search.hits import (
@@ -306,7 +306,7 @@ def _open_system(
     ids = {query.item.id for query in prepared.queries}
     if retriever is None:
         opened = open_system(options.named_system, Rankings(options.topk), ids if whole else None)
-        retriever = Searched(opened.system)
+        retriever = SystemRetriever(opened.system)
         if opened.concurrency is not None:
             most = min(options.pace.max_concurrency, opened.concurrency)
             options = options.model_copy(update={"max_concurrency": most})
