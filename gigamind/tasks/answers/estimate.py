@@ -9,6 +9,7 @@ from typing import Any
 from gigamind.evaluation.estimate import asking, with_fresh
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.task import Estimate
+from gigamind.i18n import Text, _
 from gigamind.judges.asking import PlannedCall, counted
 from gigamind.judges.protocol import KEY, AnswerCase, Judge
 from gigamind.llm.limiter import Gates
@@ -30,18 +31,18 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
     gates = Gates()
 
     def add(
-        what: str,
+        what: Text,
         model: str,
         calls: Sequence[PlannedCall],
         votes: int = 1,
         reached: ModelRunOptions = options,
     ) -> None:
-        answers = f"{what} {len(prepared.cases):,} answers"
-        works.append(asking(answers, model, calls, reached, (votes, votes), gates=gates))
+        work = _("{work} {count:,} answers", work=what, count=len(prepared.cases))
+        works.append(asking(work, model, calls, reached, (votes, votes), gates=gates))
 
     if options.answer_model:
         calls = [call for case in prepared.cases.values() for call in _answering(prepared, case)]
-        add("answering", options.answer_model, calls, reached=options.for_answering())
+        add(_("generating"), options.answer_model, calls, reached=options.for_answering())
     voters = judge.voters(options)
     planned = [*_planned(prepared, judge), *judge.planned_once()]
     for what, group in _by_what(planned).items():
@@ -53,7 +54,7 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
             add(what, model, calls, judge.repeats if first.seats else 1)
     if gate := prepared.gate:
         checks = with_fresh(_planned(prepared, gate.judge), options)
-        add("checking", options.settings().model, checks)
+        add(_("checking"), options.settings().model, checks)
     return works
 
 

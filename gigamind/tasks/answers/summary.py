@@ -150,53 +150,42 @@ def _quality_warnings(system: SystemHealth, items: Sequence[AnswerItemReport]) -
             total=total,
         )
     for name, count in system.oddities.items():
-        yield _quality_warning(name, count, total)
+        yield _oddity_texts(count, total)[name]
 
 
-def _quality_warning(name: Oddity, count: int, total: int) -> Text:
-    match name:
-        case "no_contexts":
-            return _(
-                "{count:,} of {total:,} answers have no context, so nothing in them can be proven. Let the system"
-                " return the contexts it used. For an endpoint, check the path of `contexts` in --system-config.",
-                count=count,
-                total=total,
-            )
-        case "unknown_notes":
-            return _(
-                "{count:,} of {total:,} answers have contexts from unknown notes; without their text they prove"
-                " nothing. Pass the vault that has them (--notes), or let the system return their texts.",
-                count=count,
-                total=total,
-            )
-        case "repeated_notes":
-            return _(
-                "{count:,} of {total:,} answers have a duplicate context; both copies keep their numbers.",
-                count=count,
-                total=total,
-            )
-        case "bad_scores":
-            return _(
-                "{count:,} of {total:,} answers have context scores that are not finite numbers; these scores are"
-                " ignored.",
-                count=count,
-                total=total,
-            )
-        case "unplaced_texts":
-            return _(
-                "{count:,} of {total:,} answers have a context whose text does not occur exactly once in its note; the"
-                " judge uses that text.",
-                count=count,
-                total=total,
-            )
-        case "asked_again":
-            return _(
-                "{count:,} of {total:,} questions needed a retry; latencies include retries.",
-                count=count,
-                total=total,
-            )
-        case _other:
-            raise KeyError(name)
+def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
+    """Return the warning for each kind of data-quality problem."""
+    values = {"count": count, "total": total}
+    return {
+        "no_contexts": _(
+            "{count:,} of {total:,} answers have no context, so nothing in them can be proven. Let the system"
+            " return the contexts it used. For an endpoint, check the path of `contexts` in --system-config.",
+            **values,
+        ),
+        "unknown_notes": _(
+            "{count:,} of {total:,} answers have contexts from unknown notes; without their text they prove"
+            " nothing. Pass the vault that has them (--notes), or let the system return their texts.",
+            **values,
+        ),
+        "repeated_notes": _(
+            "{count:,} of {total:,} answers have a duplicate context; both copies keep their numbers.",
+            **values,
+        ),
+        "bad_scores": _(
+            "{count:,} of {total:,} answers have context scores that are not finite numbers; these scores are"
+            " ignored.",
+            **values,
+        ),
+        "unplaced_texts": _(
+            "{count:,} of {total:,} answers have a context whose text does not occur exactly once in its note; the"
+            " judge uses that text.",
+            **values,
+        ),
+        "asked_again": _(
+            "{count:,} of {total:,} questions needed a retry; latencies include retries.",
+            **values,
+        ),
+    }
 
 
 def _second_looks(judged: Sequence[SearchQAEvaluation]) -> tuple[SecondLookReport, ...]:

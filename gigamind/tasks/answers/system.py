@@ -14,7 +14,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from gigamind.errors import SystemFailedError
+from gigamind.errors import SystemFailedError, text_of
 from gigamind.evaluation.lanes import ItemOutcome, Stopped, run_lanes
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.unfinished import unfinished_folder
@@ -182,7 +182,7 @@ class _Requests:
         try:
             return parse_reply(reply)
         except ValueError as error:
-            raise SystemFailedError(str(error)) from error
+            raise SystemFailedError(text_of(error)) from error
 
     def count(self, outcome: ItemOutcome[Reply]) -> None:
         """Count a completed question."""

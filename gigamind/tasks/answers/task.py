@@ -141,8 +141,13 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
     def shortfall(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> Text | None:
         first = next((error.message for error in record.errors if error.kind == "item"), "")
         health, counts = record.summary.system, record.summary.counts
-        if health and (short := health.shortfall("answer to {} questions", first)):
-            return short
+        if health and health.is_unreliable:
+            return _(
+                "the system gave no answer to {count:,} questions ({share:.0%}): {reason}",
+                count=health.failed,
+                share=health.share,
+                reason=first,
+            )
         if record.llm is None and counts.without_context and not counts.answers_evaluated:
             return _(
                 "no answer was judged: {count:,} answers have no context; {fix}",

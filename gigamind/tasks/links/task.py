@@ -5,6 +5,7 @@ from typing import Any
 
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
+from gigamind.i18n import Text, _
 from gigamind.messages import warning_in
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in
@@ -88,17 +89,25 @@ class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):
 
         return open_links(options, progress)
 
-    def shortfall(self, record: Record[LinkSummaryReport, LinkItemReport]) -> str | None:
+    def shortfall(self, record: Record[LinkSummaryReport, LinkItemReport]) -> Text | None:
         health = record.summary.system
-        why = "the run has no line for them; write one with an empty list if nothing is suggested"
-        return health.shortfall("suggestions for {} notes", why) if health else None
+        if health is None or not health.is_unreliable:
+            return None
+        return _(
+            "the run file has no line for {count:,} notes ({share:.0%}). For notes without suggestions, add a line"
+            " with an empty list.",
+            count=health.failed,
+            share=health.share,
+        )
 
     def check(self, options: LinkEvalOptions) -> Checked:
         from gigamind.tasks.links.prepare import prepare_links
 
         prepared = prepare_links(options)
-        ready = (
-            f"{sum(map(len, prepared.rows.values()))} links ready, in {len(prepared.rows)} notes"
+        ready = _(
+            "{links:,} links ready, in {notes:,} notes",
+            links=sum(map(len, prepared.rows.values())),
+            notes=len(prepared.rows),
         )
         return Checked(
             ready,
