@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import pytest
 
 from gigamind.records.judged import SecondLookReport
+from gigamind.tasks.answers.schema import EvaluatedClaim, SourceSentence
 from gigamind.tasks.answers.support_checks import (
     contradictions,
     rejected_support,
     second_look,
     support_checks,
 )
-from gigamind.tasks.answers.schema import EvaluatedClaim, SourceSentence
 from gigamind.wording import words
 
 SOURCE = SourceSentence(heading="Leave", text="It is 15 days.")
