@@ -31,7 +31,7 @@ from gigamind.spans import Span
 
 RATES = (0.0, 0.05, 0.10, 0.15)
 RIGHT_IOU = 0.95
-OURS, ALONE = "gigamind", "gigamind, the place alone"
+OURS, ALONE = "gigamind", "gigamind, position only"
 RUNS = 5
 
 

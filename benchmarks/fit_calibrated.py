@@ -40,11 +40,11 @@ from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.language import KnownLanguage, known_language
 
 ABOUT = """
-Fitted by benchmarks/fit_calibrated.py on halves of four sources, the other halves of which only test it: XQuAD
-(Artetxe et al. 2020), its even articles; GNOME's help, its even topics; the help of GNOME's programs, the even ones,
-asked in other words, but for [keyword]; the queries of examples/ the SHA-256 of whose id is even.  It tells whether a
-vault speaks of what is asked.  A question that a note comes close to and does not answer looks answerable to it: for
-them there is unanswerable_llm.toml.
+Fitted by benchmarks/fit_calibrated.py on halves of four sources; the other halves only measure. Fitted on: the even
+articles of XQuAD (Artetxe et al. 2020), the even topics of GNOME's help, paraphrased questions on the even GNOME
+programs (not for [keyword]), and the queries of examples/ whose id has an even SHA-256. The judge recognises whether
+the vault covers a topic. A question that a note nearly answers looks answerable to it; use unanswerable_llm.toml for
+those.
 """
 LOCALES: dict[KnownLanguage, str] = {"en": "en-US", "de": "de-DE", "es": "es-ES", "ko": "ko-KR"}
 XQUAD_LANGUAGES: tuple[KnownLanguage, ...] = ("en", "de", "es")

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from gigamind.judges.search_qa.roles import Roles, says_untold
+from gigamind.judges.search_qa.roles import Roles, is_abstention
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 from gigamind.llm.fences import Source
 
@@ -60,7 +60,7 @@ def attacked(asked: dict[str, str], facts: dict[str, dict[str, list[str]]]) -> t
     for number, words in asked.items():
         known = [fact for own in facts[number].values() for fact in own]
         # "price not specified": what the passages do not tell is no fact
-        for fact in [fact for fact in known if not says_untold(fact, fact)][:FACTS_A_QUESTION]:
+        for fact in [fact for fact in known if not is_abstention(fact, fact)][:FACTS_A_QUESTION]:
             for role, form in WRAPPED:
                 tried += 1
                 passed += is_let_off(form.format(fact), role, words, known)

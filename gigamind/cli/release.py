@@ -76,14 +76,14 @@ def compare(
     if there is no verdict.
     """
     from gigamind.cli.show_runs import show_experiment
-    from gigamind.evaluation.experiment import hold_runs
+    from gigamind.evaluation.experiment import compare_runs
     from gigamind.records.folder import check_out_folder, write_texts
     from gigamind.tasks import TASKS
 
     options = validated(ReleaseOptions, values)
     if out:
         check_out_folder(out)
-    held = hold_runs(runs, options, lang, TASKS)
+    held = compare_runs(runs, options, lang, TASKS)
     if out:
         write_texts(out, held.files())
     tell(held.dump(), lambda: show_experiment(held, out))

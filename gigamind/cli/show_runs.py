@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.table import Table
 
 from gigamind.cli.show import plain_console, show_release
-from gigamind.evaluation.experiment import Held
+from gigamind.evaluation.experiment import ComparedRuns
 from gigamind.reports.figures import metric_name
 from gigamind.reports.history import Histories
 from gigamind.reports.page.experiment import (
@@ -23,7 +23,7 @@ from gigamind.wording import Language, share, words
 _LEVELS_SHOWN = 10
 
 
-def show_experiment(held: Held, out: Path | None) -> None:
+def show_experiment(held: ComparedRuns, out: Path | None) -> None:
     """The main figures side by side, what surely differs, and of two runs the verdict, or why there is none."""
     console, say, experiment = plain_console(), words(held.lang), held.experiment
     if held.verdict and not held.verdict.gate.is_refused:

@@ -50,8 +50,10 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
         if first.model:  # every panel member may call it
             add(what, first.model, calls, judge.repeats * len(voters))
             continue
-        for model in voters if first.seats else voters[:1]:  # an adaptive panel may call fewer
-            add(what, model, calls, judge.repeats if first.seats else 1)
+        for model in (
+            voters if first.all_members else voters[:1]
+        ):  # an adaptive panel may call fewer
+            add(what, model, calls, judge.repeats if first.all_members else 1)
     if gate := prepared.gate:
         checks = with_fresh(_planned(prepared, gate.judge), options)
         add(_("checking"), options.settings().model, checks)
@@ -63,7 +65,7 @@ def _by_what(calls: Iterable[PlannedCall]) -> dict[str, list[PlannedCall]]:
     by_what: dict[str, list[PlannedCall]] = {}
     for call in calls:
         by_what.setdefault(call.what, []).append(call)
-    return dict(sorted(by_what.items(), key=lambda item: item[1][0].seats))
+    return dict(sorted(by_what.items(), key=lambda item: item[1][0].all_members))
 
 
 def _planned(prepared: PreparedAnswers, judge: Judge[AnswerCase, Any]) -> list[PlannedCall]:

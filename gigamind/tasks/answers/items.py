@@ -138,7 +138,7 @@ def votes_of(panel: PanelOfAnswer) -> tuple[AnswerVoteReport, ...]:
                 if sentence.claim.id in claims
             ),
         )
-        for member, judgement in panel.by_seat.items()
+        for member, judgement in panel.by_member.items()
     ]
     failed = (
         AnswerVoteReport.like(member, code=error.code) for member, error in panel.errors.items()

@@ -213,7 +213,7 @@ def refuse_idle(options: AnswerEvalOptions) -> None:
         InputError: One has none.
     """
     if options.system is None:
-        if idle := options.told(OF_SYSTEMS):
+        if idle := options.flags(OF_SYSTEMS):
             raise InputError(_("{option}: requires --system. Remove it.", option=idle))
     elif options.system == BUILTIN:
         raise InputError(

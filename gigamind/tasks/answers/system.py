@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.errors import SystemFailedError, text_of
-from gigamind.evaluation.lanes import ItemOutcome, Stopped, run_lanes
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
 from gigamind.interop.reply import Reply, parse_reply
@@ -142,7 +142,7 @@ def _ask(
         if cases:
             progress.stage("Questions", total - len(cases), total)
         try:
-            run_lanes(
+            run_workers(
                 requests.by_id(cases),
                 max_concurrency=ready.concurrency,
                 timeout_ms=prepared.options.timeout_ms,

@@ -98,7 +98,7 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
     ) -> Record[AnswerSummaryReport, AnswerItemReport]:
         from gigamind.tasks.answers.summary import record_answers
 
-        model_run, prepared = run.asked or ModelRun({}, (), interrupted=True), self.prepared
+        model_run, prepared = run.model_run or ModelRun({}, (), interrupted=True), self.prepared
         if self.system_results:
             warnings = (*prepared.warnings, *self.system_results.warnings)
             prepared = replace(prepared, warnings=warnings)

@@ -72,7 +72,7 @@ def _system(options: LinkEvalOptions) -> SystemReport | None:
         if options.allow_partial:
             raise InputError(_("{option}: requires --system. Remove it.", option="--allow-partial"))
         return None
-    if idle := options.told(OF_OWN):
+    if idle := options.flags(OF_OWN):
         raise InputError(
             _(
                 "{option}: only for gigamind's own suggestions, but --system names another tool. Remove it.",

@@ -244,7 +244,7 @@ def idle_options(options: SearchEvalOptions) -> tuple[Text, ...]:
         if options.notes is None:
             raise InputError(_("--notes: required, unless --system names another system"))
         return _idle_fusion(options)
-    if idle := options.told(OF_ENGINE):
+    if idle := options.flags(OF_ENGINE):
         raise InputError(
             _(
                 "{option}: only for gigamind's own search, but --system is {system}. Remove it.",

@@ -419,7 +419,7 @@ _PIPELINE = (
         462,
         "병렬 실행 + 타임아웃",
         Test(
-            "evaluation/test_lanes.py::test_never_more_than_max_concurrency_run_at_a_time_and_that_many_do"
+            "evaluation/test_workers.py::test_never_more_than_max_concurrency_run_at_a_time_and_that_many_do"
         ),
         Test(
             "tasks/search/test_score.py::test_a_query_that_hangs_fails_and_the_others_do_not_wait"

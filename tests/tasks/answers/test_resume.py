@@ -59,7 +59,7 @@ def test_what_the_budget_left_is_told_of_evaluations_and_of_checks(
 ):
     server.script.extend([replies.good])
     stopped = options(items=answers[:2], checklist=True, max_calls=1)
-    with pytest.raises(EvaluationError, match="1 of 2 .*2 of 2 "):
+    with pytest.raises(EvaluationError, match=r"1 of 2 .*2 of 2 "):
         evaluate(stopped)
     llm = json.loads((stopped.out / "summary.json").read_text("utf-8"))["llm"]
     assert (llm["items"], llm["outcomes"]) == (2, {"scored": 1, "skipped_budget": 1})

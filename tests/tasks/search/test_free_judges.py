@@ -52,7 +52,7 @@ def test_the_answer_score_decides_where_it_is_chosen(make_options):
 
 
 def test_the_answer_score_needs_both_legs(make_options):
-    with pytest.raises(InputError, match="answer_score: .*--mode hybrid"):
+    with pytest.raises(InputError, match=r"answer_score: .*--mode hybrid"):
         evaluate(make_options(mode="keyword", unanswerable_mode="answer_score"))
 
 

@@ -215,6 +215,6 @@ def test_a_run_needs_its_share_of_usable_rows(make_options, good, lost, least, s
     if not stops:
         assert prepare(options).rows_rejected == lost
         return
-    with pytest.raises(DatasetError, match="1 of 3 .*--min-rows") as refusal:
+    with pytest.raises(DatasetError, match=r"1 of 3 .*--min-rows") as refusal:
         prepare(options)
     assert refusal.value.exit_code == 1

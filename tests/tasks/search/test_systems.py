@@ -214,7 +214,7 @@ def test_one_query_of_six_without_a_score_has_no_verdict_and_two_leave_none(aske
     _, out, _ = evaluate(
         asked(scored(tmp_path, [9.5, None, 9.0, 8.0, 2.5, 3.5]), min_score=7.5, lang="ko")
     )
-    items, run = read(out)
+    items, _ = read(out)
     assert items["second"]["judged_unanswerable"] is None
     assert items["first"]["judged_unanswerable"] is False
     assert {"count": 1, "total": 6} in warned(out)
