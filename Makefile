@@ -204,10 +204,10 @@ lock:
 	@mv constraints.new constraints-demo.txt
 
 schemas: $(READY)
-	$(BIN)/python -m gigamind.cli.schemas schemas
+	$(BIN)/python tools/schemas.py schemas
 
 reference: $(READY) $(CATALOGUES)
-	$(BIN)/python -m gigamind.cli.reference docs
+	$(BIN)/python tools/reference.py docs
 
 figures: $(READY)
 	$(BIN)/python docs/figures/make.py

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from gigamind.i18n import _
 from gigamind.metrics.table import label
 from gigamind.records.judged import JudgeReport, VerdictReport
 from gigamind.records.schema import IntervalReport
@@ -19,12 +20,12 @@ from gigamind.reports.page.charts import Chart, Shown, drawn, forest
 from gigamind.reports.page.headline import Card, against, card, change_interval
 from gigamind.reports.page.layout import (
     Content,
-    Seat,
+    PanelMember,
     changes_by_id,
     items_script,
+    member_names,
+    member_of,
     render_page,
-    seat_names,
-    seat_of,
 )
 from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.quality import QualitySummaryReport
@@ -53,17 +54,17 @@ _DIGITS = {name: str(digit) for digit, name in enumerate((*get_args(ClaimVerdict
 _DECIMALS = 3  # as many as the page shows
 
 
-def answer_votes(item: AnswerItemReport, places: Mapping[Seat, int]) -> list[list[object]]:
+def answer_votes(item: AnswerItemReport, places: Mapping[PanelMember, int]) -> list[list[object]]:
     """Return each panel member's number, error code, correctness, utility, and one digit per claim.
 
     The digit is the index of the verdict in `ClaimVerdict`; the last digit marks a sentence that is no claim to the
     panel member. The list of a panel member without a vote ends with the error code.
     """
     return [
-        [places[seat_of(vote)], vote.code]
+        [places[member_of(vote)], vote.code]
         if vote.code
         else [
-            places[seat_of(vote)],
+            places[member_of(vote)],
             "",
             None if vote.correctness is None else round(vote.correctness, _DECIMALS),
             vote.utility,
@@ -78,25 +79,24 @@ _CONTEXT = 120  # code points of the line that are shown before and after a quot
 
 def answers_json(
     items: Sequence[AnswerItemReport],
-    words: Mapping[str, str],
+    say: Words,
     comparison: Comparison | None = None,
     own: "CustomScores | None" = None,
 ) -> str:
     """Return the answers as JSON that is safe inside a script element."""
     changes = changes_by_id(comparison)
     tags = sorted({tag for item in items for tag in item.tags})
-    members = seat_names(vote for item in items for vote in item.votes)
+    members = member_names(vote for item in items for vote in item.votes)
     places = {member: place for place, member in enumerate(members)}
     rows = [
         _item(item, changes.get(item.id, ""), [tags.index(t) for t in item.tags], places)
         for item in items
     ]
     tables: dict[str, object] = {"tags": tags, "seats": list(members.values())}
-    names = own.words() if own else {}
     if own:
-        tables["scores"] = list(names)
+        tables["scores"] = own.words()
         tables["verdicts"] = [own.verdict(item) for item in items]
-    return items_script({**words, **names}, comparison, rows, **tables)
+    return items_script(say, comparison, rows, **tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def pieces(item: AnswerItemReport) -> list[tuple[str, str, int]]:
 
 
 def _item(
-    item: AnswerItemReport, change: str, tags: list[int], places: Mapping[Seat, int]
+    item: AnswerItemReport, change: str, tags: list[int], places: Mapping[PanelMember, int]
 ) -> list[object]:
     evaluation = item.evaluation
     return [
@@ -418,10 +418,8 @@ def answer_content(
         template="answers.html.jinja",
         item_script="answer_item.js",
         charts=answer_figures(record, baseline, lang=say.language),
-        captions="answer.figure_",
-        data=answers_json(
-            record.items, say.script("answer_script", "panel_script"), comparison, own
-        ),
+        captions={"slices": _("Correctness by slice")},
+        data=answers_json(record.items, say, comparison, own),
         headline=answer_headline(record, comparison, say),
         cards=_cards(record, comparison, say),
         figures=[*measured(figures_of(overall, overall.intervals)), *pass_rate(summary.quality)],
