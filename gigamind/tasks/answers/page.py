@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from gigamind.i18n import _
+from gigamind.i18n import _, n_
 from gigamind.metrics.table import label
 from gigamind.records.judged import JudgeReport, VerdictReport
 from gigamind.records.schema import IntervalReport
@@ -312,13 +312,14 @@ def quality_block(
         return None
     compared = comparison if comparison and comparison.metric(PASS_RATE) else None
     overall = quality.overall
-    slices = {say("answer.all_answers"): overall}
+    slices = {say(_("all answers")): overall}
     slices |= {
-        say("page.kind_language", key=key): part for key, part in quality.by_language.items()
+        say(_("language: {language}", language=name)): part
+        for name, part in quality.by_language.items()
     }
     parts = list(slices.values())
     passing: dict[str, Any] = {
-        "name": say("answer.passing"),
+        "name": say(_("passed")),
         "rates": [share(part.pass_rate) for part in parts],
         "interval": between(overall),
         "unproven": "",
@@ -362,12 +363,12 @@ def answer_slices(
     summary: AnswerSummaryReport, say: Words
 ) -> Iterator[tuple[str, AnswerSliceReport]]:
     """Yield all answers, each language, and each of the most frequent tags."""
-    yield say("answer.all_answers"), summary.overall
+    yield say(_("all answers")), summary.overall
     for language, part in summary.by_language.items():
-        yield say("page.kind_language", key=language), part
+        yield say(_("language: {language}", language=language)), part
     tags = sorted(summary.by_tag.items(), key=lambda entry: (-entry[1].items, entry[0]))
     for tag, part in tags[:_TAGS]:
-        yield say("page.kind_tag", key=tag), part
+        yield say(_("tag: {tag}", tag=tag)), part
 
 
 _SLICED_ANSWERS = "answers.correctness"
@@ -390,8 +391,8 @@ def answer_figures(
         slices = answer_slices(summary, say)
         return {name: figure_of(part, sliced) for name, part in slices}
 
-    by_slice = say("answer.by_slice", metric=label(sliced, lang))
-    title = say("figure.metrics")
+    by_slice = say(_("{metric} by slice", metric=label(sliced, lang)))
+    title = say(_("Metrics with 95% CIs"))
     return drawn(
         metrics=forest(title, say, metrics(summary), metrics(old) if old else None),
         slices=forest(by_slice, say, parts(summary), parts(old) if old else None),
@@ -458,21 +459,45 @@ def answer_headline(record: AnswerRunRecord, comparison: Comparison | None, say:
         return changed
     counts = record.summary.counts
     if not counts.answers_evaluated:
-        return say("answer.nothing")
+        return say(_("No answers were evaluated."))
     if own:
         overall = record.summary.overall.answers
         scores = ", ".join(
             f"{text} {share(overall.get(name))}" for name, text in own.labels.items()
         )
-        return say("answer.own_result", answers=counts.answers_evaluated, scores=scores)
+        return say(
+            n_(
+                "{n} answer judged: {scores}",
+                "{n:,} answers judged: {scores}",
+                n=counts.answers_evaluated,
+                scores=scores,
+            )
+        )
+    if not counts.claims:
+        return say(
+            _("The {answers:,} evaluated answers make no claims.", answers=counts.answers_evaluated)
+        )
     supported = record.summary.verdicts.get("supported", 0)
-    result = "answer.result" if record.summary.told else "answer.result_words"
+    values = {
+        "supported": supported,
+        "claims": counts.claims,
+        "share": supported / counts.claims,
+        "answers": counts.answers_evaluated,
+    }
+    if record.summary.told:
+        return say(
+            _(
+                "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are proven by a quote from a"
+                " note.",
+                **values,
+            )
+        )
     return say(
-        result if counts.claims else "answer.silent",
-        answers=counts.answers_evaluated,
-        claims=counts.claims,
-        supported=supported,
-        share=f"{100 * supported / max(1, counts.claims):.1f}\u00a0%",
+        _(
+            "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers match a sentence of the notes (by"
+            " words).",
+            **values,
+        )
     )
 
 

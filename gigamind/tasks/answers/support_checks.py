@@ -1,6 +1,8 @@
 """The checks that a supported claim passes: the model's verdict, the proven quote, and the source sentence."""
 
+from gigamind.i18n import _, n_
 from gigamind.reports.cards.line import tried
+from gigamind.reports.labels import LABELS
 from gigamind.tasks.answers.schema import AnswerSummaryReport, EvaluatedClaim
 from gigamind.wording import Words
 
@@ -47,18 +49,37 @@ def rejected_support(summary: AnswerSummaryReport, say: Words) -> str:
     model_supported, rejected = summary.told.get("supported", 0), summary.not_believed
     if not summary.told and summary.counts.claims:
         supported = summary.verdicts.get("supported", 0)
-        loose = say("answer.by_words", supported=supported, loose=summary.loose)
-        return f"{say('answer.words_blind')} {loose}"
+        return say(
+            _(
+                "Judged by word matching, not by meaning. Paraphrased claims, and claims in another language than their"
+                " note, count as not found. Changes of word order, tense, obligation or limits may be missed. {loose:,}"
+                " of {supported:,} supported claims have a word that their sentence, its heading, the title and the"
+                " question lack. Rely on changes between runs, not on the verdict of a single answer.",
+                loose=summary.loose,
+                supported=supported,
+            )
+        )
     if not model_supported:
         return ""
     if not rejected:
-        return say("answer.all_believed", told=model_supported)
+        return say(
+            n_(
+                "The claim that the model calls supported passed every check.",
+                "All {n:,} claims that the model calls supported passed every check.",
+                n=model_supported,
+            )
+        )
     most_first = sorted(rejected.items(), key=lambda pair: -pair[1])
     return say(
-        "answer.not_believed",
-        told=model_supported,
-        stopped=sum(rejected.values()),
-        why=", ".join(f"{say(f'answer_script.{name}')} ({count})" for name, count in most_first),
+        _(
+            "{rejected:,} of {claims:,} claims that the model calls supported failed a check: {reasons}.",
+            rejected=sum(rejected.values()),
+            claims=model_supported,
+            reasons=[
+                _("{reason} ({count:,})", reason=LABELS[name], count=count)
+                for name, count in most_first
+            ],
+        )
     )
 
 
@@ -67,4 +88,11 @@ def second_look(summary: AnswerSummaryReport, say: Words) -> str:
     if not summary.second_looks:
         return ""
     models = "; ".join(tried(look, say.language) for look in summary.second_looks)
-    return say("answer.second_look", count=summary.looked_at, models=models)
+    return say(
+        n_(
+            "Second check: {n} doubtful claim was compared with its source sentence alone. {models}.",
+            "Second check: {n:,} doubtful claims were compared with their source sentences alone. {models}.",
+            n=summary.looked_at,
+            models=models,
+        )
+    )

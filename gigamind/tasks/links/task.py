@@ -6,7 +6,6 @@ from typing import Any
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
 from gigamind.i18n import Message, Text, _, n_
-from gigamind.messages import warning_in
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in
 from gigamind.records.schema import Record, by_item
@@ -36,7 +35,7 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             "links.md.jinja",
             say=say,
             run=record.run,
-            warnings=[warning_in(lang, warning) for warning in record.run.warnings],
+            warnings=list(map(say, record.run.warnings)),
             errors=by_item(record.errors),
             summary=summary,
             counts=summary.counts,
@@ -50,7 +49,7 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
                 (item.note, row, miss) for item in record.items for row, miss in item.explained
             ],
             causes=miss_causes(record, say),
-            subject=subject_values(record, say),
+            subject=subject_values(record),
             shown=default_view(summary, say),
             misses_shown=_MISSES_SHOWN,
         )
