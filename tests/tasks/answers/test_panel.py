@@ -215,11 +215,7 @@ def test_a_fresh_judgment_cuts_the_claims_anew(options, server):
 def test_the_estimate_counts_the_cutting_once_whatever_the_seats(options):
     judge = 'repeats = 3\nclaims = "llm"\n'
     prepared = prepare_answers(options(judge, ONE_CLAIM, LONG_CLAIM, fresh_fraction=0.5), Quiet())
-    found = [(one.what, one.calls) for one in estimate_answers(prepared)]
-    assert found == [
-        ("cutting the claims of 2 answers with openai/judge", 2),
-        ("judging 2 answers with openai/judge", 9),
-    ]
+    assert [one.calls for one in estimate_answers(prepared)] == [2, 9]
 
 
 def test_an_adaptive_panel_tells_what_one_seat_judged_alone_and_no_alpha(options, server):

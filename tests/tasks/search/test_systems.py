@@ -321,7 +321,7 @@ def test_a_path_in_no_hit_is_warned_of_but_the_simplest_endpoint_needs_neither(a
         ({"system": "run:none.run"}, "--system run:none.run: "),
         ({"system": "python:nowhere:f"}, "--system python:nowhere:f: "),
         ({"system": "python:json:__doc__"}, "--system python:json:__doc__: "),
-        ({"system": "http:///x"}, "http:///x"),
+        ({"system": "http:///x"}, "--system"),
         ({"system": "builtin", "notes": None}, "--notes: "),
     ],
 )
