@@ -9,8 +9,7 @@ from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import in_order, keys_in
 from gigamind.records.schema import RunReport, by_item
 from gigamind.reports.cards.line import certified
-from gigamind.reports.figures import metric_rows, plain_label, values_of
-from gigamind.reports.page.headline import percent
+from gigamind.reports.figures import metric_rows, percent, plain_label, values_of
 from gigamind.reports.page.model_costs import few_judged, model_section
 from gigamind.reports.text import code, embedder_text, judge_text, notes_text, render, unjudged
 from gigamind.tasks.search.schema import (
