@@ -33,6 +33,8 @@ class Words:
         if isinstance(name, Message):
             return translator(self.language)(name)
         table, _, key = name.partition(".")
+        if key not in self.tables.get(table, {}) and not values:
+            return name
         phrase = self.tables[table][key].format(**values)
         return with_particles(phrase) if self.language == "ko" else phrase
 

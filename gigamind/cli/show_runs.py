@@ -16,7 +16,7 @@ from gigamind.reports.page.experiment import (
     notices,
     why_no_verdict,
 )
-from gigamind.reports.page.history import cause_told, change_told, result, subject
+from gigamind.reports.page.history import cause_text, change_text, result, subject
 from gigamind.text import printable
 from gigamind.wording import Language, share, words
 
@@ -60,7 +60,7 @@ def show_history(histories: Histories, out: Path | None, language: Language) -> 
         console.print(say("terminal.runs", subject=subject(history, say), count=len(history.runs)))
         console.print(f"  {result(history, say)}")
         for change in history.changes:
-            console.print(f"  {change_told(change, history, say)}: {cause_told(change, say)}")
+            console.print(f"  {change_text(change, history, say)}: {cause_text(change, say)}")
             for level in change.metrics[:_LEVELS_SHOWN]:
                 name = metric_name(level.metric, say)
                 console.print(f"    {name} {share(level.before)} -> {share(level.after)}")

@@ -13,7 +13,7 @@ from gigamind.evaluation.release import ReleaseVerdict, announce, read_reference
 from gigamind.evaluation.task import Task
 from gigamind.i18n import _
 from gigamind.release.comparison import Snapshot
-from gigamind.release.experiment import Experiment, hold_against
+from gigamind.release.experiment import Experiment, compare_with_first
 from gigamind.release.model import FILE
 from gigamind.release.snapshot import read_baseline, read_run
 from gigamind.reports.decision import brief
@@ -109,7 +109,7 @@ def compare_runs(
                 record, lang=language, baseline=reference.baseline, gate=verdict.gate
             )
     runs = (reference.baseline, *between, last)
-    experiment = hold_against([label_of(path) for path in paths], runs)
+    experiment = compare_with_first([label_of(path) for path in paths], runs)
     return ComparedRuns(experiment, runs, verdict, language, report)
 
 

@@ -42,7 +42,7 @@ from gigamind.release.policy import GateResult, read_policy
 from gigamind.release.shortfall import held_card, judged_languages
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
 from gigamind.reports.decision import MOST_RUNS, Place, brief, decide
-from gigamind.reports.release import bounds_told, with_bounds, with_section
+from gigamind.reports.release import missed_bounds, with_bounds, with_section
 from gigamind.wording import Language, Words, words
 
 HTML_FILE = "report.html"
@@ -206,7 +206,7 @@ def _write(
         return _Written(None, empty)
     snapshot = task.compared.take_snapshot(record)
     bounds = bounds_of(snapshot, record.run.status, options)
-    broken = bounds_told(bounds, words(outputs.lang))
+    broken = missed_bounds(bounds, words(outputs.lang))
     run = record.run.model_copy(update={"warnings": (*broken, *record.run.warnings)})
     record = replace(record, run=run)
     files = _texts(task, record, outputs)

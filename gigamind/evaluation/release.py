@@ -24,7 +24,7 @@ from gigamind.release.shortfall import judged_languages
 from gigamind.release.snapshot import Kinds, read_baseline
 from gigamind.reports.comparison import render_comparison
 from gigamind.reports.decision import failed_brief
-from gigamind.reports.release import Release, reasons_told
+from gigamind.reports.release import Release, reason_texts
 from gigamind.wording import Language, Words, words
 
 REGRESSION_EXIT_CODE = 4
@@ -229,7 +229,7 @@ def _cases(release: Release, say: Words) -> list[JunitCase]:
     comparison, gate = release
     if gate.is_refused:
         name = translator(say.language)(_("comparable with the baseline"))
-        return [JunitCase(name, "error", " ".join(reasons_told(gate, comparison, say)))]
+        return [JunitCase(name, "error", " ".join(reason_texts(gate, comparison, say)))]
     return _rule_cases(gate, say)
 
 

@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from typing import Any, Literal
 
 from gigamind.errors import OWN_FAULTS, InputError, fault_of
-from gigamind.i18n import _
+from gigamind.i18n import Message, _
 from gigamind.metrics import aggregate, answerability, grounding, links, rankings, spans
 from gigamind.metrics.spec import MAIN, OWN, Metric, Rows, Use, in_language
 
@@ -117,6 +117,17 @@ def label(key: str, language: str | None = None) -> str:
     """Return the label on pages, such as "nDCG@10"; without a language, that of the terminal and summary.md."""
     metric, name = metric_of(key), key.partition(".")[2]
     return metric.called(name, language) if metric else name.replace("_", " ")
+
+
+def label_text(key: str) -> str:
+    """Return the label as a message, for other messages to contain; that of a third-party metric in English."""
+    metric, name = metric_of(key), key.partition(".")[2]
+    if metric is None:
+        return name.replace("_", " ")
+    if not isinstance(metric.label, Message):
+        return metric.label.en
+    match = metric.pattern.fullmatch(name)
+    return Message(metric.label.id, match.groupdict() if match else {})
 
 
 def about(key: str, language: str) -> str:

@@ -1,7 +1,8 @@
 import pytest
 
 from gigamind.records.card import CardRequirements, CheckedCard, check_alone
-from gigamind.release.shortfall import card_words, shortfalls
+from gigamind.release.shortfall import shortfalls
+from gigamind.wording import words
 
 ASKED = (("unanswerable",),)
 
@@ -13,7 +14,7 @@ def reasons(card, scale):
     def told(*scales, lang="en", languages=("en", "ko"), asked=ASKED, attacks=None, **needs):
         made = card(*(scales or (scale(),)), attacks=attacks)
         held = CheckedCard(made, CardRequirements(**needs), asked, languages)
-        return [one.text for one in shortfalls(held, card_words(lang))]
+        return [one.text for one in shortfalls(held, words(lang))]
 
     return told
 
