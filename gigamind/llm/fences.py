@@ -181,7 +181,7 @@ def looks_like_instructions(text: str) -> bool:
 
 def has_encoded_text(text: str) -> bool:
     """Return whether a text contains words in escapes or in Base64."""
-    return bool(ESCAPES.search(text)) or any(True for _ in words_in_base64(text))
+    return bool(ESCAPES.search(text)) or any(True for _word in words_in_base64(text))
 
 
 Flag = Literal["invisible_characters", "looks_like_instructions", "encoded_text"]
