@@ -27,7 +27,7 @@ from gigamind.text import columns, padded
 
 if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
-    from gigamind.assurance.trials import OnTrial, Observations, Share
+    from gigamind.assurance.trials import Observations, OnTrial, Share
     from gigamind.assurance.unit_tests import UnitTestReport
     from gigamind.records.card import CardLiars
 
@@ -68,7 +68,7 @@ def try_judge(
         EvaluationError: the trial is not whole, or the report cannot be written.
         KeyboardInterrupt: it was stopped; what was seen until then is shown, and written nowhere.
     """
-    from gigamind.assurance.trials import OnTrial, Observations, load_on_trial
+    from gigamind.assurance.trials import Observations, OnTrial, load_on_trial
     from gigamind.llm.fences import fence_key
     from gigamind.llm.ledger import Ledger
 
@@ -325,10 +325,10 @@ def _put_liars_through(
 
 
 def _liars_table(liars: "CardLiars") -> str:
-    from gigamind.release.shortfall import card_words
     from gigamind.reports.cards.view import liars_view
+    from gigamind.wording import words
 
-    view = liars_view(liars, card_words(spoken()))
+    view = liars_view(liars, words(spoken()))
     rows = [(liar.name, *row.figures) for liar, row in zip(liars.liars, view.rows, strict=True)]
     return f"{view.lead}\n\n{table(('', *view.head), rows)}\n"
 

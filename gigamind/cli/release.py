@@ -36,14 +36,14 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
     A run with a failed gate requires --force.
     """
     from gigamind.cli.errors import spoken
-    from gigamind.reports.release import no_verdict_told
+    from gigamind.reports.release import worst_value_text
     from gigamind.tasks.promotion import promote_checked, refuse_failed
 
     if not force:
         refuse_failed(run, folder)
     file, worst = promote_checked(run, folder)
     if worst:
-        click.echo(no_verdict_told(worst, words(spoken())), err=True)
+        click.echo(worst_value_text(worst, words(spoken())), err=True)
     tell_written(file, {"runs": 1}, f"Baseline: {file}")
 
 
@@ -76,14 +76,14 @@ def compare(
     if there is no verdict.
     """
     from gigamind.cli.show_runs import show_experiment
-    from gigamind.evaluation.experiment import hold_runs
+    from gigamind.evaluation.experiment import compare_runs
     from gigamind.records.folder import check_out_folder, write_texts
     from gigamind.tasks import TASKS
 
     options = validated(ReleaseOptions, values)
     if out:
         check_out_folder(out)
-    held = hold_runs(runs, options, lang, TASKS)
+    held = compare_runs(runs, options, lang, TASKS)
     if out:
         write_texts(out, held.files())
     tell(held.dump(), lambda: show_experiment(held, out))

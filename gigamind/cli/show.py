@@ -21,21 +21,21 @@ from gigamind.metrics.spec import OWN, blocks_of
 from gigamind.metrics.table import metric_of
 from gigamind.records.schema import RunReport, by_item
 from gigamind.release.policy import GateResult
-from gigamind.reports.comparison import passing_told
+from gigamind.reports.comparison import passing_notes
 from gigamind.reports.figures import plain_label
 from gigamind.reports.page.model_costs import cost_lines, few_judged
 from gigamind.reports.release import (
     bounds_decision,
-    bounds_told,
-    decision_told,
+    decision_text,
     main_figures,
-    mismatches_beside,
-    reasons_told,
-    ungated_told,
+    missed_bounds,
+    other_mismatches,
+    reason_texts,
+    ungated_text,
 )
 from gigamind.tasks import TASKS
 from gigamind.text import printable, printable_lines
-from gigamind.wording import Words, between, change_in, counted, share, words
+from gigamind.wording import Words, between, change_in, share, words
 
 _LINES_SHOWN = 10
 _ITEMS_SHOWN = 5
@@ -78,7 +78,7 @@ def show_finished(
             show_release(finished.verdict, finished.out, words_of(run))
         elif bounds:
             _show_bounds(bounds, words_of(run))
-            shown_warnings = [*shown_warnings, *bounds_told(bounds, words_of(run))]
+            shown_warnings = [*shown_warnings, *missed_bounds(bounds, words_of(run))]
     show_run(TASKS[name], finished.summary, finished.out, shown_warnings)
 
 
@@ -105,7 +105,7 @@ def show_run(
     console.print(say("terminal.report", place=out / report))
     aside = plain_console(stderr=True)
     show_warnings([text for text in run.warnings if text not in shown_warnings], say)
-    missing = [counted(n, singular, many, say) for n, singular, many in view.missing(summary) if n]
+    missing = [say(kind) for kind in view.missing(summary)]
     if missing:
         what = ", ".join(missing)
         if (out / "report.html").exists():  # where they are told in the reader's language
@@ -139,14 +139,14 @@ def plain_console(*, stderr: bool = False) -> Console:
 def show_release(verdict: ReleaseVerdict, out: Path | None, say: Words) -> None:
     """Whether to release, the gates' verdict with its reasons, and the items that got worse."""
     console, gate, comparison = plain_console(), verdict.gate, verdict.comparison
-    console.print(decision_told(verdict.release, say))
+    console.print(decision_text(verdict.release, say))
     sentence = say(
         "terminal.gate", phase=gate.phase, verdict=say(f"terminal.verdict_{gate.verdict}")
     )
-    console.print(" – ".join(filter(None, (sentence, ungated_told(verdict.release, say)))))
-    for reason in (*reasons_told(gate, comparison, say), *passing_told(comparison, gate, say)):
+    console.print(" – ".join(filter(None, (sentence, ungated_text(verdict.release, say)))))
+    for reason in (*reason_texts(gate, comparison, say), *passing_notes(comparison, gate, say)):
         console.print(f"  {printable(reason)}")
-    for what, meaning in mismatches_beside(gate, comparison, say):
+    for what, meaning in other_mismatches(gate, comparison, say):
         console.print(f"  {what}: {meaning}")
     lost = [
         say("terminal.lost", what=f"{_short(item.text)} ({item.id})") for item in comparison.lost
@@ -177,7 +177,7 @@ def _show_bounds(gate: GateResult, say: Words) -> None:
     console = plain_console()
     console.print(bounds_decision(gate, say))
     console.print(say("terminal.bounds", phase=gate.phase, verdict=verdict))
-    for reason in bounds_told(gate, say):
+    for reason in missed_bounds(gate, say):
         console.print(f"  {printable(reason)}")
     console.print()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.table import Table
 
 from gigamind.cli.show import plain_console, show_release
-from gigamind.evaluation.experiment import Held
+from gigamind.evaluation.experiment import ComparedRuns
 from gigamind.reports.figures import metric_name
 from gigamind.reports.history import Histories
 from gigamind.reports.page.experiment import (
@@ -16,14 +16,14 @@ from gigamind.reports.page.experiment import (
     notices,
     why_no_verdict,
 )
-from gigamind.reports.page.history import cause_told, change_told, result, subject
+from gigamind.reports.page.history import cause_text, change_text, result, subject
 from gigamind.text import printable
 from gigamind.wording import Language, share, words
 
 _LEVELS_SHOWN = 10
 
 
-def show_experiment(held: Held, out: Path | None) -> None:
+def show_experiment(held: ComparedRuns, out: Path | None) -> None:
     """The main figures side by side, what surely differs, and of two runs the verdict, or why there is none."""
     console, say, experiment = plain_console(), words(held.lang), held.experiment
     if held.verdict and not held.verdict.gate.is_refused:
@@ -60,7 +60,7 @@ def show_history(histories: Histories, out: Path | None, language: Language) -> 
         console.print(say("terminal.runs", subject=subject(history, say), count=len(history.runs)))
         console.print(f"  {result(history, say)}")
         for change in history.changes:
-            console.print(f"  {change_told(change, history, say)}: {cause_told(change, say)}")
+            console.print(f"  {change_text(change, history, say)}: {cause_text(change, say)}")
             for level in change.metrics[:_LEVELS_SHOWN]:
                 name = metric_name(level.metric, say)
                 console.print(f"    {name} {share(level.before)} -> {share(level.after)}")

@@ -91,8 +91,7 @@ def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
     """Return links to other notes in the order of the vault.
 
     Embeds are left out, as are links in headings or around code, where no link is suggested, and links around an image
-    or
-    without visible text. Notes that are not valid UTF-8 are left out because their copy would differ in other places
+    or without visible text. Notes that are not valid UTF-8 are left out because their copy would differ in other places
     too.
     """
     removable: list[NoteLink] = []

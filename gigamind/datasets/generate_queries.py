@@ -49,8 +49,7 @@ class QueryForms:
     Attributes:
         per_note: maximum number of answerable questions per note, at least 1.
         unanswerable_per_note: maximum number of near misses per note, if `forms` includes them, and of questions about
-            a
-            left-out note.
+            a left-out note.
         leave_out: share of the notes that the copy lacks, in [0, 1); questions only they answer become unanswerable.
         limit: total number of questions; None for all.
     """

@@ -18,7 +18,7 @@ from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_its_language
 from gigamind.publish.restarts import deployment_name, through_restart
 from gigamind.reports.decision import failed_page
-from gigamind.reports.release import deciding_told
+from gigamind.reports.release import deciding_reasons
 from gigamind.tasks import TASKS
 from gigamind.wording import Words, words
 
@@ -104,7 +104,7 @@ def end_of_gate(run_id: str, result: Mapping[str, Any], say: Words) -> Any:  # n
     ended, name = (
         (ReleaseStopped, "Regressed") if gate.verdict == "failed" else (NoVerdict, "NotComparable")
     )
-    stopped = ended(f"{about}: {_first_of(deciding_told(verdict.release, say))}")
+    stopped = ended(f"{about}: {_first_of(deciding_reasons(verdict.release, say))}")
     stopped.result = result
     return failed(stopped, name)
 

@@ -81,8 +81,7 @@ class Identities:
     """Finds notes by name.
 
     Rules in order: exact path, exact title of the frontmatter, exact file name, `key` of path, title or file name,
-    exact
-    alias, `key` of an alias. The first rule that matches decides. Its first note by path is selected, the others
+    exact alias, `key` of an alias. The first rule that matches decides. Its first note by path is selected, the others
     collide.
     """
 

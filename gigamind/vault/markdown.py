@@ -130,8 +130,7 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
     """Yield the ranges of comments, including the `%%` marks.
 
     A comment that opens inside a line must end in the same block: a stray "100%%" must not swallow the next section.
-    One
-    that opens a line may span several blocks. A mark without a partner is text.
+    One that opens a line may span several blocks. A mark without a partner is text.
     """
     signs = list(_percent_marks(text))
     at = 0

@@ -49,12 +49,10 @@ def walk(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Walk:
     """Return every regular file under `root` that no pattern excludes.
 
     A pattern is a glob: "name" matches files and folders of that name at any depth, "name/" only folders. A pattern
-    with
-    "/" inside or in front matches the path from the root ("drafts/*.md", "/eval", "**" for any folders).
+    with "/" inside or in front matches the path from the root ("drafts/*.md", "/eval", "**" for any folders).
 
     Links to folders are not followed, links to files only within the vault. Results of gigamind are excluded: in a
-    folder
-    named "eval" only Markdown counts, and a folder with a run is skipped.
+    folder named "eval" only Markdown counts, and a folder with a run is skipped.
 
     Raises:
         NotesError: the root is not a folder, or it or a folder in it cannot be read.
@@ -171,8 +169,7 @@ def notes_hash(root: Path, mode: HashMode = "content", exclude: Sequence[str] = 
     """Return the SHA-256, in hexadecimal, of all files of a vault in path order, attachments included.
 
     "content" covers paths and bytes; "mtime" covers paths and modification times in nanoseconds. `exclude` adds
-    patterns
-    (see `walk`) to the default ones.
+    patterns (see `walk`) to the default ones.
 
     Raises:
         NotesError: the folder is missing, or something in it cannot be read.

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.errors import SystemFailedError
-from gigamind.evaluation.lanes import ItemOutcome, Stopped, run_lanes
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
 from gigamind.interop.ranking import Oddity
 from gigamind.interop.reply import Reply, parse_reply
 from gigamind.outcome import Failure, attempt
@@ -141,7 +141,7 @@ def _ask(
         if cases:
             progress.stage("Questions", total - len(cases), total)
         try:
-            run_lanes(
+            run_workers(
                 asking.about(cases),
                 max_concurrency=ready.concurrency,
                 timeout_ms=prepared.options.timeout_ms,

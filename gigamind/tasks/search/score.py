@@ -15,12 +15,12 @@ from pydantic import TypeAdapter
 
 from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import EvaluationError, QueryTimeoutError
-from gigamind.evaluation.lanes import ItemOutcome, Stopped, run_lanes
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.speed import Effort, measure_speed
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
 from gigamind.evaluation.unfinished import ModelRun
+from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
 from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.judges.unanswerable import RuleJudge
 from gigamind.metrics.ranking_table import RankedQuery
@@ -229,7 +229,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         pace, ended = self.prepared.options.pace, itertools.count(1)
         by_id = {query.item.id: Query(query.item.id, query.item.query) for query in queries}
         search = self.retriever.search
-        return run_lanes(
+        return run_workers(
             {name: lambda query=query: search(query) for name, query in by_id.items()},
             max_concurrency=pace.max_concurrency,
             timeout_ms=pace.timeout_ms,

@@ -9,10 +9,10 @@ from llm_reports import llm_report
 
 from gigamind.errors import InputError
 from gigamind.records.judged import PanelReport
-from gigamind.release.shortfall import card_words
+from gigamind.wording import words
 from gigamind.reports.cards.cautions import cautions
 
-ENGLISH = card_words("en")
+ENGLISH = words("en")
 
 
 def test_repetitions_tell_how_often_verdicts_flip(run_folder, ten_items, card_of):

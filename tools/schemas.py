@@ -35,11 +35,10 @@ from gigamind.tasks.search.schema import UnjudgedHit
 _ENDING = ".schema.json"
 _HEAD = """# JSON Schemas
 
-Of every file that gigamind reads or writes and of every `--json` output; a line of a .jsonl file is one value of its
-schema. Made of the models in the code by `make schemas`; a test fails where they differ.
-
-| schema | of |
-|---|---|"""
+These schemas describe every file that gigamind reads or writes, and every `--json` output. For JSON lines (datasets,
+labels, quotes, sessions, suggestions and `.jsonl` files), the schema describes one line. `make schemas` generates them
+from the models in the code; a test compares them.
+"""
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -59,26 +58,26 @@ class Described(NamedTuple):
 def described() -> dict[str, Described]:
     """What there are schemas of, by the name of their file without its ending."""
     read: dict[str, tuple[Any, str]] = {
-        "queries": (QueryItem, "a line of a dataset of queries"),
-        "links": (LinkItem, "a line of a dataset of links"),
-        "answers": (AnswerItem, "a line of a dataset of answers"),
-        "labels": (Label, "a line of the labels of `judge certify`"),
-        "quotes": (QuoteRow, "a line of the quotes of `align`"),
-        "session": (Message, "a line of a session of `memory`"),
-        "extracted": (Extraction, "what was extracted of a session, for `memory graduate`"),
+        "queries": (QueryItem, "dataset of queries"),
+        "links": (LinkItem, "dataset of links"),
+        "answers": (AnswerItem, "dataset of answers"),
+        "labels": (Label, "labels for `judge certify`"),
+        "quotes": (QuoteRow, "quotes for `align`"),
+        "session": (Message, "session for `memory`"),
+        "extracted": (Extraction, "facts extracted from a session, for `memory graduate`"),
     }
     written: dict[str, tuple[Any, str]] = {
         "run": (RunReport, "run.json"),
-        "errors": (ErrorReport, "a line of errors.jsonl"),
-        "attempts": (Attempt, "a line of attempts.jsonl"),
-        "unjudged": (UnjudgedHit, "a line of unjudged.jsonl, a `gain` filled in or not"),
+        "errors": (ErrorReport, "errors.jsonl"),
+        "attempts": (Attempt, "attempts.jsonl"),
+        "unjudged": (UnjudgedHit, "unjudged.jsonl, with or without `gain`"),
         "compare": (documents.CompareFile, "compare.json"),
         "history": (Histories, "history.json"),
         "tune": (Tuning, "tune.json"),
         "judge_card": (JudgeCard, "judge_card.json"),
-        "attacks": (AttackReport, "the report of `judge attack`"),
-        "tests": (UnitTestReport, "the report of `judge test`"),
-        "suggestions": (documents.NoteDocument, "a line of what `suggest-links --out` writes"),
+        "attacks": (AttackReport, "report of `judge attack`"),
+        "tests": (UnitTestReport, "report of `judge test`"),
+        "suggestions": (documents.NoteDocument, "output file of `suggest-links --out`"),
     }
     outputs: dict[str, Any] = {
         "written": documents.WrittenDocument,
@@ -94,7 +93,7 @@ def described() -> dict[str, Described]:
     }
     for task, kind in KINDS.items():
         written |= {
-            f"per_item.{task}": (kind.line, f"a line of per_item.jsonl of `eval {task}`"),
+            f"per_item.{task}": (kind.line, f"per_item.jsonl of `eval {task}`"),
             f"summary.{task}": (kind.summary, f"summary.json of `eval {task}`"),
             f"snapshot.{task}": (kind.snapshot, f"snapshot.json of `eval {task}`"),
         }
@@ -111,7 +110,7 @@ def described() -> dict[str, Described]:
 
 def _printed_by(schema: str) -> str:
     commands = [f"`{command}`" for command, name in OUTPUTS.items() if name == schema]
-    return f"what {', '.join(commands)} print{'' if commands[1:] else 's'} with --json"
+    return f"output of {', '.join(commands)}"
 
 
 OUTPUTS: Mapping[str, str] = {
@@ -156,7 +155,7 @@ def texts() -> dict[str, str]:
         f"{name}{_ENDING}": json.dumps(schema_of(of), indent=2, ensure_ascii=False) + "\n"
         for name, of in of_all.items()
     }
-    lines = [f"| [{name}]({name}{_ENDING}) | {of.what} |" for name, of in of_all.items()]
+    lines = [f"- [{name}]({name}{_ENDING}): {of.what}" for name, of in of_all.items()]
     return files | {"README.md": "\n".join((_HEAD, *lines)) + "\n"}
 
 
