@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from gigamind.errors import InputError
+from gigamind.i18n import _
 
 Item = TypeVar("Item")
 
@@ -23,7 +24,7 @@ def sample_size(text: str) -> int | float:
         if size > 0 and (isinstance(size, int) or size <= 1):
             return size
     raise InputError(
-        f"--sample {text}: expected a count such as 50 or a ratio such as 0.2. Counts start at 1, ratios end at 1.0."
+        _("must be a count of at least 1, such as 50, or a share up to 1.0, such as 0.2")
     )
 
 

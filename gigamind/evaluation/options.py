@@ -67,7 +67,7 @@ def _check_sample(value: str) -> str:
     try:
         sample_size(value)
     except InputError as error:
-        raise ValueError(str(error).removeprefix(f"--sample {value}: ")) from error
+        raise ValueError(error.message) from error
     return value
 
 
