@@ -1,7 +1,7 @@
-"""Evaluates retrieval, answers, evidence and links over a local Markdown vault.
+"""Evaluate retrieval, answers, evidence and links over a local Markdown vault.
 
-The names in `__all__` are the library; each is loaded when it is first used.  Every other name, and every module, is
-private and may change without notice.  Errors are `GigamindError`s, whose message says what to mend.
+The names in `__all__` are the library; each is loaded when it is first used.  All other names and modules are private
+and may change without notice.  Errors are `GigamindError`s, whose message says what to fix.
 """
 
 import importlib
@@ -100,7 +100,7 @@ __all__ = [
     "tune_search",
 ]
 
-# Where each name is defined that is not in `library`, without the package's own name.
+# The module of each name that is not defined in `library`.
 _HOMES = {
     "errors": ("EvaluationError", "GigamindError", "InputError", "LlmError", "NotesError"),
     "evaluation.progress": ("Progress",),

@@ -1,7 +1,7 @@
-"""Finds the files that travel with the package: judges, prompts, flows, deployments and examples.
+"""Find the files that come with the package: judges, prompts, flows, deployments and examples.
 
-A wheel carries them under `gigamind/_assets/`, a clone has them at its root.  Nothing else is looked at, so that a
-foreign top-level package named `flows` is never picked up.
+They are in `gigamind/_assets/` of a wheel and at the root of a clone.  Other places are ignored, so that a foreign
+top-level package named `flows` is never used.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def asset(name: str) -> Path:
-    """Path of a folder such as `flows`.
+    """Return the path of a folder such as `flows`.
 
     Raises:
         FileNotFoundError: the installation is broken.

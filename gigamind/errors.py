@@ -1,24 +1,24 @@
-"""Every error that a caller can meet, with the exit code the command line ends in.
+"""Every error that a caller can meet, with the exit code of the command line.
 
 GigamindError               3  the evaluation could not be carried out
-├── InputError              1  an option, a dataset or a file that the caller can mend
+├── InputError              1  an option, a dataset or a file that the caller can fix
 │   ├── DatasetError        1  a dataset without a usable row, or a bad row under --strict
-│   └── OtherRunError       1  what is to be resumed is a run of something else
+│   └── OtherRunError       1  --resume names a run of another dataset, judge or setting
 ├── NotesError              2  the vault cannot be read
 │   └── IndexingError       2  its index cannot be built, opened or reached
-├── BrokenBoundError        4  a run that is compared with nothing misses a floor or a ceiling of the gates
-└── EvaluationError         3  an evaluation broke off
+├── BrokenBoundError        4  a run without a baseline misses a floor or a ceiling of the gates
+└── EvaluationError         3  an evaluation failed
     ├── QueryTimeoutError   3  one query passed its time limit: a Failure of that item, never the end of a run
     ├── SystemFailedError   3  an evaluated search gave no ranking: a Failure of that item
-    ├── EmbeddingError      3  an embedding model refused, failed, or answered nonsense
-    ├── BudgetError         3  the budget left items undone, and that was not allowed
-    ├── UnaskedError        3  a model could not be asked about all the cases of a trial
-    ├── ServerError         3  the Prefect server cannot be reached or used, or nothing runs what is started there
-    ├── UnwrittenError      3  what a run must keep cannot be written: the disk is full, or read-only
-    └── LlmError            3  a language model gave no usable answer: a Failure of that item; `code` tells why
+    ├── EmbeddingError      3  an embedding model refused, failed, or returned no embedding
+    ├── BudgetError         3  the budget left items undone, and --allow-partial was not given
+    ├── UnaskedError        3  a model could not be queried about all cases of a trial
+    ├── ServerError         3  the Prefect server cannot be reached or used, or no worker runs the flow
+    ├── UnwrittenError      3  a run's results cannot be written: the disk is full or read-only
+    └── LlmError            3  a language model gave no usable answer: a Failure of that item; `code` is the reason
 
-0 is success and 4 a regression (of a run with a baseline a verdict, not an error).  Messages say what is wrong, where,
-and how to mend it.
+0 is success and 4 a regression, which is a verdict and not an error if the run has a baseline.  Messages say what is
+wrong, where, and how to fix it.
 """
 
 import errno
@@ -47,8 +47,8 @@ LlmCode = Literal[
     "panel_tied",
 ]
 Outcome = Literal["scored", "unscored", "refused", "error", "skipped_budget"]
-"""How an item ends that models are asked about."""
-# What code of a team's own may raise: `sys.exit()` is no Exception, and would end all in exit code 0.  Ctrl-C is ours.
+"""Outcome of an item that needs a model."""
+# What third-party code may raise.  `sys.exit()` raises no Exception and would end the run with exit code 0.
 OWN_FAULTS = (Exception, SystemExit)
 
 
@@ -78,16 +78,16 @@ def reason_of(error: OSError) -> Text:
 
 
 def fault_of(error: BaseException) -> str:
-    """What code of a team's own raised, in a line."""
-    said = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+    """Return the error that third-party code raised, in one line."""
+    text = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 class GigamindError(Exception):
-    """The root: anything that gigamind itself reports as an error.
+    """The root of all errors that gigamind reports.
 
     Attributes:
-        run: the out folder of a run that was written, and is no result all the same; None where there is none.
+        run: the out folder of a run that was written but failed; None if there is none.
     """
 
     exit_code: ClassVar[int] = 3
@@ -100,7 +100,7 @@ class GigamindError(Exception):
 
 
 class InputError(GigamindError):
-    """Something the caller gave is wrong and can be mended by the caller."""
+    """An input of the caller is wrong; the caller can fix it."""
 
     exit_code: ClassVar[int] = 1
 
@@ -110,7 +110,7 @@ class DatasetError(InputError):
 
 
 class OtherRunError(InputError):
-    """What is to be resumed is a run of another dataset, judge or setting."""
+    """The run to resume has another dataset, judge or setting."""
 
 
 class NotesError(GigamindError):
@@ -124,13 +124,13 @@ class IndexingError(NotesError):
 
 
 class BrokenBoundError(GigamindError):
-    """A run that is compared with nothing misses a floor or a ceiling of the gates, under `--fail-on-regression`."""
+    """A run without a baseline misses a floor or a ceiling of the gates, under `--fail-on-regression`."""
 
     exit_code: ClassVar[int] = 4
 
 
 class EvaluationError(GigamindError):
-    """An evaluation broke off."""
+    """An evaluation failed."""
 
 
 class QueryTimeoutError(EvaluationError):
@@ -142,23 +142,23 @@ class SystemFailedError(EvaluationError):
 
 
 class EmbeddingError(EvaluationError):
-    """An embedding model refused, failed, or answered something that is no embedding."""
+    """An embedding model refused, failed, or returned no embedding."""
 
 
 class BudgetError(EvaluationError):
-    """The budget left items without a verdict; what was done is kept."""
+    """The budget left items without a verdict; finished items are kept."""
 
 
 class UnaskedError(EvaluationError):
-    """A model could not be asked about all the cases of a trial, which so proves nothing."""
+    """A model could not be queried about all cases of a trial, so the trial proves nothing."""
 
 
 class ServerError(EvaluationError):
-    """The Prefect server cannot be reached or used, or no worker runs what is started there."""
+    """The Prefect server cannot be reached or used, or no worker runs the flow."""
 
 
 class UnwrittenError(EvaluationError):
-    """What a run must keep cannot be written; it ends the run, of which all that stands in its files is kept."""
+    """A run's results cannot be written.  The run ends; what its files already have is kept."""
 
 
 class LlmError(EvaluationError):
@@ -166,9 +166,9 @@ class LlmError(EvaluationError):
 
     Attributes:
         code: the reason, stable enough to group by.
-        status: that of the HTTP answer, if there was one.
-        retry_after_s: seconds that the server asked to wait, if it did.
-        may_cost: the server may have generated an answer that never arrived, and bill it.
+        status: of the HTTP response, if there was one.
+        retry_after_s: seconds to wait, if the server sent them.
+        may_cost: the server may bill an answer that never arrived.
     """
 
     def __init__(
@@ -177,9 +177,9 @@ class LlmError(EvaluationError):
         code: LlmCode,
         status: int | None = None,
         retry_after_s: float | None = None,
-        may_cost: bool = False,  # noqa: FBT001, FBT002  pickle gives it by its place
+        may_cost: bool = False,  # noqa: FBT001, FBT002  pickle passes it by position
     ) -> None:
-        # All five: pickle makes it anew from them.
+        # All five, as pickle recreates the error from them.
         super().__init__(message, code, status, retry_after_s, may_cost)
         self.code: LlmCode = code
         self.status = status

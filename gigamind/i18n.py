@@ -1,7 +1,7 @@
 """Messages: an English id with named values, rendered in the reader's language where they are shown.
 
 `_`, `n_` and `c_` make a Message, which knows no language.  A Translator renders it and the messages among its values.
-A plain `str` is third-party text (a file name, a provider's reply): it is shown as it is.  English reads no catalogue.
+A plain `str` is third-party text (a file name, a provider's reply): it is shown unchanged.  English reads no catalogue.
 Catalogues are locales/<language>/LC_MESSAGES/gigamind.po; `make catalogue` updates and compiles them.
 """
 
@@ -25,7 +25,7 @@ class Message(str):
         id: the English template, key of the catalogues; "" for texts that `joined` put together.
         values: what fills the places of the template; messages among them are translated, too.
         plural: the English template for other counts than 1; "" if the text counts nothing.
-        context: tells apart two translations of one English text.
+        context: distinguishes two translations of one English text.
         restored: read from a file, so that its id is never used as a template.
     """
 

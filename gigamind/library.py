@@ -1,4 +1,4 @@
-"""The functions of the library: the same evaluations as the command line, as values instead of files.
+"""Functions of the library: the evaluations of the command line, with results as values instead of files.
 
 Options have the names, ranges and defaults of the command line, with `_` for `-`: `topk=5` is `--topk 5`.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack, overload
 
 from gigamind.choices import Phase, PromptLanguage, Relaxable
 from gigamind.errors import EvaluationError, InputError
+from gigamind.i18n import _
 from gigamind.library_options import (
     AnswerKeywords,
     File,
@@ -20,7 +21,7 @@ from gigamind.library_options import (
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 from gigamind.systems.settings import BUILTIN
 
-if TYPE_CHECKING:  # each function pays for what it uses, and only when it is called
+if TYPE_CHECKING:  # each function imports what it uses when it is called
     from gigamind.evaluation.options import EvalOptions
     from gigamind.evaluation.progress import Progress
     from gigamind.evaluation.release import ReleaseVerdict
@@ -48,14 +49,14 @@ class EvaluationResult(Generic[Summary_co, Item_co]):
 
     Attributes:
         summary: the figures, as in summary.json.
-        items: one for each item that could be evaluated, in the dataset's order, as in per_item.jsonl.
-        errors: rows and items that could not be, and why.
+        items: one for each evaluated item, in the dataset's order, as in per_item.jsonl.
+        errors: rows and items that could not be evaluated, with the reason.
         run: options, versions, hashes, hardware.
-        snapshot: what `compare` and `gate` look at; `snapshot.model_dump_json()` can be kept as a baseline.
-        out: the folder that holds all this with its report; None where none was asked for.
-        comparison: with the baseline; None where `compare` was not given.
-        gate: what the release gates say of it; without `compare`, what the floors and ceilings of `gates` do; None
-            where there are none.
+        snapshot: input of `compare` and `gate`; `snapshot.model_dump_json()` can be kept as a baseline.
+        out: the folder with all results and the report; None if `out` was not given.
+        comparison: the comparison with the baseline; None if `compare` was not given.
+        gate: the result of the release gates; without `compare`, of the floors and ceilings in `gates`; None if there
+            are none.
     """
 
     summary: Summary_co
@@ -69,7 +70,7 @@ class EvaluationResult(Generic[Summary_co, Item_co]):
 
 
 Run = EvaluationResult[Any, Any] | str | Path
-"""A result, or where a run lies: an out folder, a snapshot.json, or a folder of baselines."""
+"""A result, or the path of a run: an out folder, a snapshot.json, or a folder of baselines."""
 
 
 def evaluate_search(
@@ -80,22 +81,23 @@ def evaluate_search(
     progress: "Progress | None" = None,
     **options: Unpack[SearchKeywords],
 ) -> "EvaluationResult[SummaryReport, ItemReport]":
-    """Measure how well retrieval over a vault, or any other search, answers a dataset of queries.
+    """Measure how well retrieval over a vault, or another search system, answers a dataset of queries.
 
-    Rates are in [0, 1], times in milliseconds, offsets UTF-16 code units, half-open.  Nothing is written, the cache of
-    vectors apart, unless `out` is given; it must be where a model is asked, for what it answers is kept there.
+    Rates are in [0, 1], times in milliseconds, offsets in UTF-16 code units, half-open.  Without `out`, only the cache
+    of vectors is written.  Runs that query a model need `out`, which keeps the model's replies.
 
     Args:
-        dataset: JSON lines, a query each.
-        notes: the vault, a folder of Markdown notes; another system needs none.
-        out: a new folder for the results, which appears whole or not at all.
-        progress: told how far the run is.
+        dataset: JSON lines, one query each.
+        notes: the vault, a folder of Markdown notes; other systems need none.
+        out: a new folder for the results; it appears complete or not at all.
+        progress: receives the progress of the run.
 
     Raises:
         InputError: an option, the dataset or the baseline cannot be used.
         NotesError: the vault cannot be read.
-        EvaluationError: every query failed, another system failed for more than a fifth, or too many have no verdict.
-        KeyboardInterrupt: Ctrl-C; what was measured by then stands in `out`.
+        EvaluationError: every query failed, another system failed for more than a fifth of the queries, or too many
+            queries have no verdict.
+        KeyboardInterrupt: Ctrl-C; `out` keeps what was measured until then.
 
     >>> result = evaluate_search("examples/queries.jsonl", "examples/vault", mode="keyword", sample="8")
     >>> round(result.summary.overall.search["mrr"], 3)
@@ -120,16 +122,17 @@ def tune_search(
     progress: "Progress | None" = None,
     **options: Unpack[TuneKeywords],
 ) -> "Tuning":
-    """Choose settings of search over a dataset, and say what they surely gain; nothing is written but vectors.
+    """Compare search settings on a dataset and recommend one.  Only the cache of vectors is written.
 
-    The setting that is stands in the options of `evaluate_search`; what is tried beside it in the axes, which end in s.
+    The options of `evaluate_search` are the current setting; options with plural names (`alphas`, `modes`) are the
+    values to try.
 
     Args:
-        dataset, notes, progress: see `evaluate_search`, as what it raises.
+        dataset, notes, progress: see `evaluate_search`, as for the errors.
 
-    >>> given = {"mode": "keyword", "modes": ["keyword"], "sample": "40"}
-    >>> found = tune_search("examples/queries.jsonl", "examples/vault", **given)
-    >>> found.is_switch, len(found.settings)
+    >>> options = {"mode": "keyword", "modes": ["keyword"], "sample": "40"}
+    >>> tuning = tune_search("examples/queries.jsonl", "examples/vault", **options)
+    >>> tuning.is_switch, len(tuning.settings)
     (False, 2)
     """
     from gigamind.evaluation.options import validated
@@ -153,12 +156,12 @@ def evaluate_links(
 ) -> "EvaluationResult[LinkSummaryReport, LinkItemReport]":
     """Measure how many of the links that were removed from a copy of a vault are suggested again.
 
-    An item is a note.  Rates and confidences are in [0, 1].  No model is asked.
+    An item is a note.  Rates and confidences are in [0, 1].  No LLM is involved.
 
     Args:
-        dataset: JSON lines, a removed link each: `gigamind eval generate-links` makes them.
+        dataset: JSON lines, one removed link each; `gigamind eval generate-links` creates them.
         notes: the copy of the vault.
-        out, progress: see `evaluate_search`, as what it raises.
+        out, progress: see `evaluate_search`, as for the errors.
 
     >>> result = evaluate_links("links.jsonl", "vault-without-links", topk=5)
     >>> 0 <= result.summary.overall.links["recall_at_5"] <= 1
@@ -178,15 +181,15 @@ def evaluate_answers(
     progress: "Progress | None" = None,
     **options: Unpack[AnswerKeywords],
 ) -> "EvaluationResult[AnswerSummaryReport, AnswerItemReport]":
-    """Judge answers claim by claim; a claim counts only with a quote that stands in the notes.
+    """Judge answers claim by claim; a claim counts only with a quote that is in the notes.
 
-    A model is asked, `model` unless the judge file names a panel: what it answers is kept in `out`, and a run that was
-    stopped goes on with `resume=out` for the price of the rest.
+    The judge queries `model`, or the panel that the judge file names.  `out` keeps the replies: `resume=out` resumes a
+    stopped run and pays for the rest only.
 
     Args:
-        dataset: JSON lines, an answer each, with its question and notes; with `answer_model`, queries; with `system`,
-            questions or queries.
-        notes: the vault; None where the rows, or the system, tell the text of their notes.
+        dataset: JSON lines, one answer each, with its question and notes; queries with `answer_model`; questions or
+            queries with `system`.
+        notes: the vault; None if the rows or the system supply the text of their notes.
         out, progress: see `evaluate_search`.
 
     Raises:
@@ -210,12 +213,11 @@ def evaluate_answers(
 
 
 def _name_of(system: object) -> str:
-    """What `--system` would call an object."""
+    """Return the value of `--system` that names an object."""
     return f"python:{type(system).__module__}:{type(system).__qualname__}"
 
 
-# What only says how an out folder is written.
-_OF_OUT = ("format", "lang", "figures", "save_snapshot", "junit", "comment", "resume")
+_OUT_OPTIONS = ("format", "lang", "figures", "save_snapshot", "junit", "comment", "resume")
 
 
 def _evaluate(
@@ -237,8 +239,8 @@ def _evaluate(
         record, finished = evaluate_and_keep(task, options, KINDS, progress)
         bounds = read_bounds(finished.out, options, KINDS)
         return _result(record, finished.out, finished.verdict, bounds)
-    if misplaced := [name for name in _OF_OUT if name in values]:
-        raise InputError(f"{', '.join(misplaced)}: can only be told where an out folder is written")
+    if misplaced := [name for name in _OUT_OPTIONS if name in values]:
+        raise InputError(_("{options}: only valid together with `out`", options=misplaced))
     reference = (
         read_reference(options.compare, options, options.task, KINDS) if options.compare else None
     )
@@ -268,7 +270,9 @@ def _result(
         raise KeyboardInterrupt
     if not record.items:
         unit, why = unit_of(record.run.task), first_failure(record)
-        raise EvaluationError(f"every {unit} failed, the first so: {why}")
+        raise EvaluationError(
+            _("every {unit} failed. The first failure: {reason}", unit=unit, reason=why)
+        )
     return EvaluationResult(
         record.summary,
         record.items,
@@ -286,14 +290,14 @@ def compare(baseline: Run, current: Run) -> "Comparison": ...
 @overload
 def compare(baseline: Run, current: Run, another: Run, /, *others: Run) -> "Experiment": ...
 def compare(baseline: Run, current: Run, *others: Run) -> "Comparison | Experiment":
-    """Compare two runs of one task, item by item, on the items that both evaluated; or several with the first of them.
+    """Compare two runs of one task on the items that both evaluated, or several runs with the first of them.
 
-    Differences are current - baseline, in the metric's unit; intervals are of 95 %; p values are of a paired test,
-    adjusted over all metrics.  What differs beside the figures stands in `mismatches`.
+    Differences are current - baseline, in the metric's unit.  Intervals are 95 % confidence intervals.  p values are
+    from a paired test, adjusted over all metrics.  `mismatches` lists what else differs between the runs.
 
-    Of more than two runs, over one dataset, it is an `Experiment`: figures of each on the items that all evaluated, the
-    comparison of each with the first, by slice too, and what was set otherwise.  Intervals then hold together, by
-    Bonferroni's correction, and p values are adjusted over all metrics and runs.
+    More than two runs over one dataset give an `Experiment`: the figures of each run on the items that all evaluated,
+    the comparison of each with the first, also by slice, and the settings that differ.  Its intervals are simultaneous
+    (Bonferroni), and its p values are adjusted over all metrics and runs.
 
     Raises:
         InputError: a run cannot be read, or the tasks differ; of more than two, the datasets or all items.
@@ -316,7 +320,7 @@ def compare(baseline: Run, current: Run, *others: Run) -> "Comparison | Experime
 
 
 def _label(run: Run) -> str:
-    """What a run is called beside others: the name of where it lies, or its id."""
+    """Return the label of a run in an experiment: the name of its folder, or its id."""
     from gigamind.evaluation.experiment import label_of
 
     if isinstance(run, str | Path):
@@ -333,17 +337,17 @@ def gate(
     gates: File | None = None,
     judge_card: File | None = None,
 ) -> "GateResult":
-    """Say whether a release may go out: compare two runs, and apply the rules of a phase.
+    """Decide whether a release may go out: compare two runs and apply the rules of a phase.
 
-    It takes the runs and not their `Comparison`, for some rules are about the judge of the current one.
+    Takes the runs instead of their `Comparison`, as some rules are about the judge of the current run.
 
     Args:
-        changed: what was changed on purpose, and may differ from the baseline.
-        gates: thresholds; the `gates.toml` that comes with gigamind without it.
-        judge_card: what `gigamind judge certify` wrote of the current run's judge, or its folder.
+        changed: what was changed intentionally and may differ from the baseline.
+        gates: a file of thresholds; by default gigamind's own `gates.toml`.
+        judge_card: the judge report that `gigamind judge certify` wrote for the current run's judge, or its folder.
 
     Raises:
-        InputError: as `compare`; or gates or card cannot be used.
+        InputError: as `compare`; or the gates or the judge report cannot be used.
 
     >>> before = evaluate_search("examples/queries.jsonl", "examples/vault", mode="keyword", sample="8")
     >>> gate(before, before, phase="ga").failed
@@ -378,16 +382,16 @@ def suggest_links(
     embedder: str | None = DEFAULT_EMBEDDER,
     context_chars: int = 400,
 ) -> "list[LinkSuggestion]":
-    """Which words of a note could be links, the most confident first: one a target, without overlaps.
+    """Suggest links in a note, the most confident first: at most one per target, without overlaps.
 
     Confidences are in [0, 1]; spans are code points of the note's file, half-open.
 
     Args:
         notes: the vault.
-        note: its path in the vault, or its name.
-        include_linked: also targets that the note links to elsewhere.
-        embedder: finds phrases that mean a note without naming it; None suggests names alone.
-        context_chars: text around an anchor that is compared with the target, and given as `context`.
+        note: the note's path in the vault, or its name.
+        include_linked: also suggest targets that the note links to elsewhere.
+        embedder: finds phrases that mean a note without naming it; None suggests names only.
+        context_chars: characters around an anchor that are compared with the target and returned as `context`.
 
     Raises:
         InputError: there is no such note or embedder.
@@ -403,12 +407,18 @@ def suggest_links(
 
     vault = read_vault(Path(notes))
     identities = Identities(vault.notes)
-    meant = identities.resolve(note)
-    if meant is None:
-        raise InputError(f"{note}: no such note in {vault.root}; give its path there")
+    resolved = identities.resolve(note)
+    if resolved is None:
+        raise InputError(
+            _(
+                "{note}: no such note in {vault}. Give its path in that folder.",
+                note=note,
+                vault=vault.root,
+            )
+        )
     options = SuggestOptions(max_suggestions, min_confidence, not include_linked, context_chars)
     suggester = load_suggester(vault, identities, embedder, default_cache_folder())
-    suggestions = suggester.suggest(meant.note, options)
+    suggestions = suggester.suggest(resolved.note, options)
     suggester.keep()
     return suggestions
 
@@ -416,12 +426,12 @@ def suggest_links(
 def load_judge(
     judge: File, *, language: PromptLanguage = "auto"
 ) -> "Judge[Any, Any] | UnanswerableJudge":
-    """The judge of that name; one of answers or questions, which asks a model or decides by rule.
+    """Return a judge of answers or of questions, by rules or by an LLM.
 
     Args:
-        judge: a judge file (see judges/README.md), the name of one that comes with gigamind, such as "search_qa", that
+        judge: a judge file (see judges/README.md), the name of one of gigamind's judges, such as "search_qa", the name
             of an installed judge (entry points `gigamind.judges`), or "module:Class".
-        language: of its prompts, where it asks a model; "auto": that of the item.
+        language: language of its prompts, if it queries a model; "auto" takes the item's language.
 
     Raises:
         InputError: the file, a prompt or the class cannot be used.

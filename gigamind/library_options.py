@@ -1,6 +1,6 @@
-"""What the functions of the library can be told: options by the names and types that a type checker holds them to.
+"""Options of the library's functions, for type checkers.
 
-Their ranges, defaults and what they mean stand with the options of the command line; see docs/reference.md.
+They have the ranges, defaults and meanings of the command line; see docs/reference.md.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ File = str | Path
 
 
 class EvalKeywords(TypedDict, total=False):
-    """What every evaluation can be told; those from `format` on need an `out` folder."""
+    """Options of every evaluation; those from `format` on need an `out` folder."""
 
     seed: int
     deterministic: bool
@@ -42,7 +42,7 @@ class EvalKeywords(TypedDict, total=False):
 
 
 class ModelKeywords(TypedDict, total=False):
-    """Which models are asked, and what they may cost.  Keys come from the environment."""
+    """Options of runs that query models: which models, and what they may cost.  Keys come from the environment."""
 
     model: str
     api_base: str
@@ -71,7 +71,7 @@ class ModelKeywords(TypedDict, total=False):
 
 
 class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
-    """What an evaluation of search can be told besides; `system` may be a search itself, too."""
+    """Further options of a search evaluation; `system` may also be a retriever object."""
 
     system: str | Retriever[RankedNote]
     system_config: str
@@ -99,7 +99,7 @@ class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
 
 
 class TuneKeywords(SearchKeywords, total=False):
-    """What tuning can be told besides: what chooses, and the values of each axis of the grid."""
+    """Further options of tuning: the metric to choose by, and the values of each axis of the grid."""
 
     metric: str
     modes: Sequence[Mode]
@@ -112,7 +112,7 @@ class TuneKeywords(SearchKeywords, total=False):
 
 
 class LinkKeywords(EvalKeywords, total=False):
-    """What an evaluation of links can be told besides."""
+    """Further options of a link evaluation."""
 
     system: str
     allow_partial: bool
@@ -126,7 +126,7 @@ class LinkKeywords(EvalKeywords, total=False):
 
 
 class AnswerKeywords(EvalKeywords, ModelKeywords, total=False):
-    """What an evaluation of answers can be told besides; `system` may be what answers itself, too."""
+    """Further options of an answer evaluation; `system` may also be an answerer object."""
 
     system: str | Answerer
     system_config: str

@@ -1,6 +1,6 @@
-"""Loads what a team names: an attribute of their module, a TOML file, theirs or one that comes with gigamind, or rows.
+"""Load what users name: an attribute of a module, a TOML file (theirs or one of gigamind), or JSON.
 
-What pydantic finds wrong with fields is told here alike for all of them; rows of datasets have words of their own.
+The problems that pydantic finds in fields get their messages here.  Rows of datasets have their own messages.
 """
 
 import difflib
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gigamind.assets import asset
-from gigamind.errors import OWN_FAULTS, InputError, fault_of
+from gigamind.errors import OWN_FAULTS, InputError, fault_of, reason_of
+from gigamind.i18n import Message, Text, _, joined, n_
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -29,22 +30,18 @@ File = TypeVar("File", bound=BaseModel)
 
 
 class ConfigReport(BaseModel, extra="forbid", frozen=True):
-    """Which options a command read from a file of options.
-
-    Attributes:
-        options: their names.
-    """
+    """The file of options that a command read, and the names of the options."""
 
     file: str
     options: tuple[str, ...]
 
 
 def imported(module: str, attribute: str) -> object:
-    """A name of a module, which may stand below the folder that the command was called in.
+    """Return an attribute of a module, which may be in the working directory.
 
     Raises:
-        ImportError, AttributeError, ValueError: there is none.
-        InputError: the module is there, and its own code failed; says where.
+        ImportError, AttributeError, ValueError: there is no such module or attribute.
+        InputError: the code of the module failed; names the place.
     """
     here = str(Path.cwd())
     added = here not in sys.path
@@ -63,7 +60,12 @@ def _run(module: str) -> ModuleType:
     except OWN_FAULTS as error:
         if place := _place_of(error):
             raise InputError(
-                f"{module}: cannot be imported, for its code failed: {place}: {fault_of(error)}; mend it there"
+                _(
+                    "{module} cannot be imported: its code failed at {place}: {reason}. Fix the code there.",
+                    module=module,
+                    place=place,
+                    reason=fault_of(error),
+                )
             ) from error
         if isinstance(error, TypeError):  # a name that begins with a dot
             raise ValueError(str(error)) from error  # noqa: TRY004  as for an empty name
@@ -71,7 +73,7 @@ def _run(module: str) -> ModuleType:
 
 
 def _place_of(error: BaseException) -> str | None:
-    """file:line where the code of a module failed that is imported here; None where it was not found."""
+    """Return file:line where the code of an imported module failed; None if the module was not found."""
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"
     frames = [
@@ -85,10 +87,13 @@ def _place_of(error: BaseException) -> str | None:
 
 
 def file_named(name: str, folder: str, option: str) -> Path:
-    """The TOML file of that path, or of that name, such as "x" or "judges/x.toml", in a folder of gigamind itself.
+    """Return the TOML file of a path, or of a name such as "x" or "judges/x.toml" in a folder of gigamind.
+
+    Args:
+        option: the option that named it, for the error.
 
     Raises:
-        InputError: there is none; `option` is what named it.
+        InputError: there is no such file.
     """
     if (path := Path(name)).is_file():
         return path
@@ -96,15 +101,25 @@ def file_named(name: str, folder: str, option: str) -> Path:
     own = name.removeprefix(f"{folder}/").removesuffix(".toml")
     if (path := home / f"{own}.toml").is_file():
         return path
-    known = ", ".join(sorted(file.stem for file in home.glob("*.toml")))
-    raise InputError(f"{option} {name}: neither a file nor one of {known}")
+    known = sorted(file.stem for file in home.glob("*.toml"))
+    raise InputError(
+        _(
+            "{option} {name}: no such file. Give the path of a file, or one of: {known}.",
+            option=option,
+            name=name,
+            known=known,
+        )
+    )
 
 
-def read_fields(path: Path, model: type[File], what: str) -> File:
-    """The fields of a TOML file; `what` it is, such as "judge file".
+def read_fields(path: Path, model: type[File], what: Text) -> File:
+    """Return the fields of a TOML file.
+
+    Args:
+        what: the kind of file, such as `_("judge file")`.
 
     Raises:
-        InputError: it cannot be read, or says something unknown; names the field.
+        InputError: it cannot be read, or a field is unknown or wrong; names the field.
     """
     try:
         return model.model_validate(read_toml(path, what))
@@ -113,77 +128,144 @@ def read_fields(path: Path, model: type[File], what: str) -> File:
         if first["type"] == "extra_forbidden":
             field = field_name(first["loc"])
             raise InputError(
-                f"{path}: {field}: there is no such field; {meant_by(field, model.model_fields)}"
+                _(
+                    "{file}: unknown field {field}. {hint}",
+                    file=path,
+                    field=field,
+                    hint=meant_by(field, model.model_fields),
+                )
             ) from None
-        raise InputError(f"{path}: {first_problem(error)}") from None
+        raise InputError(joined([str(path), first_problem(error)], ": ")) from None
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines that are not blank, numbered from 1.  U+2028 ends no line: a JSON string may hold it."""
+    """Yield the lines that are not blank, numbered from 1.  U+2028 ends no line: a JSON string may hold it."""
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, line
 
 
 def parsed(model: type[File], text: str | bytes, where: str) -> File:
-    """JSON text as a model.
+    """Return a JSON text as a model.
 
     Raises:
-        InputError: the text is not JSON, or no such model; the first problem, after `where`.
+        InputError: the text is not JSON, or does not fit the model; `where` and the first problem.
     """
     try:
         values: object = json.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: also a number of 5 000 digits
-        raise InputError(f"{where}: not JSON ({error})") from error
+        raise InputError(
+            _("{place}: not JSON ({reason})", place=where, reason=str(error))
+        ) from error
     try:
         return model.model_validate(values)
     except ValidationError as error:
         problem = first_problem(error)
         if len(error.errors()[0]["loc"]) > 1:
-            raise InputError(f"{where}: {problem}") from error
-        fields = ", ".join(known.alias or name for name, known in model.model_fields.items())
-        raise InputError(f"{where}: {problem}; the fields are {fields}") from error
+            raise InputError(joined([where, problem], ": ")) from error
+        fields = [known.alias or name for name, known in model.model_fields.items()]
+        raise InputError(
+            _("{place}: {problem}. Fields: {fields}.", place=where, problem=problem, fields=fields)
+        ) from error
 
 
 def refuse_problems(problems: Sequence[str]) -> None:
-    """Raise the first problems, each with its place and how to mend it, if there are any.
+    """Raise the first problems, each with its place and fix.
 
     Raises:
-        InputError: there are.
+        InputError: there are problems.
     """
     if problems:
-        more = f"\n... and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        raise InputError("\n".join(problems[:_SHOWN]) + more)
+        left = len(problems) - _SHOWN
+        more = [n_("... and {n} more problem", "... and {n:,} more problems", n=left)]
+        raise InputError(joined([*problems[:_SHOWN], *(more if left > 0 else ())], "\n"))
 
 
-def first_problem(error: ValidationError) -> str:
-    """The first field that is wrong, unless all is, and what is wrong with it."""
+def first_problem(error: ValidationError) -> Text:
+    """Return the first wrong field and its problem."""
     return problem_of(error.errors(include_url=False)[0])
 
 
-def problem_of(details: "ErrorDetails") -> str:
-    """A field that is wrong, unless all is, and what is wrong with it."""
-    is_no_object = details["type"] == "model_type"  # pydantic names a class of ours
-    message = "Input should be a JSON object" if is_no_object else details["msg"]
-    field = field_name(details["loc"])
-    return f"{field}: {message.removeprefix('Value error, ')}".removeprefix(": ")
+def problem_of(details: "ErrorDetails") -> Text:
+    """Return a wrong field and its problem; the problem alone if it is about the whole value."""
+    field, demand = field_name(details["loc"]), demand_of(details)
+    return joined([field, demand], ": ") if field else demand
+
+
+_MUST_BE_INTEGER, _MUST_BE_NUMBER = _("must be an integer"), _("must be a number")
+_MUST_BE_BOOLEAN, _MUST_BE_LIST = _("must be true or false"), _("must be a list")
+_MUST_BE_OBJECT = _("must be a JSON object")
+_DEMANDS: dict[str, Message] = {  # by pydantic's type of error
+    "missing": _("this field is required"),
+    "extra_forbidden": _("there is no such field"),
+    "string_type": _("must be text"),
+    "int_type": _MUST_BE_INTEGER,
+    "int_parsing": _MUST_BE_INTEGER,
+    "int_from_float": _MUST_BE_INTEGER,
+    "float_type": _MUST_BE_NUMBER,
+    "float_parsing": _MUST_BE_NUMBER,
+    "finite_number": _("must be a finite number"),
+    "bool_type": _MUST_BE_BOOLEAN,
+    "bool_parsing": _MUST_BE_BOOLEAN,
+    "list_type": _MUST_BE_LIST,
+    "tuple_type": _MUST_BE_LIST,
+    "dict_type": _MUST_BE_OBJECT,
+    "model_type": _MUST_BE_OBJECT,
+    "none_required": _("must be null"),
+}
+
+
+def demand_of(details: "ErrorDetails") -> Text:
+    """Return what a value must be; pydantic's own words for types of errors without a message here."""
+    kind, context = details["type"], details.get("ctx", {})
+    if kind in _DEMANDS:
+        return _DEMANDS[kind]
+    raised = context.get("error")
+    if isinstance(raised, Exception) and raised.args and isinstance(raised.args[0], str):
+        return raised.args[0]
+    return _limit_of(kind, context) or details["msg"]
+
+
+def _limit_of(kind: str, context: dict[str, Any]) -> Message | None:  # noqa: PLR0911  a case for each type
+    match kind:
+        case "greater_than":
+            return _("must be greater than {limit:,.12g}", limit=context["gt"])
+        case "greater_than_equal":
+            return _("must be {limit:,.12g} or more", limit=context["ge"])
+        case "less_than":
+            return _("must be less than {limit:,.12g}", limit=context["lt"])
+        case "less_than_equal":
+            return _("must be {limit:,.12g} or less", limit=context["le"])
+        case "literal_error":
+            known = str(context["expected"]).replace(" or ", ", ")
+            return _("must be one of {known}", known=known)
+        case "string_too_short" | "too_short":
+            return _("must have a length of at least {least:,}", least=context["min_length"])
+        case "string_too_long" | "too_long":
+            return _("must have a length of at most {most:,}", most=context["max_length"])
+        case "string_pattern_mismatch":
+            return _("must match the pattern {pattern}", pattern=context["pattern"])
+        case _unknown:
+            return None
 
 
 def field_name(location: Sequence[int | str]) -> str:
-    """`("expected_spans", 0, "start")` as `expected_spans[0].start`."""
+    """Return `("expected_spans", 0, "start")` as `expected_spans[0].start`."""
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
     return "".join(steps).removeprefix(".")
 
 
-def meant_by(name: str, known: Iterable[str]) -> str:
-    """What a name that is not known may be meant for, in a few words."""
+def meant_by(name: str, known: Iterable[str]) -> Text:
+    """Return a hint for an unknown name: the most similar known one, or all of them."""
     names = sorted(known)
-    meant = difflib.get_close_matches(name, names, 1)
-    return f"{meant[0]} is meant, perhaps" if meant else f"there are {', '.join(names)}"
+    similar = difflib.get_close_matches(name, names, 1)
+    if similar:
+        return _("Did you mean {name}?", name=similar[0])
+    return _("Known names: {names}.", names=names)
 
 
-def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """The fields of a TOML file, unchecked.
+def read_toml(path: Path, what: Text) -> dict[str, Any]:
+    """Return the fields of a TOML file, unchecked.
 
     Raises:
         InputError: it cannot be read.
@@ -191,20 +273,34 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
     try:
         return toml_values(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file. Give the path of a {what}.") from error
+        raise InputError(
+            _("{file}: no such file. Give the path of a {what}.", file=path, what=what)
+        ) from error
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: the {what} cannot be read: {error}") from error
+        reason = reason_of(error) if isinstance(error, OSError) else value_error_text(error)
+        raise InputError(
+            _("{file}: the {what} cannot be read: {reason}", file=path, what=what, reason=reason)
+        ) from error
+
+
+def value_error_text(error: ValueError) -> Text:
+    """Return the text of an error: our message if it has one, else Python's words."""
+    text = error.args[0] if len(error.args) == 1 else None
+    return text if isinstance(text, Message) else str(error)
 
 
 def toml_values(text: str, parse_float: Callable[[str], object] = float) -> dict[str, Any]:
-    """The values of a TOML text; `parse_float` makes a number of its digits.
+    """Return the values of a TOML text.
+
+    Args:
+        parse_float: makes a number of its digits.
 
     Raises:
-        ValueError: it is no TOML, nests too deeply, or has a number that Python does not read.
+        ValueError: it is no TOML, is nested too deeply, or has a number that Python cannot read.
     """
     try:
         return tomllib.loads(text, parse_float=parse_float)
     except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        raise ValueError(_("nested too deeply")) from error
     except ArithmeticError as error:  # of `parse_float`
-        raise ValueError("a number is too large") from error
+        raise ValueError(_("a number is too large")) from error

@@ -1,4 +1,4 @@
-"""What evaluating one item ends in: a `Success` with its value, or a `Failure` with its reason.
+"""The outcome of one item: a `Success` with its value, or a `Failure` with its reason.
 
 A failure is counted and listed, never turned into a zero or a pass.
 """
@@ -20,7 +20,7 @@ class Success(Generic[Result]):
 
     Attributes:
         item_id: id of the dataset row.
-        value: what the evaluation gave.
+        value: the result of the evaluation.
         latency_ms: wall time of the evaluation in milliseconds.
     """
 
@@ -36,7 +36,7 @@ class Failure:
     Attributes:
         item_id: id of the dataset row.
         error: class name of the error, stable enough to group by.
-        message: what went wrong and how to mend it.
+        message: what went wrong and how to fix it.
     """
 
     item_id: str
@@ -45,10 +45,10 @@ class Failure:
 
 
 def attempt(item_id: str, evaluate: Callable[[], Result]) -> Success[Result] | Failure:
-    """Evaluate one item, turning a known error into a `Failure`.  Anything else is a bug and ends the run.
+    """Evaluate one item; a known error becomes a `Failure`, any other is a bug and ends the run.
 
     Raises:
-        IndexingError: the index cannot be reached; the next item would end the same way, and so would the thousandth.
+        IndexingError: the index cannot be reached, so that all other items would fail, too.
     """
     start = time.perf_counter()
     try:

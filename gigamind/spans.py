@@ -1,7 +1,7 @@
-"""Where a text stands in a note.
+"""Positions of text in a note.
 
-Inside gigamind every offset counts code points of the decoded note, half-open: `text[start:end]`.  JSON files carry
-UTF-16 code units instead, because JavaScript editors and the dataset schema count those; `Utf16` is the one border.
+Inside gigamind every offset counts code points of the decoded note, half-open: `text[start:end]`.  JSON files have
+UTF-16 code units, which JavaScript editors and the dataset schema count.  Only `Utf16` converts between the two.
 """
 
 import re
@@ -26,11 +26,11 @@ class Span:
         return self.end - self.start
 
     def slice(self, text: str) -> str:
-        """The characters of `text` under this span."""
+        """Return the characters of `text` in this span."""
         return text[self.start : self.end]
 
     def iou(self, other: "Span") -> float:
-        """Intersection over union, in [0, 1]; 0.0 for two empty spans."""
+        """Return the intersection over union, in [0, 1]; 0.0 for two empty spans."""
         shared = min(self.end, other.end) - max(self.start, other.start)
         if shared <= 0:
             return 0.0
@@ -39,11 +39,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a note: which note, which characters, and their text.
+    """A piece of a note: the note, the characters and their text.
 
     Attributes:
         note: path relative to the vault root, with "/" separators, NFC.
-        span: where the text stands in the note's file.
+        span: position of the text in the note's file.
     """
 
     note: str
@@ -64,11 +64,11 @@ class Utf16:
         self.length = len(text) + len(astral)
 
     def from_code_points(self, offset: int) -> int:
-        """UTF-16 offset of a code point offset."""
+        """Return the UTF-16 offset of a code point offset."""
         return offset + bisect_left(self._astral, offset)
 
     def to_code_points(self, offset: int) -> int:
-        """Code point offset of a UTF-16 offset.
+        """Return the code point offset of a UTF-16 offset.
 
         Raises:
             ValueError: the offset is negative, beyond the text, or inside a surrogate pair.
@@ -81,7 +81,7 @@ class Utf16:
         return offset - before
 
     def span_to_code_points(self, start: int, end: int) -> Span:
-        """The span of a half-open UTF-16 range.
+        """Return the span of a half-open UTF-16 range.
 
         Raises:
             ValueError: the range is reversed or outside the text.
@@ -91,5 +91,5 @@ class Utf16:
         return Span(self.to_code_points(start), self.to_code_points(end))
 
     def span_from_code_points(self, span: Span) -> tuple[int, int]:
-        """Start and end of a span in UTF-16 code units."""
+        """Return start and end of a span in UTF-16 code units."""
         return self.from_code_points(span.start), self.from_code_points(span.end)

@@ -32,20 +32,20 @@ _UNPRINTABLE = re.compile(
 
 
 def columns(text: str) -> int:
-    """Columns that a text takes on a terminal: two for a letter of Hangul."""
+    """Return the columns of a text on a terminal; a wide letter takes two."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:
-    """A text that takes as many columns: blanks stand behind it, or with `right` before it."""
+    """Return the text padded to `width` columns; with `right`, the blanks precede it."""
     blanks = " " * (width - columns(text))
     return blanks + text if right else text + blanks
 
 
 def tokens(text: str) -> list[str]:
-    """Keyword tokens in the order of the text, with repetitions.
+    """Return the keyword tokens in the order of the text, with repetitions.
 
-    `"RAG 시스템의 v2"` gives `["rag", "시스", "스템", "템의", "v2"]`; a CJK run of one character stays as it is.
+    `"RAG 시스템의 v2"` gives `["rag", "시스", "스템", "템의", "v2"]`; a CJK run of one character is one token.
     """
     runs = _ANY_RUN.findall(unicodedata.normalize("NFC", text).lower())
     return [token for run in runs for token in _tokens_of(run)]
@@ -62,9 +62,9 @@ _COMPOSED = re.compile(r".[\u0300-\u036f\u1160-\u11ff\u3099\u309a]*", re.DOTALL)
 
 
 def places_of(wanted: AbstractSet[str], text: str) -> list[Span]:
-    """Where a text has tokens of `wanted`, rising; places that overlap or touch are one.
+    """Return where a text has tokens of `wanted`, in order; places that overlap or touch are merged.
 
-    Of "시스템의" the tokens of "시스템은" cover 시스템.
+    In "시스템의", the tokens of "시스템은" cover 시스템.
     """
     lowered, starts, ends = _lowered(text)
     places: list[Span] = []
@@ -81,7 +81,7 @@ def places_of(wanted: AbstractSet[str], text: str) -> list[Span]:
 
 
 def _lowered(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
-    """The text as `tokens` reads it, and where each of its characters begins and ends in the text."""
+    """Return the text as `tokens` reads it, with the start and end of each of its characters in the text."""
     lowered = text.lower()
     if len(lowered) == len(text) and unicodedata.is_normalized("NFC", text):
         return lowered, range(len(text)), range(1, len(text) + 1)
@@ -94,7 +94,7 @@ def _lowered(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
 
 
 def plain(text: str) -> str:
-    """Text for comparison: NFC, lower case, punctuation dropped, white space runs as one space (seed 4.1)."""
+    """Return a text for comparison: NFC, lower case, no punctuation, single spaces (seed 4.1)."""
     kept = (
         c
         for c in unicodedata.normalize("NFC", text).lower()
@@ -104,17 +104,17 @@ def plain(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """A text without what a terminal or a page would obey: control characters, direction overrides, line ends."""
+    """Return a text without control characters, direction overrides and line ends."""
     return _UNPRINTABLE.sub(" ", text)
 
 
 def printable_lines(text: str) -> str:
-    """The same, with its line ends."""
+    """Return the same, with its line ends."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 def jaccard(left: str, right: str) -> float:
-    """Shared words over all words of two `plain` texts, in [0, 1]; 0.0 when neither has a word."""
+    """Return the shared words over all words of two `plain` texts, in [0, 1]; 0.0 if neither has a word."""
     a, b = set(left.split()), set(right.split())
     return len(a & b) / len(a | b) if a | b else 0.0
 
@@ -136,7 +136,7 @@ _BREAK = re.compile(
 
 
 def sentences(text: str) -> list[Span]:
-    """Sentences in the order of the text, without the white space around them; blank ones are left out.
+    """Return the sentences of a text in order, without white space around them and without blank ones.
 
     A full stop ends a sentence only before white space, so that "3.5" and "v1.2" stay whole, and never in a Korean
     date or behind a usual English abbreviation, an initial or a list number.
@@ -151,8 +151,8 @@ def sentences(text: str) -> list[Span]:
     return spans
 
 
-_MIN_WRAPPED = 30  # characters: a shorter line was ended on purpose
-_SURELY_WRAPPED = 60  # characters: the next line goes on with whatever is no mark, a name or code
+_MIN_WRAPPED = 30  # characters; a shorter line ends deliberately
+_CERTAINLY_WRAPPED = 60  # characters; any next line without a mark continues the sentence
 _ENDED = re.compile(r"[.!?。！？:：;…|][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것)[\s*_]*$")
 _MARKED = re.compile(
     r"[ \t]*(?:[#|<]|[-*+>][ \t]|\d+[.)][ \t]|```|~~~|\[[^\]\n]+\]:|[-=*_][ \t]*(?:[-=*_][ \t]*)+$)"
@@ -160,24 +160,24 @@ _MARKED = re.compile(
 
 
 def unwrapped(text: str) -> str:
-    """A text of the same length in which a sentence that was wrapped stands in one line."""
+    """Return a text of the same length in which each wrapped sentence is on one line."""
     lines = text.replace("\r", " ").split("\n")
     parted = ((" " if goes_on(before, line) else "\n") + line for before, line in pairwise(lines))
     return "".join((lines[0], *parted))
 
 
 def goes_on(before: str, line: str) -> bool:
-    """Whether a sentence goes on from one line to the next: in Markdown, no more than white space parts the two."""
+    """Return whether a sentence continues on the next line, as wrapped Markdown text does."""
     if len(before) < _MIN_WRAPPED or _ENDED.search(before) or before.lstrip()[:1] in {"#", "|"}:
         return False
     text = line.lstrip()[:1]
     if not text or _MARKED.match(line):
         return False
-    return text.islower() or "가" <= text <= "힣" or len(before) >= _SURELY_WRAPPED
+    return text.islower() or "가" <= text <= "힣" or len(before) >= _CERTAINLY_WRAPPED
 
 
 def sentences_touched(text: str, span: Span) -> list[Span]:
-    """The sentences that share a character with a span, at the cost of its lines: none goes over a line's end."""
+    """Return the sentences that share a character with a span; only its lines are read, as no sentence crosses lines."""
     start = text.rfind("\n", 0, span.start) + 1
     end = text.find("\n", span.end)
     near = text[start : end if end >= 0 else len(text)]
@@ -228,7 +228,7 @@ _NEEDS_VOWEL = frozenset(_AFTER_VOWEL.split()) - frozenset(_AFTER_ANY.split())
 
 
 def is_particle(word: str, text: str, end: int) -> bool:
-    """Whether what follows `word` in `text`, from `end` to the end of the run of letters, is one to three particles.
+    """Return whether `word` is followed in `text` (from `end`) by one to three particles that end the run of letters.
 
     Behind Hangul the first particle must agree with the last sound: "규정가" is no "규정" with a particle.
     """
@@ -253,7 +253,7 @@ _SHORT_WORD = re.compile(r"(?<!\w)[가-힣]{1,6}(?!\w)")
 
 
 def short_words(text: str) -> list[tuple[str, str]]:
-    """Words of one syllable, alone or with particles, each with the first of its `tokens`: 책을 is ("책", "책을").
+    """Return words of one syllable, alone or with particles, with the first of their `tokens`: 책을 is ("책", "책을").
 
     A bigram hides such a word: 책을, 책은 and 책 share no token.  야 and 다 end more verbs than nouns: 내야, 타다.
     """

@@ -1,11 +1,11 @@
-"""The version of the package, and of those that it stands on."""
+"""Versions of this package and of those that it needs."""
 
 __version__ = "0.1.0"
 
 
 def version_of(package: str) -> str | None:
-    """The version of an installed package; None where it is not installed."""
-    from importlib.metadata import PackageNotFoundError, version  # slow, and seldom asked for
+    """Return the version of an installed package; None if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, rarely needed
 
     try:
         return version(package)

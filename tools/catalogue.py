@@ -214,51 +214,50 @@ def _places(text: str | Iterable[str]) -> set[str]:
 
 def lint() -> Iterator[str]:
     """Yield calls that Babel leaves out or cuts without a word."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
-        imported = {
-            a.name
-            for n in ast.walk(tree)
-            if isinstance(n, ast.ImportFrom) and n.module == "gigamind.i18n"
-            for a in n.names
-        }
-        for node in ast.walk(tree):
-            at = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
-            if isinstance(node, ast.Name | ast.arg):
-                name, bound = (
-                    (node.arg, True)
-                    if isinstance(node, ast.arg)
-                    else (node.id, isinstance(node.ctx, ast.Store))
-                )
-                if bound and name in imported & KEYWORDS.keys():
-                    yield f"{at}: {name} is bound here, which hides the function in the whole scope"
-            elif (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Name)
-                and node.func.id in imported & KEYWORDS.keys()
-            ):
-                yield from (f"{at}: {problem}" for problem in _call_problems(node, node.func.id))
-    for path in PACKAGE.rglob("*.jinja"):
-        for call in (
-            Environment(autoescape=True).parse(path.read_text("utf-8")).find_all(nodes.Call)
-        ):
-            if (
-                isinstance(call.node, nodes.Name)
-                and call.node.name in KEYWORDS
-                and not all(map(_is_text, call.args))
-            ):
-                yield f"{path.relative_to(ROOT)}:{call.lineno}: {call.node.name}() takes literal text"
-    for path in PACKAGE.rglob("*.js"):
-        calls = [*_JS_CALL.finditer(path.read_text("utf-8"))]
-        options = {"parse_template_string": True}
-        found = [
-            *extract.extract("javascript", io.BytesIO(path.read_bytes()), KEYWORDS, options=options)
-        ]
-        if len(calls) != len(found) or not all(call[1] for call in calls):
-            yield (
-                f"{path.relative_to(ROOT)}: {len(calls)} calls, Babel finds {len(found)}:"
-                " literals only, no _() inside _(), no values inside `${}`"
+    for suffix, check in (
+        ("py", _python_problems),
+        ("jinja", _jinja_problems),
+        ("js", _js_problems),
+    ):
+        for path in sorted(PACKAGE.rglob(f"*.{suffix}")):
+            yield from (
+                f"{path.relative_to(ROOT)}{problem}" for problem in check(path.read_text("utf-8"))
             )
+
+
+def _python_problems(source: str) -> Iterator[str]:
+    tree = ast.parse(source)
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    names = {alias.name for of in imports if of.module == "gigamind.i18n" for alias in of.names}
+    marks = names & KEYWORDS.keys()
+    for node in ast.walk(tree):
+        at = f":{getattr(node, 'lineno', 0)}"
+        bound = node.arg if isinstance(node, ast.arg) else ""
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound = node.id
+        if bound in marks:
+            yield f"{at}: {bound} is bound here, which hides the function in the whole scope"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in marks:
+            yield from (f"{at}: {problem}" for problem in _call_problems(node, node.func.id))
+
+
+def _jinja_problems(source: str) -> Iterator[str]:
+    for call in Environment(autoescape=True).parse(source).find_all(nodes.Call):
+        is_mark = isinstance(call.node, nodes.Name) and call.node.name in KEYWORDS
+        if is_mark and not all(map(_is_text, call.args)):
+            yield f":{call.lineno}: {call.node.name}() takes literal text"
+
+
+def _js_problems(source: str) -> Iterator[str]:
+    calls = [*_JS_CALL.finditer(source)]
+    options = {"parse_template_string": True}
+    file = io.BytesIO(source.encode())
+    found = [*extract.extract("javascript", file, KEYWORDS, options=options)]
+    if len(calls) != len(found) or not all(call[1] for call in calls):
+        yield (
+            f": {len(calls)} calls, Babel finds {len(found)}:"
+            " literals only, no _() inside _(), no values inside `${}`"
+        )
 
 
 def _call_problems(call: ast.Call, name: str) -> Iterator[str]:

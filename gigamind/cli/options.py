@@ -12,8 +12,9 @@ from pydantic.fields import FieldInfo
 
 from gigamind.cli.command import GroupedOption
 from gigamind.errors import InputError
-from gigamind.evaluation.options import FIRST, SECTIONS, EvalOptions, demand_of
+from gigamind.evaluation.options import FIRST, SECTIONS, EvalOptions
 from gigamind.i18n import _
+from gigamind.loading import demand_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -12,8 +12,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from gigamind.choices import Phase, PromptLanguage, Relaxable, TaskName
 from gigamind.datasets.sample import sample_size
 from gigamind.errors import InputError
+from gigamind.i18n import Text, _, joined
 from gigamind.llm.options import Determinism, ModelOptions
-from gigamind.loading import ConfigReport
+from gigamind.loading import ConfigReport, demand_of
 from gigamind.retrieval.settings import FusionName, Mode, RetrievalSettings, default_cache_folder
 from gigamind.wording import Language, LanguageChoice, language_of
 
@@ -25,42 +26,27 @@ Options = TypeVar("Options", bound=BaseModel)
 
 
 def validated(model: type[Options], values: Mapping[str, object]) -> Options:
-    """The options in `values`, by field name.
+    """Return the options in `values`, by field name.
 
     Raises:
-        InputError: names every option that cannot be, its value and what it must be.
+        InputError: names every option with a wrong value, the value, and what it must be.
     """
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise InputError("\n".join(_problem(details) for details in error.errors())) from error
+        raise InputError(joined(map(_problem, error.errors()), "\n")) from error
 
 
-def _problem(details: "ErrorDetails") -> str:
+def _problem(details: "ErrorDetails") -> Text:
     if not details["loc"]:  # of several options together
         return demand_of(details)
     option = f"--{details['loc'][0]}".replace("_", "-")
     if details["type"] == "missing":
-        return f"{option}: must be given"
-    return f"{option} {details['input']}: {demand_of(details)}"
-
-
-def demand_of(details: "ErrorDetails") -> str:
-    """What a value must be, in words for users."""
-    context = details.get("ctx", {})
-    match details["type"]:
-        case "greater_than_equal":
-            return f"must be {context['ge']:,.12g} or more"
-        case "less_than_equal":
-            return f"must be {context['le']:,.12g} or less"
-        case "finite_number":
-            return "must be a number"
-        case "literal_error":
-            return f"must be one of {context['expected'].replace(' or ', ', ')}"
-        case "extra_forbidden":
-            return "there is no such option"
-        case _:
-            return details["msg"].removeprefix("Value error, ")
+        return _("{option} is required", option=option)
+    if details["type"] == "extra_forbidden":
+        return _("{option}: there is no such option", option=option)
+    value = str(details["input"])
+    return _("{option} {value}: {demand}", option=option, value=value, demand=demand_of(details))
 
 
 def _check_sample(value: str) -> str:
@@ -167,7 +153,9 @@ class EvalOptions(ReleaseOptions, Determinism):
         "both",
         description="files to write: summary.json (json), summary.md and report.html (md), or all (both)",
     )
-    lang: LanguageChoice = Field("auto", description="language of the reports; auto follows LC_ALL, LC_MESSAGES or LANG")
+    lang: LanguageChoice = Field(
+        "auto", description="language of the reports; auto follows LC_ALL, LC_MESSAGES or LANG"
+    )
     figures: Literal["svg"] | None = Field(
         None, description="also write the figures of the report as files"
     )

@@ -65,7 +65,7 @@ class ErrorReport(Report):
 def _restored(data: object, texts: str, parts: str) -> object:
     """Return the fields of a report that was read, with the messages of `parts` in place of their English."""
     if not isinstance(data, dict) or parts not in data:
-        return data
+        return cast("object", data)
     fields = cast("dict[str, object]", data)
     kept = {name: value for name, value in fields.items() if name != parts}
     return kept | {texts: from_json(fields[parts])} if fields[parts] else kept

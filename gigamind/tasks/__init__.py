@@ -1,4 +1,4 @@
-"""What is evaluated: search, links and answers, each a room of its own.  This is the one list of them."""
+"""The evaluation tasks: search, links and answers. This is the only list of them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -18,18 +18,18 @@ Part = TypeVar("Part")
 def _load(name: str) -> "Task[Any, Any, Any]":
     match name:
         case "search":
-            from gigamind.tasks.search.task import SearchTask as Found
+            from gigamind.tasks.search.task import SearchTask as TaskClass
         case "links":
-            from gigamind.tasks.links.task import LinkTask as Found
+            from gigamind.tasks.links.task import LinkTask as TaskClass
         case "answers":
-            from gigamind.tasks.answers.task import AnswerTask as Found
+            from gigamind.tasks.answers.task import AnswerTask as TaskClass
         case _:
             raise KeyError(name)
-    return Found()
+    return TaskClass()
 
 
 class _Named(Mapping[str, Part], Generic[Part]):
-    """Tasks, or a part of each, by name; a room is loaded when it is asked for."""
+    """Tasks, or a part of each, by name. Each task is imported on first access."""
 
     def __init__(self, part: "Callable[[Task[Any, Any, Any]], Part]") -> None:
         self._part = part
@@ -46,19 +46,19 @@ class _Named(Mapping[str, Part], Generic[Part]):
 
 TASKS: "Mapping[str, Task[Any, Any, Any]]" = _Named(lambda task: task)
 KINDS: "Mapping[str, ComparedTask[Any, Any, Any]]" = _Named(lambda task: task.compared)
-"""What snapshots, comparisons and gates must know of each task."""
+"""The part of each task that snapshots, comparisons and gates use."""
 
 
 def judged_kinds() -> "dict[str, JudgedKind]":
-    """What the judge of each task judges, of those that have one."""
+    """Return what is judged in each task that has a judge."""
     return {name: task.judged for name, task in TASKS.items() if task.judged}
 
 
 def evaluate(options: "EvalOptions", progress: "Progress | None" = None) -> "Evaluated[Any]":
-    """Run the evaluation that the options are of.
+    """Run the evaluation that the options describe.
 
     Raises:
-        GigamindError: see `evaluation.run.evaluate`; its class tells the exit code.
+        GigamindError: See `evaluation.run.evaluate`; its class has the exit code.
     """
     from gigamind.evaluation import run
 

@@ -1,4 +1,4 @@
-"""Moves the baseline to a run whose gates did not fail, for `gigamind baseline promote` and the flow alike."""
+"""Makes a run the baseline if its gates passed, for `gigamind baseline promote` and the flow."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +20,7 @@ class Promoted(NamedTuple):
     """A new baseline.
 
     Attributes:
-        worst: gated metrics that it has at the worst there is, so that no verdict can come of them.
+        worst: Gated metrics that are at their worst possible value, so the gate cannot detect a regression.
     """
 
     file: Path
@@ -42,36 +42,36 @@ def promote_run(options: PromoteOptions) -> Promoted:
     """Make the run the baseline of its task.
 
     Raises:
-        InputError: a gate failed, or there is no such run, or it cannot be a baseline; or it is the last of a folder,
-            named by nobody, and no whole result.
+        InputError: A gate failed, the run does not exist or cannot be a baseline; or `options.run` is a folder of
+            runs whose last run is incomplete.
     """
-    named = (options.run / _RUN_FILE).is_file()
-    run = options.run if named else _last_run(options.run)
+    is_run = (options.run / _RUN_FILE).is_file()
+    run = options.run if is_run else _last_run(options.run)
     refuse_failed(run, options.folder)
-    if not named and (run / _RUN_FILE).is_file():
-        _refuse_part(run)
+    if not is_run and (run / _RUN_FILE).is_file():
+        _refuse_incomplete(run)
     return promote_checked(run, options.folder)
 
 
 def promote_checked(run: Path, folder: Path) -> Promoted:
-    """Make a run the baseline of its task, whatever its gates said.
+    """Make a run the baseline of its task without checking its gates.
 
     Raises:
-        InputError: there is no such run, or it cannot be a baseline.
+        InputError: The run does not exist or cannot be a baseline.
     """
     snapshot = read_snapshot(run, KINDS)
     return Promoted(promote(snapshot, folder), at_worst(snapshot, read_policy(None)))
 
 
 def refuse_failed(run: Path, folder: Path) -> None:
-    """See to it that no gate of a run failed, where it was held against a baseline.
+    """Check that no gate of a run failed, if it was compared with a baseline.
 
     Args:
-        run: its out folder, or the snapshot.json in it.
-        folder: of baselines.
+        run: Its out folder, or the snapshot.json in it.
+        folder: Folder of baselines.
 
     Raises:
-        InputError: a gate failed, or its verdict cannot be read.
+        InputError: A gate failed, or the verdict cannot be read.
     """
     verdict = read_verdict(run if run.is_dir() else run.parent)
     if verdict and verdict.gate.verdict == "failed":
@@ -81,21 +81,21 @@ def refuse_failed(run: Path, folder: Path) -> None:
         )
 
 
-def _refuse_part(run: Path) -> None:
-    """See to it that a run which nobody named is a whole result: a trial moves no baseline by being the last one.
+def _refuse_incomplete(run: Path) -> None:
+    """Check that the last run of a folder is complete, so that a trial run cannot become the baseline by accident.
 
     Raises:
-        InputError: it is none.
+        InputError: The run is incomplete.
     """
-    if why := _part_of(run):
+    if why := _why_incomplete(run):
         raise InputError(
             f"{run}: the last run is no baseline by itself: {why}; to promote it all the same, or another one, name"
             " its folder in the option run"
         )
 
 
-def _part_of(run: Path) -> str | None:
-    """Why a run is no whole result; None where it is one."""
+def _why_incomplete(run: Path) -> str | None:
+    """Return why a run is incomplete; None if it is complete."""
     record = read_run(run, KINDS)
     options, verdict = record.run.options, read_verdict(run)
     if record.run.status != "complete":
@@ -108,14 +108,14 @@ def _part_of(run: Path) -> str | None:
         return f"it ended without a verdict ({verdict.gate.reasons[0].rstrip('.')})"
     if options.get("allow_partial"):
         return None
-    least = options.get("min_coverage")
+    coverage = options.get("min_coverage")
     short = no_result(
-        TASKS[record.run.task], record, least if isinstance(least, float) else 0.0, run
+        TASKS[record.run.task], record, coverage if isinstance(coverage, float) else 0.0, run
     )
     return str(short) if short else None
 
 
 def _last_run(path: Path) -> Path:
-    """The out folder of the run in a folder that was written last; the folder itself where there is none."""
+    """Return the out folder of the most recent run in a folder; the folder itself if it has none."""
     written = {file.stat().st_mtime_ns: file.parent for file in path.glob(f"*/{_RUN_FILE}")}
     return written[max(written)] if written else path

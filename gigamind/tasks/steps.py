@@ -1,4 +1,4 @@
-"""The steps of an evaluation as flows need them: by options and numbers, from any process; see `evaluation.run`."""
+"""Evaluation steps for flows, which can run them in any process; see `evaluation.run`."""
 
 from typing import Any, TypedDict
 
@@ -15,11 +15,16 @@ from gigamind.wording import language_of
 AnyOptions = SearchEvalOptions | LinkEvalOptions | AnswerEvalOptions
 
 STEPS = Steps(TASKS, KINDS)
-"""Those of every task."""
+"""The steps of all tasks."""
 
 
 class CardResult(TypedDict):
-    """A judge card as JSON values; `subject`: judge and labels in a line, `markdown`: judge_card.md."""
+    """A judge report as JSON values.
+
+    Attributes:
+        subject: Judge and labels in one line.
+        markdown: Content of judge_card.md.
+    """
 
     out: str
     subject: str
@@ -28,10 +33,10 @@ class CardResult(TypedDict):
 
 
 def write_card(options: CertifyOptions) -> CardResult:
-    """Certify the judge of finished runs, and write its card.
+    """Certify the judge of finished runs and write its report.
 
     Raises:
-        GigamindError: see `assurance.certify.write_card`.
+        GigamindError: See `assurance.certify.write_card`.
     """
     card, out = certify.write_card(options, judged_kinds())
     return {

@@ -33,7 +33,7 @@ def test_a_call_waits_while_only_reservations_leave_no_room():
         await asyncio.sleep(0.01)
         assert not second.done()
         await budget.settle(8_000_000, 1_000_000)
-        await asyncio.wait_for(second, 1)
+        await asyncio.wait_for(second, 20)
 
     asyncio.run(run())
 
@@ -45,7 +45,7 @@ def test_a_call_that_waits_is_refused_once_the_money_is_spent():
         second = asyncio.create_task(refused(budget, 8_000_000))
         await asyncio.sleep(0.01)
         await budget.settle(8_000_000, 8_000_000)
-        refusal = await asyncio.wait_for(second, 1)
+        refusal = await asyncio.wait_for(second, 20)
         assert "1e-05 USD: 8e-06 are spent, and the next call may cost 8e-06" in refusal
 
     asyncio.run(run())
@@ -179,7 +179,7 @@ def test_an_item_that_needed_less_leaves_the_rest_to_the_next():
             second = asyncio.create_task(spend(budget, 2))
             await asyncio.sleep(0.01)
             assert budget.calls == 1
-        await asyncio.wait_for(second, 1)
+        await asyncio.wait_for(second, 20)
 
     async def spend(budget, calls):
         async with budget.whole(calls):

@@ -105,7 +105,7 @@ def test_retry_after_holds_everything_back():
         async with limiter.slot(1):
             return time.perf_counter() - start
 
-    assert 0.19 <= asyncio.run(run()) < 2
+    assert 0.19 <= asyncio.run(run()) < 20
 
 
 def test_another_error_holds_nothing_back():
@@ -117,7 +117,7 @@ def test_another_error_holds_nothing_back():
         async with limiter.slot(1):
             return True
 
-    assert asyncio.run(asyncio.wait_for(run(), 2))
+    assert asyncio.run(asyncio.wait_for(run(), 20))
 
 
 def test_a_waiter_that_is_cancelled_leaves_its_place_to_the_next():
@@ -133,7 +133,7 @@ def test_a_waiter_that_is_cancelled_leaves_its_place_to_the_next():
         await asyncio.sleep(0)
         tasks[1].cancel()
         tasks[2].cancel()
-        ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2)
+        ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 20)
         return [result for result in ended if result is True]
 
     assert len(asyncio.run(run())) == 3

@@ -88,7 +88,7 @@ def test_a_server_that_is_silent_is_waited_for_three_seconds(monkeypatch: pytest
         start = time.monotonic()
         with pytest.raises(ServerError, match=r"no Prefect server answers at .* \(timed out\)"):
             check_server()
-        assert time.monotonic() - start < 5
+        assert 3 <= time.monotonic() - start < 30
 
 
 def test_an_address_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch):

@@ -145,7 +145,7 @@ def test_a_server_that_is_not_there_is_told_at_once_and_a_silent_one_is_waited_f
     begun = time.monotonic()
     with pytest.raises(IndexingError, match="no Qdrant server answers"):
         connect(f"http://127.0.0.1:{free_port}")
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < of_server.PATIENCE_S
 
     monkeypatch.setattr(of_server, "PATIENCE_S", 1.0)
     with qdrant() as standing:

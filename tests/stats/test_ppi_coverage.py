@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 
@@ -44,11 +42,9 @@ def unrelated(generator, items):
 def test_95_percent_intervals_cover_the_truth_and_are_narrower_than_labels_alone(
     draw, truth, most_of_labels_alone
 ):
-    start = time.process_time()
     held, width, alone = simulate(draw, truth)
     assert 0.93 <= held <= 0.97
     assert width < most_of_labels_alone * alone
-    assert time.process_time() - start < 5
 
 
 def test_a_judge_without_relation_to_the_labels_costs_nothing():

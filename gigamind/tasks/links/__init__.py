@@ -1,1 +1,1 @@
-"""Links: how many removed links are suggested again, and how much else is."""
+"""Link evaluation: precision and recall of suggestions against removed links."""

@@ -1,4 +1,4 @@
-"""What a comparison must know of a link evaluation: its items are notes, its figures sums over notes, divided."""
+"""Comparison of link evaluations. Items are notes; figures are ratios of sums over notes."""
 
 from gigamind.metrics.links import CEILING
 from gigamind.records.judged import Finite, Report
@@ -18,7 +18,7 @@ from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
 
 
 class SnapshotSuggestion(Report):
-    """One suggested link; `hit` tells whether its target was expected."""
+    """One suggested link; `hit` is true if its target was expected."""
 
     anchor: str
     target: str
@@ -27,12 +27,12 @@ class SnapshotSuggestion(Report):
 
 
 class LinkItem(SnapshotItem):
-    """One note, whose path is its id.
+    """One note; its id is its path.
 
     Attributes:
-        expected: notes that its removed links led to.
-        suggestions: best first.
-        terms: as in per_item.jsonl.
+        expected: Targets of its removed links.
+        suggestions: Best first.
+        terms: Numerator and denominator of each figure, as in per_item.jsonl.
     """
 
     expected: tuple[str, ...]
@@ -44,13 +44,13 @@ LinkSnapshot = EvalSnapshot[LinkSummaryReport, LinkItem]
 
 
 class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
-    """See the module."""
+    """Compares the link evaluations of two runs."""
 
     said = Said("links", "the suggestions", "suggesting")
     settings = ("topk", "min_confidence", "exclude_linked", "context_chars", "semantic")
 
     def judge_fingerprint(self, run: RunReport) -> str:
-        """Removed links alone are the truth; nobody judges."""
+        """Return a constant: only removed links are the ground truth, and no judge is involved."""
         del run
         return "removed-links"
 
@@ -80,7 +80,7 @@ class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
         return Shown(item.id, item.expected, ranking)
 
     def terms(self, pairs: Pairs[LinkItem]) -> Terms:
-        """All but the ceilings, which only the dataset can move."""
+        """Return the paired terms of all figures except the ceilings, which depend only on the dataset."""
         names = [name for name in pairs[0][1].terms if not name.endswith(CEILING)] if pairs else []
         return {
             f"links.{name}": [
@@ -92,7 +92,7 @@ class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
         }
 
     def change(self, before: LinkItem, after: LinkItem) -> Change | None:
-        """More expected links found decide, then fewer wrong suggestions."""
+        """Compare by the number of expected links found, then by the number of wrong suggestions."""
         gained, lost = _hits(after) - _hits(before), _hits(before) - _hits(after)
         wrong = _wrong(before), _wrong(after)
         gain = len(gained) - len(lost) or (wrong[0] - wrong[1]) / 1_000

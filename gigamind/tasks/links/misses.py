@@ -1,6 +1,7 @@
-"""Why a link that was expected is not among the suggestions that are shown.
+"""Explains why an expected link is missing from the suggestions that a run shows.
 
-Told from one list of everything that the suggester has for a note, of which a run shows the first that are sure enough.
+The cause follows from the suggester's complete ranking for the note. A run shows only the top of that ranking, above
+a confidence threshold.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,12 +14,12 @@ from gigamind.tasks.links.suggesters import Suggestion
 from gigamind.vault.notes import Note
 
 Ranked = tuple[int, Suggestion]
-"""A suggestion with its place in the whole list, from 1."""
+"""A suggestion with its rank in the complete list, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """One row of the dataset that nothing shown leads to; see `MissReport`."""
+    """One dataset row whose target no shown suggestion has; see `MissReport`."""
 
     row: CheckedLink
     cause: MissCause
@@ -27,13 +28,13 @@ class Miss:
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
-    """What there was to suggest for one note, best first.
+class Candidates:
+    """All suggestions for one note, best first.
 
     Attributes:
-        shown: what the run shows.
-        ranked: all that it chose from, whatever the confidence.
-        linked: targets left out because the note links to them already.
+        shown: The suggestions that the run shows.
+        ranked: All suggestions, at any confidence.
+        linked: Targets that were excluded because the note already links to them.
     """
 
     shown: Sequence[Suggestion]
@@ -42,42 +43,51 @@ class Offered:
 
 
 def find_misses(
-    rows: Sequence[CheckedLink], offered: Offered, names: Mapping[str, frozenset[str]], topk: int
+    rows: Sequence[CheckedLink],
+    candidates: Candidates,
+    names: Mapping[str, frozenset[str]],
+    topk: int,
 ) -> list[Miss]:
-    """The wanted rows of one note that nothing shown leads to, in their order; `names`: see `names_of`."""
-    shown = {suggestion.target for suggestion in offered.shown}
+    """Return the expected rows of one note that were not suggested, in dataset order.
+
+    Args:
+        names: Folded names of each note, by path; see `names_of`.
+    """
+    shown = {suggestion.target for suggestion in candidates.shown}
     return [
-        _miss(row, offered, names, topk)
+        _miss(row, candidates, names, topk)
         for row in rows
         if row.item.label != "reject" and shown.isdisjoint(row.targets)
     ]
 
 
 def names_of(note: Note) -> frozenset[str]:
-    """What a note is called, folded."""
+    """Return the title, file stem and aliases of a note, folded for comparison."""
     return frozenset(map(fold, (note.title, note.stem, *note.aliases)))
 
 
 def _miss(
-    row: CheckedLink, offered: Offered, names: Mapping[str, frozenset[str]], topk: int
+    row: CheckedLink, candidates: Candidates, names: Mapping[str, frozenset[str]], topk: int
 ) -> Miss:
-    ranked = list(enumerate(offered.ranked, start=1))
+    ranked = list(enumerate(candidates.ranked, start=1))
     others = [pair for pair in ranked if pair[1].target not in row.targets]
-    taken = next((pair for pair in others if _has_its_place(pair[1], row)), None)
+    same_anchor = next((pair for pair in others if _overlaps_anchor(pair[1], row)), None)
     own = next((pair for pair in ranked if pair[1].target in row.targets), None)
     if own is not None:
-        last = next((pair for pair in reversed(ranked) if pair[1] in offered.shown), None)
+        last = next((pair for pair in reversed(ranked) if pair[1] in candidates.shown), None)
         cause = "ranked_too_low" if own[0] > topk else "below_confidence"
-        return Miss(row, cause, own, taken or last)
-    if not offered.linked.isdisjoint(row.targets):
-        return Miss(row, "already_linked", None, taken)
-    called = frozenset[str]().union(*(names[target] for target in row.targets))
-    namesake = taken or next((pair for pair in others if fold(pair[1].anchor) in called), None)
+        return Miss(row, cause, own, same_anchor or last)
+    if not candidates.linked.isdisjoint(row.targets):
+        return Miss(row, "already_linked", None, same_anchor)
+    target_names = frozenset[str]().union(*(names[target] for target in row.targets))
+    namesake = same_anchor or next(
+        (pair for pair in others if fold(pair[1].anchor) in target_names), None
+    )
     return Miss(row, "namesake" if namesake else "no_candidate", None, namesake)
 
 
-def _has_its_place(suggestion: Suggestion, row: CheckedLink) -> bool:
-    """Whether it links words of the row's anchor; without a known range, the very words."""
+def _overlaps_anchor(suggestion: Suggestion, row: CheckedLink) -> bool:
+    """Return whether the suggestion overlaps the row's anchor; without ranges, whether the words are equal."""
     if row.span is None or suggestion.span is None:
         return fold(suggestion.anchor) == fold(row.item.anchor)
     return suggestion.span.start < row.span.end and row.span.start < suggestion.span.end

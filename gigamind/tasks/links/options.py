@@ -1,4 +1,4 @@
-"""Options of a link evaluation (seed 2.1, 2.3).  No model is asked, so there is nothing to warm up or to wait for."""
+"""Options of a link evaluation (seed 2.1, 2.3). It calls no model, so it has no warm-up or timeouts."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -10,12 +10,12 @@ from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 from gigamind.systems.settings import SystemOptions, shown_system
 
 OF_OWN = ("semantic", "embedder", "context_chars")
-"""Options that only gigamind's own suggester has; null in run.json where another tool suggested."""
+"""Options of gigamind's own suggester; null in run.json when another tool made the suggestions."""
 _OF_SYSTEMS = ("system", "allow_partial")
 
 
 class LinkEvalOptions(EvalOptions, CacheOptions):
-    """Everything a link evaluation is told.  Paths are relative to the working directory."""
+    """All options of a link evaluation. Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -44,11 +44,11 @@ class LinkEvalOptions(EvalOptions, CacheOptions):
         description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
     )
     exclude_linked: bool = Field(
-        default=False, description="leave out targets that the note links to elsewhere"
+        default=False, description="exclude targets that the note already links to"
     )
 
     def for_report(self) -> dict[str, object]:
-        """The options as run.json shows them."""
+        """Return the options as run.json shows them."""
         shown = super().for_report()
         if self.system is None:
             return {name: value for name, value in shown.items() if name not in _OF_SYSTEMS}

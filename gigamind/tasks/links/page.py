@@ -1,7 +1,7 @@
 """report.html of a link run: its figures, and its notes as compact JSON.
 
-Of a note stands the text in pieces, those that are links marked; templates/link_item.js unpacks the arrays in the order
-in which they are built here.
+Each note's text is split into pieces; pieces that are links are marked. templates/link_item.js unpacks the arrays in
+the order in which this module builds them.
 """
 
 import functools
@@ -40,15 +40,15 @@ from gigamind.tasks.links.schema import (
     RankedReport,
     SuggestionReport,
 )
-from gigamind.tasks.links.told import causes_told, shown_told, subject_values, sums_of
+from gigamind.tasks.links.texts import default_view, miss_causes, subject_values, sums_of
 from gigamind.wording import Language, Words, words
 
-_CONTEXT = 240  # code points shown on either side of a link; what lies farther from all of them is left out
-_AROUND = 160  # code points shown on either side of a missed link among those of its cause
-_KINDS = ("linked", "novel", "miss", "hit")  # a later one hides an earlier one in the same place
+_CONTEXT = 240  # code points shown before and after a link; text farther from any link is omitted
+_MISS_CONTEXT = 160  # code points shown before and after a missed link in the list of misses
+_KINDS = ("linked", "novel", "miss", "hit")  # where links overlap, the later kind is shown
 
 Piece = tuple[str, str, str]
-"""Text, kind of link ("" where it is none), and where it leads; kind "gap" stands for so many code points."""
+"""Text, kind of link ("" for plain text) and target. Kind "gap" holds the number of omitted code points as text."""
 
 
 def notes_json(
@@ -57,7 +57,7 @@ def notes_json(
     comparison: Comparison | None = None,
     baseline: LinkSnapshot | None = None,
 ) -> str:
-    """JSON that can stand in a script element, whatever the texts hold."""
+    """Return the notes as JSON that is safe inside a script element."""
     changes = changes_by_id(comparison)
     before = {item.id: item for item in baseline.items} if baseline else {}
     rows = [_item(item, changes.get(item.note, ""), before.get(item.note)) for item in items]
@@ -65,12 +65,12 @@ def notes_json(
 
 
 def kind_of(suggestion: SuggestionReport) -> str:
-    """What became of a suggestion: expected, new to the note, or linked there already."""
+    """Classify a suggestion: expected ("hit"), new to the note ("novel") or already linked there ("linked")."""
     return "hit" if suggestion.hit else "novel" if suggestion.novel else "linked"
 
 
 def pieces(item: LinkItemReport) -> list[Piece]:
-    """The note's text with its links marked; together the pieces are the text, gaps apart."""
+    """Split the note's text into plain pieces and links. Apart from gaps, the pieces add up to the text."""
     marks = [
         (suggestion.anchor, kind_of(suggestion), suggestion.target)
         for suggestion in item.suggestions
@@ -95,7 +95,7 @@ def pieces(item: LinkItemReport) -> list[Piece]:
 
 
 def _plain(text: str, *, first: bool, last: bool) -> list[Piece]:
-    """Text without a link, its middle left out when it is long."""
+    """Return text without links; the middle of a long text becomes a gap."""
     head, tail = (0 if first else _CONTEXT), (0 if last else _CONTEXT)
     if len(text) <= head + tail + _CONTEXT:
         return [(text, "", "")]
@@ -137,7 +137,7 @@ def _item(item: LinkItemReport, change: str, before: LinkItem | None) -> list[ob
 
 
 def _missed(item: LinkItemReport, row: ExpectedLinkReport, miss: MissReport) -> tuple[object, ...]:
-    """A wanted link, its paragraph on either side of it, why it was missed, and what stood where instead."""
+    """Return a missed link, the text around it, the cause, and the suggestion that was preferred."""
     before = after = ""
     if row.passage is not None:
         span = _span(Utf16(item.text), row.passage)
@@ -148,7 +148,7 @@ def _missed(item: LinkItemReport, row: ExpectedLinkReport, miss: MissReport) -> 
 
 
 def _nearest(text: str) -> str:
-    return text if len(text) <= _AROUND else text[:_AROUND] + "…"
+    return text if len(text) <= _MISS_CONTEXT else text[:_MISS_CONTEXT] + "…"
 
 
 def _ranked(ranked: RankedReport | None) -> tuple[object, ...] | None:
@@ -169,7 +169,7 @@ def _ranked(ranked: RankedReport | None) -> tuple[object, ...] | None:
 
 
 def _before(item: LinkItem) -> tuple[str, str]:
-    """What was found and what was right then, as fractions."""
+    """Return recall and precision of the note in the baseline, as fractions."""
     recalled = {suggestion.target for suggestion in item.suggestions if suggestion.hit} & set(
         item.expected
     )
@@ -178,29 +178,29 @@ def _before(item: LinkItem) -> tuple[str, str]:
 
 
 def main_links(part: LinkSliceReport, topk: int) -> list[Figure]:
-    """The figures that tell the whole story, at rank `topk`."""
+    """Return the main metrics at rank `topk`."""
     return measured(figures_of(part, keys_in("main", blocks_of("links"), topk)))
 
 
 def all_links(part: LinkSliceReport) -> list[Figure]:
-    """Every figure but the ceilings, in the order of the summary."""
+    """Return every metric except the ceilings, in the order of the summary."""
     return measured(figures_of(part, (key for key in part.intervals if not key.endswith(CEILING))))
 
 
 def ceiling_of(part: LinkSliceReport, name: str) -> float | None:
-    """What the dataset lets a figure reach; None where that is all, or unknown."""
+    """Return the highest value that the dataset allows for a figure; None if that is 1 or unknown."""
     ceiling = part.links.get(name + CEILING)
     return ceiling if ceiling is not None and ceiling < 1 else None
 
 
 def bounded(figure: Figure, part: LinkSliceReport, say: Words) -> str:
-    """A figure's name for people, with its ceiling where it has one."""
+    """Return the label of a figure, with its ceiling if it has one."""
     ceiling, name = ceiling_of(part, figure.name), figure.label(say.language)
     return name if ceiling is None else f"{name} (≤ {ceiling:.3f})"
 
 
 def link_slices(summary: LinkSummaryReport, say: Words) -> Iterator[tuple[str, LinkSliceReport]]:
-    """All notes, then each language, with their names."""
+    """Yield all notes, then each language, with their labels."""
     yield say("link.all_notes"), summary.overall
     for language, part in summary.by_language.items():
         yield say("page.kind_language", key=language), part
@@ -209,7 +209,7 @@ def link_slices(summary: LinkSummaryReport, say: Words) -> Iterator[tuple[str, L
 def link_figures(
     record: LinkRunRecord, baseline: LinkSnapshot | None = None, *, lang: Language = "en"
 ) -> dict[str, Chart]:
-    """Of a link run: metrics, sweep, reliability, slices; see `search_figures`."""
+    """Return the charts of a link run: metrics, sweep, reliability and slices; see `search_figures`."""
     if not record.items:
         return {}
     say = words(lang)
@@ -239,7 +239,7 @@ def _sweep(record: LinkRunRecord, say: Words) -> Steps | None:
     points = record.summary.sweep
     if not any(point.suggested for point in points):
         return None
-    # From a floor on to the next: a run's own floor may lie between two, and what it leaves out the lower lacks too.
+    # Each value holds from its threshold up to the next one, as the run's own threshold may lie between two.
     lines = [
         Line(say("link.precision"), [p.precision for p in points[:-1]], Pen("accent")),
         Line(say("link.recall"), [p.recall for p in points[:-1]], Pen("warn", "dashed")),
@@ -259,7 +259,7 @@ def _reliability(record: LinkRunRecord, say: Words) -> Scatter | None:
 def link_content(
     record: LinkRunRecord, say: Words, comparison: Comparison | None, baseline: LinkSnapshot | None
 ) -> Content:
-    """The page of a run, beside a baseline when there is one."""
+    """Return the content of a run's page, compared with a baseline if there is one."""
     summary, topk = record.summary, int(str(record.run.options["topk"]))
     return Content(
         template="links.html.jinja",
@@ -277,9 +277,9 @@ def link_content(
         slices=[(name, (part.notes,), part) for name, part in link_slices(summary, say)],
         not_run=summary.counts.notes_not_run,
         values={
-            "causes": causes_told(record, say),
+            "causes": miss_causes(record, say),
             "subject": subject_values(record, say),
-            "shown": shown_told(summary, say),
+            "shown": default_view(summary, say),
         },
     )
 
@@ -289,7 +289,7 @@ render_link_html = functools.partial(render_page, link_content)
 
 
 def link_headline(record: LinkRunRecord, comparison: Comparison | None, say: Words) -> str:
-    """The run in one sentence; with a comparable baseline, what surely changed."""
+    """Return the result in one sentence; with a comparable baseline, the significant changes."""
     topk = record.run.options["topk"]
     leading = (f"links.precision_at_{topk}", f"links.recall_at_{topk}")
     changed = against(comparison, say, leading, leading)

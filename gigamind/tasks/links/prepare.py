@@ -1,4 +1,4 @@
-"""The first step of a link evaluation: read dataset and vault, and hold one against the other."""
+"""The first step of a link evaluation: read the dataset and the vault, and check that they fit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from gigamind.vault.notes import Vault, read_vault
 
 @dataclass(frozen=True, slots=True)
 class PreparedLinks(PreparedInput):
-    """Valid input of one run; it is notes that are sampled.
+    """Valid input of one run; `--sample` draws notes.
 
     Attributes:
-        rows: path of a note -> its expected links, in the vault's order.
-        system: what suggests; None for gigamind.
+        rows: Expected links by the path of their note, in the vault's order.
+        system: The other tool that made the suggestions; None for gigamind.
     """
 
     options: LinkEvalOptions
@@ -33,12 +33,12 @@ class PreparedLinks(PreparedInput):
 
 
 def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
-    """Read and check everything that a run needs.
+    """Read and check all input of a run.
 
     Raises:
-        InputError: the dataset is missing or unreadable.
-        DatasetError: too few rows can be used, or one is bad under `--strict`.
-        NotesError: the vault is missing, unreadable or empty.
+        InputError: The dataset is missing or unreadable.
+        DatasetError: Too few rows are usable, or a row is invalid under `--strict`.
+        NotesError: The vault is missing, unreadable or empty.
     """
     inputs, system = Inputs(options), _system(options)
     dataset = read_links(options.dataset)

@@ -1,6 +1,6 @@
-"""The files of a link evaluation's out folder as models; names are the seed's (section 6.1).
+"""Models of the files in a link evaluation's out folder; names follow the seed (section 6.1).
 
-Offsets are UTF-16 code units, half-open, in the note's file.  A figure that could not be measured is null, never 0.
+Offsets are half-open ranges of UTF-16 code units in the note's file. A figure that was not measured is null, never 0.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -23,7 +23,7 @@ class ExpectedLinkReport(Report):
     """One row of the dataset.
 
     Attributes:
-        passage: where its anchor stands; null where the row's range does not fit.
+        passage: Range of its anchor; null if the row's range does not match the note.
     """
 
     id: str
@@ -34,16 +34,16 @@ class ExpectedLinkReport(Report):
 
     @property
     def wanted(self) -> bool:
-        """Whether it ought to be suggested: no person rejected it."""
+        """Whether the link should be suggested: no human labelled it as rejected."""
         return self.label != "reject"
 
 
 class SuggestionReport(Report):
-    """One suggested link, with what its confidence is made of.
+    """One suggested link with the features of its confidence.
 
     Attributes:
-        anchor: null where another tool does not tell where it stands.
-        confidence: null where it tells none.
+        anchor: Null if another tool gave no position.
+        confidence: Null if another tool gave none.
     """
 
     anchor: PassageReport | None
@@ -63,7 +63,7 @@ MissCause = Literal[
 
 
 class RankedReport(Report):
-    """A suggestion, shown or not, by its place in the list of all that the suggester has for the note, from 1."""
+    """A suggestion, shown or not, with its rank (from 1) among all suggestions for the note."""
 
     place: Annotated[int, Field(ge=1)]
     anchor: str
@@ -74,14 +74,15 @@ class RankedReport(Report):
 
 
 class MissReport(Report):
-    """Why a wanted row was not found.
+    """Why an expected link was not suggested.
 
     Attributes:
-        id: of the row.
-        cause: nothing leads to its target at any place; its target stands below `topk`; or above, but is less sure than
-            `min_confidence`; its words are taken for another note; `exclude_linked` left it out.
-        own: the suggestion of its target that was not shown.
-        instead: what was preferred: another note for its words, else the last one shown.
+        id: Id of the dataset row.
+        cause: no_candidate: no suggestion has the target. ranked_too_low: its rank is below `topk`. below_confidence:
+            its confidence is below `min_confidence`. namesake: the anchor was linked to another note.
+            already_linked: `exclude_linked` excluded it.
+        own: The suggestion of the target that was not shown.
+        instead: The preferred suggestion: another note for the same anchor, else the last one shown.
     """
 
     id: str
@@ -94,10 +95,10 @@ class LinkItemReport(Report):
     """One line of per_item.jsonl: a note.
 
     Attributes:
-        text: the whole note, in which the passages of anchors stand.
-        misses: one for each of `missed`.
-        terms: what it adds to numerator and denominator of each figure; `metrics` are their quotients.
-        oddities: what was odd about another tool's suggestions, and how often.
+        text: The whole note; passages of anchors are ranges of it.
+        misses: The cause of each link in `missed`.
+        terms: Its part of the numerator and denominator of each figure; `metrics` holds the quotients.
+        oddities: Data-quality problems of another tool's suggestions, with counts.
     """
 
     note: str
@@ -112,22 +113,22 @@ class LinkItemReport(Report):
 
     @property
     def missed(self) -> tuple[ExpectedLinkReport, ...]:
-        """The wanted links that nothing shown leads to."""
+        """The expected links that were not suggested."""
         shown = {suggestion.target for suggestion in self.suggestions}
         return tuple(row for row in self.expected if row.wanted and shown.isdisjoint(row.targets))
 
     @property
     def explained(self) -> list[tuple[ExpectedLinkReport, MissReport]]:
-        """The same with why each was missed."""
+        """The missed links with their causes."""
         rows = {row.id: row for row in self.expected}
         return [(rows[miss.id], miss) for miss in self.misses if miss.id in rows]
 
 
 class LinkSliceReport(Report):
-    """The figures of some notes: micro values over notes, intervals by "links.<metric>".
+    """Figures of a set of notes: micro averages, and intervals by "links.<metric>".
 
     Attributes:
-        misses: rows that were not found, by cause.
+        misses: Number of missed rows, by cause.
     """
 
     notes: Count
@@ -137,13 +138,13 @@ class LinkSliceReport(Report):
 
 
 class LinkCounts(Report):
-    """What became of the dataset's rows.
+    """Counts of dataset rows and notes.
 
     Attributes:
-        links_total: rows that were evaluated.
-        source_notes: notes that were evaluated.
-        notes_not_run: notes that an interrupted run did not come to.
-        ranges_misfit: rows whose range does not cut out their anchor.
+        links_total: Evaluated rows.
+        source_notes: Evaluated notes.
+        notes_not_run: Notes that an interrupted run did not reach.
+        ranges_misfit: Rows whose range does not contain their anchor.
     """
 
     links_total: Count
@@ -156,18 +157,18 @@ class LinkCounts(Report):
 
 
 class LinkPerformance(Report):
-    """Times in milliseconds: of reading, checking and building the dictionary; of all suggestions."""
+    """Times in milliseconds: `indexing_ms` for reading and indexing, `eval_runtime_ms` for all suggestions."""
 
     indexing_ms: Milliseconds
     eval_runtime_ms: Milliseconds
 
 
 class SweepPointReport(Report):
-    """Precision and recall for one floor of the confidence.
+    """Precision and recall at one confidence threshold.
 
     Attributes:
-        low: where the 95 % interval of the precision begins; null in runs of versions that did not tell it.
-        high: where it ends.
+        low: Lower bound of the 95 % interval of the precision; null in runs of older versions.
+        high: Upper bound.
     """
 
     min_confidence: Share
@@ -179,7 +180,7 @@ class SweepPointReport(Report):
 
 
 class ReliabilityBinReport(Report):
-    """Suggestions of about one confidence, and how many of them were right."""
+    """Suggestions of similar confidence, and the share of them that is correct."""
 
     low: Share
     high: Share
@@ -192,9 +193,9 @@ class LinkSummaryReport(TaskSummary[LinkCounts, LinkSliceReport]):
     """summary.json of a link evaluation.
 
     Attributes:
-        calibration_error: expected calibration error over the bins of `reliability`; the truth are removed links only,
-            so good suggestions that nobody had linked count as wrong.
-        system: how the other tool that suggested has fared; null for gigamind.
+        calibration_error: Expected calibration error over the bins of `reliability`. Only removed links count as
+            correct, so a good suggestion that nobody had linked counts as wrong.
+        system: Health of the other tool that made the suggestions; null for gigamind.
     """
 
     task: Literal["links"] = "links"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen

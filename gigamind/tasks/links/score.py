@@ -1,7 +1,4 @@
-"""The link evaluation: how many removed links are suggested again, and how much else is.
-
-Suggestions are made over the copy that generate-links wrote; a note of it is one item.
-"""
+"""Scores link suggestions over the copy of the vault that `generate-links` wrote. Each note is one item."""
 
 import functools
 import itertools
@@ -33,7 +30,7 @@ from gigamind.spans import Span, Utf16
 from gigamind.stats.agreement import expected_calibration_error
 from gigamind.stats.slices import sliced
 from gigamind.systems.health import SystemHealth
-from gigamind.tasks.links.misses import Miss, Offered, Ranked, find_misses, names_of
+from gigamind.tasks.links.misses import Candidates, Miss, Ranked, find_misses, names_of
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.prepare import PreparedLinks, prepare_links
 from gigamind.tasks.links.schema import (
@@ -61,12 +58,12 @@ from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note
 from gigamind.wording import warning
 
-_WARM = 10  # notes by which the time of one is estimated
+_WARM_UP_NOTES = 10
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedNote:
-    """One note: its line of per_item.jsonl, and the same as the metrics see it."""
+    """One note: its line of per_item.jsonl, and the input of the metrics."""
 
     item: LinkItemReport
     measured: LinkedNote
@@ -78,10 +75,11 @@ def record_links(
     started: datetime,
     embedding_model: str | None,
 ) -> Record[LinkSummaryReport, LinkItemReport]:
-    """All that the out folder of a run is to hold."""
+    """Return the content of a run's out folder."""
     summary = summarise_run(prepared, run)
     if summary.system:
-        prepared = replace(prepared, warnings=(*prepared.warnings, *_odd(prepared, summary.system)))
+        warnings = (*prepared.warnings, *_quality_warnings(prepared, summary.system))
+        prepared = replace(prepared, warnings=warnings)
     report = run_report(
         prepared,
         started,
@@ -92,7 +90,7 @@ def record_links(
 
 
 def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkSummaryReport:
-    """The figures of a run; equal runs give equal summaries, times apart."""
+    """Return the figures of a run. Except for times, equal runs give equal summaries."""
     notes = [note.measured for note in run.results]
     topk, seed = prepared.options.topk, prepared.options.seed
     bins = reliability(notes)
@@ -122,13 +120,13 @@ def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkSumma
 
 
 def _health(run: Run[EvaluatedNote]) -> SystemHealth:
-    odd = [note.item.oddities for note in run.results]
-    lacking = sum("not_in_run_file" in oddities for oddities in odd)
-    return SystemHealth.of(lacking, len(odd), odd)
+    oddities = [note.item.oddities for note in run.results]
+    missing = sum("not_in_run_file" in problems for problems in oddities)
+    return SystemHealth.of(missing, len(oddities), oddities)
 
 
-def _odd(prepared: PreparedLinks, system: SystemHealth) -> Iterator[str]:
-    """What was odd about another tool's suggestions, a warning a kind."""
+def _quality_warnings(prepared: PreparedLinks, system: SystemHealth) -> Iterator[str]:
+    """Yield one data-quality warning for each kind of problem in another tool's suggestions."""
     notes = f"{len(prepared.rows):,}"
     for name, count in system.oddities.items():
         yield warning(f"link_{name}", count=f"{count:,}", notes=notes)
@@ -155,7 +153,7 @@ def link_item(
     *,
     misses: Sequence[Miss],
 ) -> LinkItemReport:
-    """The line of per_item.jsonl for one note."""
+    """Return the line of per_item.jsonl for one note."""
     units = Utf16(note.text)
     return LinkItemReport.like(
         measured,
@@ -219,10 +217,10 @@ def _passage(note: Note, units: Utf16, span: Span) -> PassageReport:
 
 @dataclass(frozen=True)
 class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote]):
-    """Checked input and a suggester that knows the names and links of the vault.
+    """Checked input and a suggester for its vault.
 
     Attributes:
-        names: what each note of the vault is called, by its path.
+        names: Folded names of each note, by path.
     """
 
     prepared: PreparedLinks
@@ -235,21 +233,24 @@ class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote
         return len(self.prepared.rows)
 
     def warm_up(self) -> int:
-        paths = list(self.prepared.rows)[:_WARM]
+        paths = list(self.prepared.rows)[:_WARM_UP_NOTES]
         for path in paths:
             _suggest(self, path)
         return len(paths)
 
     def score(self, first: int, end: int, progress: Progress) -> list[EvaluatedNote]:
-        """Suggest links for each note, in the vault's order."""
+        """Suggest links for each note, in the vault's order.
+
+        Raises:
+            Interrupted: Ctrl-C; the notes that are done are kept.
+        """
         paths = list(self.prepared.rows)[first:end]
         self.suggester.prepare(self.prepared.rows[path][0].note for path in paths)
         results: list[EvaluatedNote] = []
         try:
             for path in paths:
-                results.append(
-                    _suggest(self, path)
-                )  # one by one: Ctrl-C leaves those that are done
+                # No comprehension: after Ctrl-C, `results` holds the notes that are done.
+                results.append(_suggest(self, path))
                 progress.stage("Notes", len(results), len(paths))
         except KeyboardInterrupt as stop:
             raise Interrupted(results) from stop
@@ -262,18 +263,18 @@ class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote
 
 
 def open_links(options: LinkEvalOptions, progress: Progress) -> LinkEvaluation:
-    """Check the input and learn the names and links of the vault.
+    """Check the input and open the suggester.
 
     Raises:
-        GigamindError: see `prepare_links`.
+        GigamindError: See `prepare_links`.
     """
     prepared = prepare_links(options)
     names = {note.path: names_of(note) for note in prepared.vault.notes}
     vault, identities = prepared.vault, prepared.identities
     if options.system is not None:
         whole = options.sample is None and not prepared.errors
-        path, asked = run_path(options.system), prepared.rows if whole else None
-        tool = RunSuggester(path, vault, identities, asked)
+        path = run_path(options.system)
+        tool = RunSuggester(path, vault, identities, prepared.rows if whole else None)
         prepared = replace(prepared, warnings=(*prepared.warnings, *tool.warnings))
         return LinkEvaluation(prepared, tool, names)
     suggester = load_suggester(
@@ -291,8 +292,9 @@ def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
     rows = evaluation.prepared.rows[path]
     note = rows[0].note
     linked = suggester.linked_targets(path)
-    every, unlinked = (suggester.suggest(note, excluding=excluding) for excluding in (False, True))
-    ranked = unlinked if options.exclude_linked else every
+    all_suggestions = suggester.suggest(note, excluding=False)
+    unlinked = suggester.suggest(note, excluding=True)
+    ranked = unlinked if options.exclude_linked else all_suggestions
     shown = _shown(ranked, options)
     measured = LinkedNote(
         note=path,
@@ -303,25 +305,25 @@ def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
         ),
         expected=tuple(dict.fromkeys(r.targets for r in rows if r.item.label != "reject")),
     )
-    left_out = linked if options.exclude_linked else frozenset[str]()
-    offered = Offered(shown, ranked, left_out)
-    misses = find_misses(rows, offered, evaluation.names, options.topk)
+    excluded = linked if options.exclude_linked else frozenset[str]()
+    candidates = Candidates(shown, ranked, excluded)
+    misses = find_misses(rows, candidates, evaluation.names, options.topk)
     item = link_item(note, rows, shown, measured, options.topk, misses=misses)
-    odd = dict(suggester.oddities(note))
-    return EvaluatedNote(item.model_copy(update={"oddities": odd}), measured)
+    oddities = dict(suggester.oddities(note))
+    return EvaluatedNote(item.model_copy(update={"oddities": oddities}), measured)
 
 
 def _shown(ranked: Sequence[Suggestion], options: LinkEvalOptions) -> tuple[Suggestion, ...]:
-    """The first ones, without those that are less sure; what tells no confidence is shown."""
+    """Return the top suggestions above the confidence threshold; those without a confidence are shown."""
     least = options.min_confidence
-    sure = (o for o in ranked if o.confidence is None or o.confidence >= max(least, o.least))
-    return tuple(itertools.islice(sure, options.topk))
+    confident = (s for s in ranked if s.confidence is None or s.confidence >= max(least, s.least))
+    return tuple(itertools.islice(confident, options.topk))
 
 
 def _measured(
     suggestion: Suggestion, rows: Sequence[CheckedLink], linked: frozenset[str]
 ) -> Suggested:
-    """A suggestion held against the rows of its note that expect, or judge, its target."""
+    """Compare a suggestion with the rows of its note that have the same target."""
     own = [row for row in rows if suggestion.target in row.targets]
     spans = [row.span for row in own if row.span is not None and row.item.label != "reject"]
     labels = [row.item.label for row in own if row.item.label is not None]

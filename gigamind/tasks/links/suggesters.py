@@ -1,4 +1,4 @@
-"""Who suggests the links that are evaluated: gigamind's own suggester, or another tool by a run file."""
+"""Sources of link suggestions: gigamind's own suggester, or the run file of another tool."""
 
 import sys
 from abc import ABC, abstractmethod
@@ -27,20 +27,20 @@ from gigamind.vault.notes import Note, Vault
 _FORM = '{"note": ..., "suggestions": [{"target": ..., "anchor": ..., "confidence": ...}]}'
 _PAIR = 2
 _UNMEASURED: frozenset[Oddity] = frozenset({"tied_scores", "fewer_hits"})
-"""What is odd of a ranking, and not of suggestions: a note has as many as it has."""
+"""Problems of rankings that are none of suggestions, whose number per note is free."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One suggested link, whoever suggests it.
+    """One suggested link, from any source.
 
     Attributes:
-        target: path of the note it leads to; of a note that the vault lacks, the name that was told.
-        anchor: the words that would be linked; "" where they are not told.
-        span: where they stand, in code points; None where that is not known.
-        confidence: in [0, 1]; None where none is told.
-        features: what it is made of, by name.
-        least: the confidence from which it is shown.
+        target: Path of the target note; if the vault lacks it, the name in the run file.
+        anchor: The words that would be linked; "" if the tool gave none.
+        span: Range of the anchor in code points; None if unknown.
+        confidence: In [0, 1]; None if the tool gave none.
+        features: Values that the confidence is computed from, by name.
+        least: Lowest confidence at which the suggestion is shown.
     """
 
     target: str
@@ -54,7 +54,7 @@ class Suggestion:
 
     @classmethod
     def of(cls, suggestion: LinkSuggestion) -> "Suggestion":
-        """One of gigamind's own."""
+        """Convert a suggestion of gigamind's own suggester."""
         names = ("target", "anchor", "span", "confidence", "reason", "context")
         fields = {name: getattr(suggestion, name) for name in names}
         return cls(**fields, features=asdict(suggestion.features), least=LEAST_CONFIDENCE)
@@ -64,33 +64,33 @@ class Suggester(ABC):
     """Suggests links for the notes of one vault.
 
     Attributes:
-        embedding_model: the full name of its embedder; None without one.
-        warnings: what is odd about all of it.
+        embedding_model: Full name of its embedder; None without one.
+        warnings: Data-quality warnings about its input.
     """
 
     embedding_model: str | None = None
     warnings: tuple[str, ...] = ()
 
     def prepare(self, notes: Iterable[Note]) -> None:
-        """Get ready for all these notes, where that is faster than note by note."""
+        """Prepare all these notes at once, if that is faster than note by note."""
         del notes
 
     @abstractmethod
     def suggest(self, note: Note, *, excluding: bool) -> Sequence[Suggestion]:
-        """All that it has, best first; `excluding`: without targets that the note links to already."""
+        """Return all suggestions, best first; `excluding` omits targets that the note already links to."""
 
     @abstractmethod
     def linked_targets(self, path: str) -> frozenset[str]:
-        """Paths of the notes that the note at `path` links to."""
+        """Return the paths of the notes that the note at `path` links to."""
 
     def oddities(self, note: Note) -> Mapping[Oddity, int]:
-        """What was odd about its suggestions for a note, and how often."""
+        """Return the data-quality problems of the suggestions for a note, with counts."""
         del note
         return {}
 
 
 class OwnSuggester(Suggester):
-    """gigamind's."""
+    """gigamind's own suggester."""
 
     def __init__(self, suggester: LinkSuggester, context_chars: int) -> None:
         self._suggester, self._context_chars = suggester, context_chars
@@ -100,10 +100,10 @@ class OwnSuggester(Suggester):
         self._suggester.prepare(notes)
 
     def suggest(self, note: Note, *, excluding: bool) -> Sequence[Suggestion]:
-        """What a run shows is its beginning; where the rest stands says why it was missed."""
-        everything = SuggestOptions(sys.maxsize, 0.0, excluding, self._context_chars, unlikely=True)
+        """Return all suggestions. A run shows the top; the ranks of the rest explain misses."""
+        unlimited = SuggestOptions(sys.maxsize, 0.0, excluding, self._context_chars, unlikely=True)
         return [
-            Suggestion.of(suggestion) for suggestion in self._suggester.suggest(note, everything)
+            Suggestion.of(suggestion) for suggestion in self._suggester.suggest(note, unlimited)
         ]
 
     def linked_targets(self, path: str) -> frozenset[str]:
@@ -111,34 +111,34 @@ class OwnSuggester(Suggester):
 
 
 class RunSuggester(Suggester):
-    """Another tool, by the suggestions that stand in a file; a note that it lacks has none.
+    """Suggestions of another tool, read from a file. A note that the file lacks has none.
 
     Args:
-        notes: paths of all notes that will be asked about; None where they are not all known.
+        notes: Paths of all notes that the run evaluates; None if they are not all known.
 
     Raises:
-        InputError: the file cannot be used, or is of none of these notes.
+        InputError: The file cannot be used, or contains none of these notes.
     """
 
     def __init__(
         self, path: Path, vault: Vault, identities: Identities, notes: Iterable[str] | None
     ) -> None:
         self._identities = identities
-        run = read_json_run(path, _told_links, _FORM, ("note", "id", "source_note"))
+        run = read_json_run(path, _read_links, _FORM, ("note", "id", "source_note"))
         rankings: dict[str, Ranking[RankedNote]] = {}
         for name, links in run.told.items():
             rankings.setdefault(self._identify(name) or name, links)
-        placed = RunFile(run.path, rankings, run.problems, run.sha256)
-        self.warnings = run_warnings(placed, None if notes is None else frozenset(notes))
-        self._told = rankings
+        resolved = RunFile(run.path, rankings, run.problems, run.sha256)
+        self.warnings = run_warnings(resolved, None if notes is None else frozenset(notes))
+        self._rankings = rankings
         graph = link_graph(vault, identities)
         self._linked = {note: frozenset(targets) for note, targets in graph.items()}
         self._settled: dict[str, tuple[list[Suggestion], Mapping[Oddity, int]]] = {}
 
     def suggest(self, note: Note, *, excluding: bool) -> Sequence[Suggestion]:
-        suggestions, _ = self._of(note)
-        left_out = self._linked[note.path] if excluding else frozenset[str]()
-        return [suggestion for suggestion in suggestions if suggestion.target not in left_out]
+        suggestions, _problems = self._of(note)
+        excluded = self._linked[note.path] if excluding else frozenset[str]()
+        return [suggestion for suggestion in suggestions if suggestion.target not in excluded]
 
     def linked_targets(self, path: str) -> frozenset[str]:
         return self._linked[path]
@@ -156,28 +156,29 @@ class RunSuggester(Suggester):
         return self._settled[note.path]
 
     def _settle(self, note: Note) -> tuple[list[Suggestion], Mapping[Oddity, int]]:
-        """Each target once, its words found in the note."""
-        ranking = self._told.get(note.path)
+        """Keep each target once, and locate its anchor in the note."""
+        ranking = self._rankings.get(note.path)
         if ranking is None:
             return [], {"not_in_run_file": 1}
         settled = settle(ranking, sys.maxsize, self._identify)
-        odd: Counter[Oddity] = Counter(settled.oddities)
+        oddities: Counter[Oddity] = Counter(settled.oddities)
         units, suggestions = Utf16(note.text), list[Suggestion]()
         for link in settled.hits:
             span = _span(note, units, link)
-            odd["unplaced_texts"] += span is None and bool(link.place or link.text)
-            sure = link.base_score
-            if sure is not None and not 0 <= sure <= 1:
-                sure, odd["bad_scores"] = None, odd["bad_scores"] + 1
+            oddities["unplaced_texts"] += span is None and bool(link.place or link.text)
+            confidence = link.base_score
+            if confidence is not None and not 0 <= confidence <= 1:
+                confidence = None
+                oddities["bad_scores"] += 1
             anchor = span.slice(note.text) if span else link.text
-            suggestions.append(Suggestion(link.note, anchor, span, sure, "", "", {}))
-        for name in [name for name, count in odd.items() if not count or name in _UNMEASURED]:
-            del odd[name]
-        return suggestions, odd
+            suggestions.append(Suggestion(link.note, anchor, span, confidence, "", "", {}))
+        for name in [name for name, count in oddities.items() if not count or name in _UNMEASURED]:
+            del oddities[name]
+        return suggestions, oddities
 
 
 def _span(note: Note, units: Utf16, link: RankedNote) -> Span | None:
-    """Where the words of a link stand: at its range, if they do; without one, where they stand once."""
+    """Return the range of a link's anchor: the given range if it fits, else the only occurrence of the words."""
     if link.place:
         try:
             span = units.span_to_code_points(*link.place)
@@ -190,22 +191,22 @@ def _span(note: Note, units: Utf16, link: RankedNote) -> Span | None:
     return Span(start, start + len(link.text))
 
 
-def _told_links(row: Mapping[str, object]) -> Ranking[RankedNote]:
-    """The links of a line, each a target, [target, confidence], or an object with its `target`.
+def _read_links(row: Mapping[str, object]) -> Ranking[RankedNote]:
+    """Read the links of a line, each a target, [target, confidence], or an object with `target`.
 
-    Of an object `confidence`, `anchor`, and `start` and `end` are read besides; the last three as text and place.
+    An object may also have `confidence`, `anchor`, `start` and `end`; the last three become text and place.
 
     Raises:
-        ValueError: it has none; says what there is.
+        ValueError: The line has no list, or a link has no target.
     """
     suggestions = row.get("suggestions")
     if not isinstance(suggestions, list):
         raise ValueError('no list of "suggestions"')  # noqa: TRY004  the text is at fault
     links = enumerate(cast("list[object]", suggestions), start=1)
-    return Ranking(tuple(_told_link(link, number) for number, link in links))
+    return Ranking(tuple(_read_link(link, number) for number, link in links))
 
 
-def _told_link(link: object, number: int) -> RankedNote:
+def _read_link(link: object, number: int) -> RankedNote:
     fields: dict[object, object] = {"target": link}
     if isinstance(link, dict):
         fields = cast("dict[object, object]", link)
@@ -219,12 +220,12 @@ def _told_link(link: object, number: int) -> RankedNote:
 
 
 def run_path(system: str) -> Path:
-    """The file that `--system` names.
+    """Return the file that `--system run:FILE` names.
 
     Raises:
-        InputError: it names something else.
+        InputError: `--system` has another form.
     """
-    kind, _, path = system.partition(":")
+    kind, _colon, path = system.partition(":")
     if kind != "run" or not path.strip():
         raise InputError(
             f"--system {system}: links of another tool are read from a file: write run:FILE"

@@ -1,4 +1,4 @@
-"""The link task: how many removed links are suggested again, and how much else is."""
+"""The link task: precision and recall of suggestions against removed links."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,19 +15,19 @@ from gigamind.reports.views import Pages, View
 from gigamind.tasks.links.compare import LinkComparison, LinkSnapshot
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
-from gigamind.tasks.links.told import causes_told, shown_told, subject_values
+from gigamind.tasks.links.texts import default_view, miss_causes, subject_values
 from gigamind.wording import Language, Words, words
 
 _MISSES_SHOWN = 10
 
 
 class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
-    """See the module."""
+    """Shows link runs as Markdown, HTML and in the terminal."""
 
     def markdown(
         self, record: Record[LinkSummaryReport, LinkItemReport], lang: Language = "en"
     ) -> str:
-        """The summary as Markdown; text of notes is escaped, so that it cannot break a table or a list."""
+        """Return the summary as Markdown; text of notes is escaped, so that it cannot break a table or a list."""
         summary, topk = record.summary, int(str(record.run.options["topk"]))
         say = words(lang)
         columns = keys_in("summary", blocks_of("links"), topk)
@@ -48,9 +48,9 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             misses=[
                 (item.note, row, miss) for item in record.items for row, miss in item.explained
             ],
-            causes=causes_told(record, say),
+            causes=miss_causes(record, say),
             subject=subject_values(record, say),
-            shown=shown_told(summary, say),
+            shown=default_view(summary, say),
             misses_shown=_MISSES_SHOWN,
         )
 
@@ -64,7 +64,7 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
         yield from metric_rows(summary.overall, "links", say)
 
     def finding(self, summary: LinkSummaryReport, say: Words) -> str:
-        return shown_told(summary, say)
+        return default_view(summary, say)
 
     def missing(self, summary: LinkSummaryReport) -> list[tuple[int, str, str]]:
         return [(summary.counts.rows_rejected, "row_rejected", "rows_rejected")]
@@ -74,7 +74,7 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
 
 
 class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):
-    """See the module."""
+    """Evaluates link suggestions."""
 
     name = "links"
     options = LinkEvalOptions
@@ -90,7 +90,7 @@ class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):
 
     def shortfall(self, record: Record[LinkSummaryReport, LinkItemReport]) -> str | None:
         health = record.summary.system
-        why = "the run has no line of them; write one with an empty list where nothing is suggested"
+        why = "the run has no line for them; write one with an empty list if nothing is suggested"
         return health.shortfall("suggestions for {} notes", why) if health else None
 
     def check(self, options: LinkEvalOptions) -> Checked:

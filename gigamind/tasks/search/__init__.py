@@ -1,1 +1,1 @@
-"""Search: how well retrieval over a vault answers a dataset of queries."""
+"""Search evaluation: how well retrieval over a vault answers a dataset of queries."""

@@ -1,4 +1,4 @@
-"""The command line of an evaluation of search, from its options."""
+"""Builds the command line of a search evaluation from its options."""
 
 import shlex
 from typing import cast
@@ -6,20 +6,20 @@ from typing import cast
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.schema import JudgeRates
 
-# What says how a run is shown and kept, and not what it measures.
-_NOT_TYPED = {"task", "out", "format", "lang", "figures", "save_snapshot"}
-_OF_JUDGE = {"unanswerable_mode", "min_score", "judge"}
+# These options control how a run is shown and stored, not what it measures.
+_OMITTED = {"task", "out", "format", "lang", "figures", "save_snapshot"}
+_JUDGE_OPTIONS = {"unanswerable_mode", "min_score", "judge"}
 
 
 def eval_command(options: SearchEvalOptions, judge: JudgeRates | None) -> str:
-    """The command of an evaluation with these options, by another judge where one is named."""
+    """Return the command of an evaluation with these options, with another judge if one is given."""
     hybrid = ("fusion", *(("alpha",) if options.fusion == "weighted" else ()))
     always = {"dataset", "notes", "mode", *(hybrid if options.mode == "hybrid" else ())}
     other = judge is not None and not judge.chosen
     shown, typed = options.for_report(), list[str]()
     for name, field in SearchEvalOptions.model_fields.items():
-        aside = name in _NOT_TYPED or (other and name in _OF_JUDGE)
-        if not aside and (name in always or getattr(options, name) != field.default):
+        omitted = name in _OMITTED or (other and name in _JUDGE_OPTIONS)
+        if not omitted and (name in always or getattr(options, name) != field.default):
             typed += _typed(f"--{name.replace('_', '-')}", shown[name])
     own = ("--unanswerable-mode", judge.kind) if judge is not None and other else ()
     return f"gigamind eval search {shlex.join([*typed, *own])}"

@@ -1,4 +1,4 @@
-"""What a comparison must know of a search evaluation: its items are queries."""
+"""Comparison of search evaluations. Items are queries."""
 
 from collections.abc import Mapping
 
@@ -29,7 +29,7 @@ class SearchItem(SnapshotItem):
     """One query.
 
     Attributes:
-        metrics, gone_spans: as in per_item.jsonl.
+        metrics, gone_spans: As in per_item.jsonl.
     """
 
     query: str
@@ -45,7 +45,7 @@ SearchSnapshot = EvalSnapshot[SummaryReport, SearchItem]
 
 
 class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
-    """See the module."""
+    """Compares the search evaluations of two runs."""
 
     said = Said("questions", "the search", "retrieval")
     settings = (
@@ -55,7 +55,7 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     )
 
     def config(self, run: RunReport) -> dict[str, object]:
-        """With the score below which a Top-1 means unanswerable, given or not; null for a judge that has none."""
+        """Return the settings with the judge's Top-1 score threshold; null for a judge without one."""
         judge = run.judge
         by_score = judge is not None and judge.kind in {"threshold", "answer_score"}
         return {**super().config(run), "min_score": judge.setting if judge and by_score else None}
@@ -67,7 +67,7 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
         return Shown(item.query, item.expected_notes, item.ranking)
 
     def values(self, pairs: Pairs[SearchItem]) -> Values:
-        """Ranking first.  FAR and recall of the verdicts are means over unanswerable items; see `terms`."""
+        """Return the paired values, ranking first. FAR and recall of verdicts are means; see `terms` for the others."""
         names = sorted({name for pair in pairs for item in pair for name in item.metrics})
         values = paired_values("search", names, [(a.metrics, b.metrics) for a, b in pairs])
         for name, both in _verdict_terms(pairs).items():
@@ -76,7 +76,7 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
         return values
 
     def terms(self, pairs: Pairs[SearchItem]) -> Terms:
-        """Precision and F1 of the verdicts: what each item adds to their counts."""
+        """Return each item's part of the counts behind precision and F1 of the verdicts."""
         return {name: both for name, both in _verdict_terms(pairs).items() if not is_mean(name)}
 
     def has_verdict(self, item: SearchItem) -> bool:
@@ -98,14 +98,15 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
         return summary.llm.models if summary.llm else {}
 
     def change(self, before: SearchItem, after: SearchItem) -> Change | None:
-        """A loss decides, of the passage, the note or a right verdict, however near a refused question's note came.
+        """Compare two results of one query.
 
-        Then what is back of passage and verdict, the rank of the first right note, nDCG of the ranking.
+        Losses decide first: the passage, the note, a correct verdict. Then gains of passage and verdict, the rank of
+        the first relevant note, and nDCG.
         """
         answers = self.has_answer(before), self.has_answer(after)
         ranks = (before.metrics.get("mrr") or 0.0), (after.metrics.get("mrr") or 0.0)
         rights = _verdicts_right(before, after)
-        passage, verdict = (float(kept[1]) - float(kept[0]) for kept in (answers, rights))
+        passage, verdict = (float(is_ok[1]) - float(is_ok[0]) for is_ok in (answers, rights))
         missed = 0.0 if ranks[1] else -ranks[0]
         losses = min(passage, 0.0), missed, min(verdict, 0.0)
         gains = (*losses, passage, verdict, ranks[1] - ranks[0], _ndcg(after) - _ndcg(before))
@@ -114,7 +115,7 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
 
 
 def _verdict_terms(pairs: Pairs[SearchItem]) -> Terms:
-    """What the items with a verdict on both sides add to the figures of the verdicts."""
+    """Return the terms of the verdict metrics over the items with a verdict in both runs."""
     judged = [tuple(map(_truth_and_verdict, pair)) for pair in _judged(pairs)]
     counts = [verdict_terms([pair[place] for pair in judged]) for place in (0, 1)]
     return {
@@ -130,12 +131,12 @@ def _truth_and_verdict(item: SearchItem) -> tuple[bool, bool]:
 
 
 def _judged(pairs: Pairs[SearchItem]) -> Pairs[SearchItem]:
-    """The pairs with a verdict on both sides."""
+    """Return the pairs with a verdict in both runs."""
     return [pair for pair in pairs if all(item.judged_unanswerable is not None for item in pair)]
 
 
 def _verdicts_right(before: SearchItem, after: SearchItem) -> tuple[bool, bool]:
-    """Whether each verdict is right; alike where one of them is missing, for then nothing can be said."""
+    """Return whether each verdict is correct; both True if one is missing, as they are then not comparable."""
     if not _judged([(before, after)]):
         return True, True
     return (

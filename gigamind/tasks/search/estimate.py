@@ -1,7 +1,7 @@
-"""What a run would cost and last, before anything is sent (seed 4.3): calls, tokens, dollars, time.
+"""Estimates the cost and duration of a run before it starts (seed 4.3): calls, tokens, dollars, time.
 
-Tokenizers differ by half for Korean, and nobody knows how long a model will answer, so figures are ranges.  What an
-earlier run left in a cache or a store is not counted: the estimate is of a first run.
+Figures are ranges, because tokenizers differ by half for Korean and reply lengths vary. The estimate is for a first
+run: replies in caches or stores are not subtracted.
 """
 
 import math
@@ -20,26 +20,26 @@ from gigamind.llm.prices import price_of
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
-from gigamind.tasks.search.judging import again_in
+from gigamind.tasks.search.judging import judged_twice
 from gigamind.tasks.search.prepare import Prepared
 from gigamind.vault.language import question_language
 
-_ENCODED_PER_S = 80.0  # chunks of the bundled encoder on one core, measured: 63 to 110
+_ENCODED_PER_S = 80.0  # chunks per second of the bundled encoder on one core; measured: 63 to 110
 _QUERIES_PER_S = 50.0
 _EMBEDDING_BATCH = 64
 _PROVIDER = "litellm:"
 
 
 def estimate(prepared: Prepared) -> list[Estimate]:
-    """What the run that was prepared would need, the embedding first.
+    """Return the estimates of a prepared run, embedding first.
 
     Raises:
-        InputError: the price file cannot be read, or the cost is limited and the price not known.
+        InputError: The price file cannot be read, or the cost is limited and the price is unknown.
     """
     estimates, judge = [*_embedding(prepared)], prepared.judge.judge if prepared.judge else None
     if isinstance(judge, ModelJudge):
         return [*estimates, *_judging(prepared, judge)]
-    if prepared.system:  # nobody knows how long it takes
+    if prepared.system:  # its speed is unknown
         return estimates
     count = len(prepared.queries)
     what = f"searching and judging {count:,} queries ({judge.kind if judge else 'no judge'})"
@@ -48,13 +48,13 @@ def estimate(prepared: Prepared) -> list[Estimate]:
 
 
 def least_calls(prepared: Prepared) -> int:
-    """Requests that are enough to judge the first query whole; 0 where no model is asked."""
+    """Return the number of requests that judge the first query completely; 0 if no model is called."""
     judge = prepared.judge.judge if prepared.judge else None
     if not isinstance(judge, ModelJudge):
         return 0
     case, options = next(_cases(prepared)), prepared.options
     first = prepared.queries[0].item.id
-    return (2 if first in again_in(prepared) else 1) * judge.calls(case, options)
+    return (2 if first in judged_twice(prepared) else 1) * judge.calls(case, options)
 
 
 def _embedding(prepared: Prepared) -> Iterator[Estimate]:
@@ -66,7 +66,7 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
     what = f"embedding {len(texts):,} passages and {len(queries):,} queries with {options.embedder}"
     if not options.embedder.startswith(_PROVIDER):
         seconds = len(texts) / _ENCODED_PER_S + len(queries) / _QUERIES_PER_S
-        # Of another encoder on this machine nobody knows the speed; e5-small takes 30 to 55 times as long.
+        # The speed of other encoders is unknown; e5-small takes 30 to 55 times as long.
         most = seconds if options.embedder == DEFAULT_EMBEDDER else 60 * seconds
         yield Estimate(what, 0, (0, 0), (0.0, 0.0), (seconds, most))
         return
@@ -81,12 +81,12 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
 
 
 def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
-    """One for each model; of an adaptive panel the low end is the first seat's votes alone."""
+    """Yield an estimate for each model. The lower bound of an adaptive panel is the votes of its first member."""
     planned = [call for case in _cases(prepared) for call in judge.planned(case)]
     calls = with_fresh(planned, prepared.options)
     models, most = judge.models(prepared.options), judge.file.repeats
     gates = Gates()
-    first = {seat.model for seat in first_asked(judge.file, models[0])}
+    first = {member.model for member in first_asked(judge.file, models[0])}
     for model in models:
         least = (1 if judge.file.adaptive else most) if model in first else 0
         what = f"judging {len(planned):,} queries"
@@ -94,7 +94,7 @@ def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
 
 
 def _cases(prepared: Prepared) -> Iterator[QuestionCase]:
-    """What the judge would be shown, about: the notes that the keyword leg finds, for that costs nothing."""
+    """Yield approximate inputs of the judge: notes found by keyword search, which needs no embedding."""
     options = prepared.options
     settings = replace(options.retrieval, mode="keyword")
     with open_retriever(

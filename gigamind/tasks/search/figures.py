@@ -1,4 +1,4 @@
-"""The figures of a search report: which metrics and slices are shown, in which order, and the charts of them."""
+"""Selects and orders the metrics and slices of a search report, and draws their charts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _DIFFICULTIES = ("easy", "mid", "hard")
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Some queries and their figures; `key` is "" where the kind says all."""
+    """A set of queries and its figures; `key` is "" for kinds without values."""
 
     kind: PartKind
     key: str
@@ -38,17 +38,17 @@ class Slice:
 
 
 def main_metrics(part: SliceReport) -> list[Figure]:
-    """The metrics that tell the whole story, of those that were measured; ranking first."""
+    """Return the main metrics that were measured, ranking first."""
     return measured(figures_of(part, keys_in("main", blocks_of("search"), part.deepest)))
 
 
 def all_metrics(part: SliceReport) -> list[Figure]:
-    """Every metric that has an interval, ranking first."""
+    """Return every metric that has an interval, ranking first."""
     return figures_of(part, in_order(list(part.intervals)))
 
 
 def slices(summary: SummaryReport, tags: int) -> Iterator[Slice]:
-    """All queries, then languages, cross-lingual, difficulties, and the `tags` largest tags."""
+    """Yield all queries, then languages, cross-lingual, difficulties, and the `tags` largest tags."""
     yield Slice("overall", "", summary.overall)
     for key, part in summary.by_language.items():
         yield Slice("language", key, part)
@@ -56,7 +56,7 @@ def slices(summary: SummaryReport, tags: int) -> Iterator[Slice]:
         yield Slice("cross_lingual", "", summary.cross_lingual)
     for key in sorted(summary.by_difficulty, key=_difficulty):
         yield Slice("difficulty", key, summary.by_difficulty[key])
-    # The tag that makes an item cross-lingual would say the same again.
+    # The tag that marks cross-lingual items would repeat that slice.
     others = (pair for pair in summary.by_tag.items() if pair[1] != summary.cross_lingual)
     largest = sorted(others, key=lambda pair: -pair[1].counts.queries)
     for key, part in largest[:tags]:
@@ -64,19 +64,20 @@ def slices(summary: SummaryReport, tags: int) -> Iterator[Slice]:
 
 
 def _difficulty(key: str) -> tuple[int, str]:
-    """From easy to hard, as the seed orders them; unknown ones last."""
+    """Return a sort key from easy to hard, as in the seed; unknown values last."""
     return (_DIFFICULTIES.index(key) if key in _DIFFICULTIES else len(_DIFFICULTIES), key)
 
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """The verdicts of a run, and its setting among all of them.
+    """The verdicts of a run, and the effect of other thresholds.
 
     Attributes:
-        kind: of the judge.
-        setting: the score below which a query is judged unanswerable; None for a judge without one.
-        points: every setting, ascending; empty for a judge without one.
-        best: None without both kinds of queries, or when no setting catches an unanswerable one.
+        kind: Kind of the judge.
+        setting: The threshold; None for a judge without one.
+        points: Results at every threshold, ascending; empty for a judge without one.
+        best: Threshold with the best F1; None without both kinds of queries, or if no threshold detects any
+            unanswerable one.
     """
 
     kind: str
@@ -87,17 +88,17 @@ class Judging:
 
     @property
     def both_kinds(self) -> bool:
-        """Whether there are unanswerable and answerable queries to tell apart."""
+        """Whether there are both unanswerable and answerable queries."""
         counts = self.counts
         return bool(counts.tp + counts.fn and counts.fp + counts.tn)
 
     def at(self, setting: float) -> SweepPoint:
-        """What another setting would have given."""
+        """Return the result at another threshold."""
         return point_at(self.points, setting)
 
 
 def judging(record: RunRecord) -> Judging:
-    """Count the verdicts, and sweep the settings over the run's queries."""
+    """Count the verdicts, and sweep the threshold over the run's queries."""
     counts = confusion(
         (not item.answerable, bool(item.judged_unanswerable)) for item in judged_items(record)
     )
@@ -110,21 +111,21 @@ def judging(record: RunRecord) -> Judging:
 
 
 def judged_items(record: RunRecord) -> list[ItemReport]:
-    """Those with a verdict."""
+    """Return the queries with a verdict."""
     return [item for item in record.items if item.judged_unanswerable is not None]
 
 
 _TAGS = 8
 _BINS = 28
 _CURVE_POINTS = 200
-_CLOCK_MS = 0.01  # no clock tells less, and a log scale has no 0
+_CLOCK_MS = 0.01  # resolution of a clock; a log scale has no 0
 _PERCENTILES = ("p50", "p95", "p99")
 
 
 def search_figures(
     record: RunRecord, baseline: SearchSnapshot | None = None, *, lang: Language = "en"
 ) -> dict[str, Chart]:
-    """Of a search run: metrics, threshold, scores, latency, slices; a baseline stands beside it, hollow."""
+    """Return the charts of a search run: metrics, threshold, scores, latency, slices. Baselines are hollow marks."""
     say = words(lang)
     old = baseline.metrics if baseline else None
 
@@ -198,14 +199,14 @@ def _scores(record: RunRecord, kind: str, now: Mark, say: Words) -> Steps:
 
 
 def _score_range(items: Sequence[ItemReport], marks: Sequence[Mark]) -> tuple[float, float]:
-    """What holds every score and setting, with some air; within [0, 1] where they are."""
+    """Return a range that contains all scores and thresholds with a margin; within [0, 1] if they are."""
     scores = [0.0 if item.answerable_score is None else item.answerable_score for item in items]
     shown = scores + [mark.at for mark in marks]
     low, high = min(shown), max(shown)
-    air = max(0.02, 0.04 * (high - low))
+    margin = max(0.02, 0.04 * (high - low))
     return (
-        low - air if low < 0 else max(0.0, low - air),
-        high + air if high > 1 else min(1.0, high + air),
+        low - margin if low < 0 else max(0.0, low - margin),
+        high + margin if high > 1 else min(1.0, high + margin),
     )
 
 

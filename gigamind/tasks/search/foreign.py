@@ -1,4 +1,4 @@
-"""Whether the rankings of another system can be measured at all: by names that labels know, and scores to judge by."""
+"""Checks that rankings of another system are measurable: their names match the labels, and they have scores."""
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -7,33 +7,33 @@ from typing import NamedTuple
 from gigamind.systems.health import MOST_FAILED
 from gigamind.tasks.search.schema import ItemReport
 
-_CHANCE = 5  # rankings; a few may hold none of the labelled notes, and be right about their names
+_MIN_RANKINGS = 5  # with fewer, a poor search may miss all labelled notes although its names match
 
 
-class Apart(NamedTuple):
-    """Names of rankings that are none of the labels, with an example of each.
+class NameMismatch(NamedTuple):
+    """Rankings whose names are all unknown to the labels, with an example of each.
 
     Attributes:
-        rankings: that name a note.
-        told: a name in one of them.
-        known: a name that labels have, as like it as there is one.
+        rankings: Number of rankings with a note.
+        ranked: A name in one of them.
+        labelled: A name in the labels, with the same file stem if possible.
     """
 
     rankings: int
-    told: str
-    known: str
+    ranked: str
+    labelled: str
 
     @property
-    def is_sure(self) -> bool:
-        """Whether the names must be others, and not the search a bad one."""
-        return self.rankings >= _CHANCE
+    def is_certain(self) -> bool:
+        """Whether enough rankings mismatch to rule out a poor search."""
+        return self.rankings >= _MIN_RANKINGS
 
 
-def names_apart(items: Sequence[ItemReport], *, has_vault: bool) -> Apart | None:
-    """That the names of all rankings are others than those of labels; None where one of them is known, or none told.
+def name_mismatch(items: Sequence[ItemReport], *, has_vault: bool) -> NameMismatch | None:
+    """Return the mismatch if no name in any ranking is known; None if one is known or the rankings are empty.
 
     Args:
-        has_vault: a note of the vault is known, labelled or not.
+        has_vault: Any note of the vault counts as known, labelled or not.
     """
     names = {hit.note: None for item in items for hit in item.ranking}
     labels = {note: None for item in items for note in (*item.expected_notes, *item.gains)}
@@ -45,10 +45,10 @@ def names_apart(items: Sequence[ItemReport], *, has_vault: bool) -> Apart | None
     if is_known or not names or not labels:
         return None
     by_stem = {_stem(name): name for name in reversed(names)}
-    alike = next((label for label in labels if _stem(label) in by_stem), None)
-    known = next(iter(labels)) if alike is None else alike
+    same_stem = next((label for label in labels if _stem(label) in by_stem), None)
+    labelled = next(iter(labels)) if same_stem is None else same_stem
     rankings = sum(bool(item.ranking) for item in items)
-    return Apart(rankings, by_stem.get(_stem(known), next(iter(names))), known)
+    return NameMismatch(rankings, by_stem.get(_stem(labelled), next(iter(names))), labelled)
 
 
 def _stem(name: str) -> str:
@@ -56,17 +56,17 @@ def _stem(name: str) -> str:
 
 
 def without_score(items: Sequence[ItemReport]) -> list[ItemReport]:
-    """Those whose first hit has no score, so that no threshold judges them."""
+    """Return the queries whose first hit has no score, so that a threshold cannot judge them."""
     return [item for item in items if item.ranking and item.ranking[0].base_score is None]
 
 
 def too_few_scores(items: Sequence[ItemReport]) -> bool:
-    """Whether verdicts by scores would say too little of the dataset: the rest may be the rankings that are empty."""
+    """Return whether too many queries lack a score; the remaining verdicts could all be of empty rankings."""
     return len(without_score(items)) > MOST_FAILED * len(items)
 
 
 def without_verdict(item: ItemReport) -> ItemReport:
-    """The query, with no verdict by its score."""
+    """Return the query without the verdict by its score."""
     return item.model_copy(
         update={"judged_unanswerable": None, "answerable_score": None, "judges": {}}
     )

@@ -1,6 +1,6 @@
-"""The judges that cost nothing, side by side on each query: what each decides, and what that costs those who ask.
+"""Free judges (without model calls), compared on each query by their two kinds of errors.
 
-A judge that refuses every question takes none for answerable, so neither kind of error says enough without the other.
+Both kinds are needed: a judge that refuses every question never answers an unanswerable one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,19 +25,19 @@ from gigamind.tasks.search.schema import FreeVerdict, ItemReport, JudgeRates
 
 @dataclass(frozen=True, slots=True)
 class FreeJudges:
-    """Judges by their kind, and the engine whose signals they read; None where another system searches."""
+    """Free judges by kind, and the engine whose signals they read; None if another system searches."""
 
     by_kind: Mapping[FreeJudge, RuleJudge]
     engine: Engine | None
 
 
 def free_judges(run: Chosen[UnanswerableJudge] | None, engine: Engine | None) -> FreeJudges:
-    """Those that come with gigamind and can judge this search; that of the run in the place of its kind.
+    """Return gigamind's free judges that can judge this search; the run's own judge replaces the one of its kind.
 
-    Of another system nothing is known but its scores, so none can judge it but a threshold that was set for it.
+    Only the scores of another system are known, so only a threshold that was set for it can judge it.
 
     Raises:
-        InputError: a judge file cannot be used.
+        InputError: A judge file cannot be used.
     """
     if run is None:
         return FreeJudges({}, None)
@@ -60,14 +60,14 @@ def free_judges(run: Chosen[UnanswerableJudge] | None, engine: Engine | None) ->
 def judge_freely(
     judges: FreeJudges, query: str, ranking: Sequence[Scored]
 ) -> dict[str, FreeVerdict]:
-    """What each says of a query, by kind; nothing where the system tells no score of its first note."""
+    """Return each judge's verdict on a query, by kind; empty if the system returned no score for the first note."""
     if judges.engine is None and ranking and ranking[0].base_score is None:
         return {}
-    decided = {
+    verdicts = {
         kind: _decide(judge, judges.engine, query, ranking)
         for kind, judge in judges.by_kind.items()
     }
-    return {kind: verdict for kind, verdict in decided.items() if verdict}
+    return {kind: verdict for kind, verdict in verdicts.items() if verdict}
 
 
 def _decide(
@@ -77,8 +77,8 @@ def _decide(
     ranking: Sequence[Scored],
 ) -> FreeVerdict | None:
     if judge.kind == "threshold":
-        decided = judge_by_threshold(ranking, judge.min_score)
-        return FreeVerdict(unanswerable=decided.unanswerable, score=decided.top_base_score)
+        verdict = judge_by_threshold(ranking, judge.min_score)
+        return FreeVerdict(unanswerable=verdict.unanswerable, score=verdict.top_base_score)
     if engine is None:
         return None
     if isinstance(judge, CalibratedJudge):
@@ -93,14 +93,14 @@ def _decide(
 
 
 def setting_of(judge: RuleJudge) -> float:
-    """The score below which a query is unanswerable."""
+    """Return the score below which a query is judged unanswerable."""
     return judge.file.min_probability if isinstance(judge, CalibratedJudge) else judge.min_score
 
 
 def free_rates(
     judges: FreeJudges, chosen: str, items: Sequence[ItemReport]
 ) -> tuple[JudgeRates, ...]:
-    """How right each was; `chosen`: the kind of the run's own judge."""
+    """Return the accuracy of each judge; `chosen` is the kind of the run's own judge."""
     rates: list[JudgeRates] = []
     for kind, judge in judges.by_kind.items():
         counts = confusion(

@@ -1,4 +1,4 @@
-"""The axes of a grid of search settings, and the settings that they span around the one that is."""
+"""The axes of a grid of search settings, and the settings that they span around the current one."""
 
 import itertools
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ Value = TypeVar("Value")
 
 
 def _split(given: object) -> object:
-    """Values that were given one by one, or several with commas between them."""
+    """Split values that are given one by one or separated by commas."""
     values = cast("Sequence[object]", (given,) if isinstance(given, str) else given)
     parts = (value.split(",") if isinstance(value, str) else (value,) for value in values)
     return tuple(
@@ -34,7 +34,7 @@ _Chars = Annotated[int, Field(ge=100, le=8_000)]
 
 
 class GridOptions(BaseModel):
-    """What a grid spans; an axis that is not given has the values that its description says."""
+    """The axes of a grid. The description of each axis has its default values."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -59,41 +59,41 @@ class GridOptions(BaseModel):
         (), description="embedding models, each with its own index (default: --embedder)"
     )
 
-    def around(self, as_is: RetrievalSettings) -> list[RetrievalSettings]:
-        """Every setting once, as-is first, then those that change least of it."""
-        as_is = _plain(as_is, as_is)
+    def around(self, current: RetrievalSettings) -> list[RetrievalSettings]:
+        """Return every setting once: the current one first, then those that differ least from it."""
+        current = _normalised(current, current)
         spanned = itertools.product(
             self.modes or ("keyword", "semantic", "hybrid"),
             self.fusions or ("weighted", "balanced"),
             self.alphas or [tenths / 10 for tenths in range(1, 10)],
             self.graph_reranks or ("off", "on"),
-            self.title_weights or (as_is.title_weight,),
-            self.chunk_sizes or (as_is.chunk_chars,),
-            self.embedders or (as_is.embedder,),
+            self.title_weights or (current.title_weight,),
+            self.chunk_sizes or (current.chunk_chars,),
+            self.embedders or (current.embedder,),
         )
         settings = dict.fromkeys(
-            _plain(
+            _normalised(
                 replace(
-                    as_is,
+                    current,
                     mode=mode,
                     fusion=fusion,
                     alpha=alpha,
-                    graph_rerank=moved == "on",
+                    graph_rerank=rerank == "on",
                     title_weight=weight,
                     chunk_chars=chars,
                     embedder=embedder,
                 ),
-                as_is,
+                current,
             )
-            for mode, fusion, alpha, moved, weight, chars, embedder in spanned
+            for mode, fusion, alpha, rerank, weight, chars, embedder in spanned
         )
-        return sorted({as_is: None} | settings, key=lambda setting: _changes(setting, as_is))
+        return sorted({current: None} | settings, key=lambda setting: _changes(setting, current))
 
 
-def _plain(settings: RetrievalSettings, as_is: RetrievalSettings) -> RetrievalSettings:
-    """With options at their default that have no part under the others: equal settings are then equal."""
+def _normalised(settings: RetrievalSettings, current: RetrievalSettings) -> RetrievalSettings:
+    """Reset options that have no effect under the others, so that equivalent settings are equal."""
     if settings.mode == "keyword":
-        settings = replace(settings, embedder=as_is.embedder)
+        settings = replace(settings, embedder=current.embedder)
     if settings.mode != "hybrid":
         settings = replace(settings, fusion="weighted")
     if settings.mode != "hybrid" or settings.balanced:
@@ -101,6 +101,6 @@ def _plain(settings: RetrievalSettings, as_is: RetrievalSettings) -> RetrievalSe
     return settings if settings.balanced else replace(settings, title_weight=DEFAULT_TITLE_WEIGHT)
 
 
-def _changes(settings: RetrievalSettings, as_is: RetrievalSettings) -> int:
+def _changes(settings: RetrievalSettings, current: RetrievalSettings) -> int:
     names = (field.name for field in fields(RetrievalSettings))
-    return sum(getattr(settings, name) != getattr(as_is, name) for name in names)
+    return sum(getattr(settings, name) != getattr(current, name) for name in names)

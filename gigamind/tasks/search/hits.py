@@ -1,8 +1,8 @@
-"""What a ranking shows: each note with its passage and its evidence, as a line of per_item.jsonl has it.
+"""Adds the passage and the evidence of each note to a ranking, as in per_item.jsonl.
 
-gigamind's own engine knows the chunk of each hit.  Of another system's hit it is the passage that the system shows,
-where that stands in the note; without one the chunk of the note with the most of the query's words; without a vault,
-nothing.  A passage that stands nowhere in its note, a summary or joined snippets, is evidence by its words.
+gigamind's own engine knows the chunk of each hit. For a hit of another system it is the passage that the system
+returned, if the note contains it; else the chunk of the note with the most query words; without a vault, none. A
+returned text that the note does not contain, such as a summary, is compared as evidence by its words.
 """
 
 import contextlib
@@ -35,8 +35,8 @@ class ShownRanking:
     """A ranking, ready to be judged and measured.
 
     Attributes:
-        hits: the engine's `Hit`s, or the settled `RankedNote`s of another system.
-        evidence: of each hit; None where its note has no text here.
+        hits: The engine's `Hit`s, or the normalised `RankedNote`s of another system.
+        evidence: Evidence of each hit; None if the text of its note is unknown.
     """
 
     hits: Sequence[Hit] | Sequence[RankedNote]
@@ -50,12 +50,12 @@ class HitReader(ABC):
 
     @abstractmethod
     def read(self, query: str, ranking: Ranking[Any]) -> ShownRanking:
-        """The ranking with its passages."""
+        """Return the ranking with its passages."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineHits(HitReader):
-    """Those of gigamind's own engine."""
+    """Reads rankings of gigamind's own engine."""
 
     prepared: Prepared
     engine: Engine
@@ -71,12 +71,12 @@ class EngineHits(HitReader):
 
 @dataclass(frozen=True, slots=True)
 class ForeignHits(HitReader):
-    """Those of any other system.
+    """Reads rankings of any other system.
 
     Attributes:
-        engine: of the vault's words; None without a vault.
-        labelled: the notes that labels name.
-        places: of texts that were sought, by note and text; a search shows the same ones again and again.
+        engine: Keyword index of the vault; None without a vault.
+        labelled: The notes that labels name.
+        places: Cached ranges of returned texts, by note and text; a search returns the same texts repeatedly.
     """
 
     prepared: Prepared
@@ -89,11 +89,11 @@ class ForeignHits(HitReader):
     def read(self, query: str, ranking: Ranking[RankedNote]) -> ShownRanking:
         hits = tuple(replace(hit, note=self._plain(hit.note)) for hit in ranking.hits)
         settled = settle(replace(ranking, hits=hits), self.prepared.options.topk, self._identify)
-        odd: Counter[Oddity] = Counter(settled.oddities)
-        odd["encoded_names"] = sum(
+        oddities: Counter[Oddity] = Counter(settled.oddities)
+        oddities["encoded_names"] = sum(
             original.note != hit.note for original, hit in zip(ranking.hits, hits, strict=True)
         )
-        chunks, unplaced = self._chunks(query, settled.hits, odd)
+        chunks, unplaced = self._chunks(query, settled.hits, oddities)
         passages = self.engine.evidence_in(query, chunks.values()) if self.engine else []
         evidence: dict[str, Evidence] = {**dict(zip(chunks, passages, strict=True)), **unplaced}
         words = frozenset(tokens(query))
@@ -105,13 +105,13 @@ class ForeignHits(HitReader):
             settled.hits,
             tuple(reports),
             tuple(evidence.get(hit.note) for hit in settled.hits),
-            {name: count for name, count in odd.items() if count},
+            {name: count for name, count in oddities.items() if count},
         )
 
     def _plain(self, name: str) -> str:
-        """The name without percent-encoding, which a TREC run needs for spaces, where it is then a known one.
+        """Return the name without percent-encoding, which TREC runs need for spaces, if that name is known.
 
-        Before the name as it is: `gigamind export trec` writes "a%20b.md" as "a%2520b.md".
+        The decoded name comes before the given one: `gigamind export trec` writes "a%20b.md" as "a%2520b.md".
         """
         plain = unquote(name) if "%" in name else name
         if plain == name:
@@ -120,16 +120,16 @@ class ForeignHits(HitReader):
         return plain if known else name
 
     def _identify(self, name: str) -> str | None:
-        """The path of the note that a name means; without a vault, the name."""
+        """Return the path of the note with this name; without a vault, the name."""
         if self.engine is None:
             return name
         resolution = None if leaves_vault(name) else self.prepared.identities.resolve(name)
         return resolution.note.path if resolution else None
 
     def _chunks(
-        self, query: str, hits: Sequence[RankedNote], odd: Counter[Oddity]
+        self, query: str, hits: Sequence[RankedNote], oddities: Counter[Oddity]
     ) -> tuple[dict[str, Chunk], dict[str, Unplaced]]:
-        """By note, a chunk or a text that stands nowhere in it; neither for one that the vault lacks."""
+        """Return a chunk, or a text that is not in the note, by note; neither for notes outside the vault."""
         if self.engine is None:
             return {}, {}
         chunks = self.engine.chunks_of(query, [hit.note for hit in hits])
@@ -140,7 +140,7 @@ class ForeignHits(HitReader):
             if note is None or not (hit.place or text):
                 continue
             place = self._place(hit, note)
-            odd["unplaced_texts"] += place is None
+            oddities["unplaced_texts"] += place is None
             if place is not None:
                 passage = Passage(note.path, place.slice(note.text), place)
                 chunks[note.path] = Chunk(passage, note.title)
@@ -150,9 +150,9 @@ class ForeignHits(HitReader):
         return chunks, unplaced
 
     def _place(self, hit: RankedNote, note: Note) -> Span | None:
-        """Where the passage of a hit stands; None where it is not told, nor its text found."""
+        """Return the range of a hit's passage; None if neither its range nor its text is in the note."""
         if hit.place:
-            with contextlib.suppress(ValueError):  # beyond the file, or it cuts a character in two
+            with contextlib.suppress(ValueError):  # beyond the file, or within a surrogate pair
                 return self.prepared.units(note.path).span_to_code_points(*hit.place) or None
         text = hit.text.strip()
         if (note.path, text) not in self.places:
@@ -184,7 +184,7 @@ class ForeignHits(HitReader):
 
 
 def passage_report(prepared: Prepared, passage: Passage) -> PassageReport:
-    """A passage in the units of files."""
+    """Return a passage with offsets in UTF-16 code units of its file."""
     start, end = prepared.units(passage.note).span_from_code_points(passage.span)
     return PassageReport(note=passage.note, utf16_start=start, utf16_end=end, text=passage.text)
 
@@ -192,7 +192,7 @@ def passage_report(prepared: Prepared, passage: Passage) -> PassageReport:
 def _passages(
     prepared: Prepared, chunk: Passage, shown: Passage, words: frozenset[str]
 ) -> dict[str, Any]:
-    """What a `HitReport` says of the text of its note."""
+    """Return the fields of a `HitReport` that show the text of its note."""
     units = prepared.units(shown.note)
     return {
         "chunk": passage_report(prepared, chunk),

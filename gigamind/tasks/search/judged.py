@@ -1,4 +1,4 @@
-"""Takes verdicts, and the labels that a dataset has itself, out of a line of per_item.jsonl: what differs by task."""
+"""Reads verdicts and the dataset's own labels from per_item.jsonl of a search run."""
 
 from gigamind.assurance.judged_runs import RunItem
 from gigamind.llm.replies import CONFIDENCE_SHARES
@@ -6,11 +6,11 @@ from gigamind.tasks.search.schema import ItemReport
 
 
 def search_items(item: ItemReport) -> list[RunItem]:
-    """The one item of a line of per_item.jsonl."""
+    """Return the item of a line of per_item.jsonl."""
     judged, judgement = item.judged_unanswerable, item.judgement
     confidence = judgement.confidence if judgement and judgement.outcome == "scored" else None
     if judgement and judgement.told_unanswerable != judged:
-        confidence = None  # it was for the opposite, which the judge's rule did not believe
+        confidence = None  # the model was confident in the verdict that the judge's rule rejected
     run_item = RunItem(
         id=item.id,
         cluster=item.id,

@@ -1,4 +1,4 @@
-"""Asks a model, or a panel, whether the notes found answer each query, and tells its verdicts in per_item.jsonl."""
+"""Lets a model, or a panel, judge whether the retrieved notes answer each query."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ from gigamind.vault.language import question_language
 
 def judgement(
     prepared: Prepared,
-    asked: PanelJudgement,
+    detail: PanelJudgement,
     context: Sequence[ContextNote],
     unread: Mapping[str, int],
 ) -> JudgementReport:
-    """The judgement in JSON values; quotes stand in the note's file, not in the part that was shown."""
-    lost = dict(sorted(unread.items()))
-    panel, verdict = asked.panel, asked.verdict
-    votes = tuple(_votes(prepared, asked, context))
+    """Return the judgement as JSON values. Quotes have offsets in the note's file, not in the part that was shown."""
+    unread_fields = dict(sorted(unread.items()))
+    panel, verdict = detail.panel, detail.verdict
+    votes = tuple(_votes(prepared, detail, context))
     disagreement = panel.disagreement if panel else None
     if verdict is None:
         code = panel.code if panel else None
@@ -42,35 +42,35 @@ def judgement(
             code=code or "",
             votes=votes,
             disagreement=disagreement,
-            unread=lost,
+            unread=unread_fields,
         )
     return JudgementReport(
         outcome="scored",
-        **_said(prepared, verdict, context),
+        **_verdict_fields(prepared, verdict, context),
         flagged={
             context[number - 1].path: tuple(flags) for number, flags in verdict.flagged.items()
         },
         votes=votes,
         disagreement=disagreement,
-        unread=lost,
+        unread=unread_fields,
     )
 
 
 def _votes(
-    prepared: Prepared, asked: PanelJudgement, context: Sequence[ContextNote]
+    prepared: Prepared, detail: PanelJudgement, context: Sequence[ContextNote]
 ) -> list[VoteReport]:
-    given = [
-        VoteReport.like(seat, **_said(prepared, verdict, context))
-        for seat, verdict in asked.by_seat.items()
+    votes = [
+        VoteReport.like(member, **_verdict_fields(prepared, verdict, context))
+        for member, verdict in detail.by_seat.items()
     ]
-    lost = (VoteReport.like(seat, code=error.code) for seat, error in asked.errors.items())
-    return [*given, *lost]
+    failed = (VoteReport.like(member, code=error.code) for member, error in detail.errors.items())
+    return [*votes, *failed]
 
 
-def _said(
+def _verdict_fields(
     prepared: Prepared, verdict: LlmVerdict, context: Sequence[ContextNote]
 ) -> dict[str, Any]:
-    """What a verdict and a vote have in common."""
+    """Return the fields that a verdict and a vote share."""
     places = range(len(verdict.evidence))
     return {
         "unanswerable": verdict.unanswerable,
@@ -111,10 +111,10 @@ ROLE = "unanswerable"
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """What asking about one query needs beside the model.
+    """Judges one query with a model.
 
     Attributes:
-        fresh: queries that are judged a second time.
+        fresh: Queries that are judged a second time.
     """
 
     prepared: Prepared
@@ -123,7 +123,7 @@ class _Asker:
     fresh: frozenset[str]
 
     def needs(self, key: ItemKey, item: ItemReport) -> int:
-        case, _ = self._case(item)
+        case, _context = self._case(item)
         calls = self.judge.calls(case, self.prepared.options)
         return (2 if key.item_id in self.fresh else 1) * calls
 
@@ -139,9 +139,9 @@ class _Asker:
         report = judgement(self.prepared, verdict.detail, context, asking.unread)
         if not verdict.scores:
             errors = verdict.errors
-            passing = all(outcome_of(error.code) not in FINAL for error in errors)
-            kept = report.model_dump(mode="json")
-            return Unscored(report.code, verdict.why, kept, bool(errors) and passing)
+            transient = all(outcome_of(error.code) not in FINAL for error in errors)
+            values = report.model_dump(mode="json")
+            return Unscored(report.code, verdict.why, values, bool(errors) and transient)
         flipped = None
         if key.item_id in self.fresh:
             again = await unless_final(self.judge.judge(case, asking.afresh()))
@@ -156,20 +156,20 @@ def ask_model(
     progress: Progress,
     shard: Shard | None = None,
 ) -> ModelRun:
-    """What the model of the run's judge says of each query that has a ranking.
+    """Judge each query that has a ranking with the model of the run's judge.
 
     Args:
-        items: those of the shard, where there is one.
+        items: Queries of the run, or of the shard.
 
     Raises:
-        GigamindError: see `ask_all`.
+        GigamindError: See `ask_all`.
     """
     options, report = prepared.options, prepared.judge.report if prepared.judge else None
     judge = prepared.judge.judge if prepared.judge else None
     if report is None or not isinstance(judge, ModelJudge):
         raise TypeError("the judge of this run asks no model")
     key = fence_key(options.replies, options.store_mode)
-    asker = _Asker(prepared, judge, key, again_in(prepared))
+    asker = _Asker(prepared, judge, key, judged_twice(prepared))
 
     def connect(ledger: Ledger) -> Models:
         account = Account.of(options, ledger, out, progress, shard)
@@ -189,14 +189,14 @@ def ask_model(
     )
 
 
-def again_in(prepared: Prepared) -> frozenset[str]:
-    """The queries that are judged a second time."""
+def judged_twice(prepared: Prepared) -> frozenset[str]:
+    """Return the queries that are judged a second time, to measure consistency."""
     names, options = [query.item.id for query in prepared.queries], prepared.options
     return judged_again(names, options.fresh_fraction, options.seed)
 
 
 def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, ...]:
-    """What a model is shown for a query: the notes that its ranking begins with."""
+    """Return the notes that a model reads for a query: the top of its ranking."""
     passages = (
         (prepared.vault.note(hit.note), hit.chunk.utf16_start, hit.chunk.utf16_end)
         for hit in item.ranking
@@ -212,7 +212,7 @@ def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, 
 
 
 def _identity(prepared: Prepared, judge: JudgeReport) -> dict[str, str]:
-    """What must be the same for a run to be continued."""
+    """Return what must be equal for a run to be resumed."""
     searched = ("mode", "fusion", "alpha", "topk", "graph_rerank")
     settings = (*searched, "context_notes", "context_chars", "sample", "seed", "fresh_fraction")
     own = {"embedding model": prepared.embedding_model or ""}

@@ -1,4 +1,4 @@
-"""summary.md of a search run: its figures, and the items that went wrong, so that a reader knows where to look."""
+"""summary.md of a search run: its figures and its worst failures."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -39,9 +39,9 @@ class FailureLine:
     """One failure as Markdown.
 
     Attributes:
-        what: what went wrong.
-        expected: the notes that should have come; "" for an unanswerable query.
-        came: the first notes that came, with their base scores.
+        what: Description of the failure.
+        expected: The relevant notes; "" for an unanswerable query.
+        came: The top notes of the ranking, with their base scores.
     """
 
     item: ItemReport
@@ -51,26 +51,25 @@ class FailureLine:
 
 
 def failed_items(items: Sequence[ItemReport]) -> list[ItemReport]:
-    """Those without an expected note in front, or judged wrongly; the worst first, equals in the order of the dataset.
+    """Return the queries without a relevant note at rank 1, or with a wrong verdict, the worst first.
 
-    Badness: 1 - reciprocal rank of an answerable query; the Top-1 base score of an unanswerable one that was taken for
-    answerable; and 1 - that score for an answerable one that was found but judged unanswerable.  Scores beyond [0, 1]
-    are first brought into it.
+    Severity is 1 - reciprocal rank for an answerable query; the Top-1 base score for an unanswerable one that was
+    judged answerable; and 1 - that score for an answerable one that was found but refused. Scores are scaled to [0, 1].
     """
     tops = [0.0, 1.0, *(score for item in items if (score := item.top_base_score) is not None)]
     low, high = min(tops), max(tops)
 
-    def badness(item: ItemReport) -> float:
+    def severity(item: ItemReport) -> float:
         top = ((item.top_base_score or 0.0) - low) / (high - low)
         if not item.answerable:
             return top
         return max(_missed(item), 1 - top if item.judged_unanswerable else 0.0)
 
-    return sorted(filter(_is_failed, items), key=badness, reverse=True)
+    return sorted(filter(_is_failed, items), key=severity, reverse=True)
 
 
 def failure_line(item: ItemReport, say: Words) -> FailureLine:
-    """One failed item in words."""
+    """Return one failed query as Markdown."""
     came = ", ".join(
         f"{code(hit.note)} {share(hit.base_score)}" for hit in item.ranking[:_HITS_SHOWN]
     )
@@ -110,7 +109,7 @@ _DIFFICULTIES = ("easy", "mid", "hard")
 
 
 def render_summary(record: RunRecord, lang: Language = "en") -> str:
-    """The summary as Markdown; text of notes and queries is escaped, so that it cannot break a table or a list."""
+    """Return the summary as Markdown; text of notes and queries is escaped, so it cannot break tables or lists."""
     run, summary, say = record.run, record.summary, words(lang)
     columns = _slice_columns(summary)
     failed = failed_items(record.items)
@@ -128,8 +127,8 @@ def render_summary(record: RunRecord, lang: Language = "en") -> str:
         search_rows=metric_rows(
             summary.overall, "search", say, in_order(list(summary.overall.intervals))
         ),
-        holes=holes_line(summary, say),
-        hole_rows=hole_rows(summary),
+        holes=unjudged_line(summary, say),
+        hole_rows=unjudged_rows(summary),
         unanswerable_rows=metric_rows(summary.overall, "unanswerable", say),
         judged_by=judged_by(run, say),
         rate_names=[plain_label(f"unanswerable.{name}", say) for name in RATES],
@@ -154,11 +153,11 @@ def render_summary(record: RunRecord, lang: Language = "en") -> str:
 
 
 RATES = ("precision", "recall", "f1", "far", "false_refusals")
-"""The figures of verdicts, in the order of tables."""
+"""The metrics of verdicts, in the order of tables."""
 
 
 def judged_by(run: RunReport, say: Words) -> str:
-    """When a query is judged unanswerable, and what the figures about that mean."""
+    """Return when a query is judged unanswerable, and the definitions of the metrics."""
     judge = run.judge
     setting = None if judge is None else judge.setting
     return say(
@@ -169,7 +168,7 @@ def judged_by(run: RunReport, say: Words) -> str:
 
 
 def weak_lines(weak: WeakVerdicts | None, say: Words) -> list[str]:
-    """What verdicts say little, a sentence a kind; [] where none is known to."""
+    """Return a sentence for each kind of weak verdict; [] if there is none."""
     if weak is None:
         return []
     kinds = (("across_languages", weak.across_languages), ("near_misses", weak.near_misses or 0))
@@ -184,23 +183,23 @@ def weak_lines(weak: WeakVerdicts | None, say: Words) -> list[str]:
     ]
 
 
-def holes_line(summary: SummaryReport, say: Words) -> str:
-    """How many hits nobody judged, what that leaves open, and what to do; "" without judgements."""
-    holes = summary.holes
-    if holes is None:
+def unjudged_line(summary: SummaryReport, say: Words) -> str:
+    """Return the number of unjudged hits, the possible range of nDCG, and what to do; "" without judgements."""
+    report = summary.holes
+    if report is None:
         return ""
     low, now, high = (
-        share(summary.overall.search.get(f"{name}_at_{holes.k}"))
+        share(summary.overall.search.get(f"{name}_at_{report.k}"))
         for name in ("ndcg_low", "ndcg", "ndcg_high")
     )
-    key = "page.holes" if holes.unjudged else "page.holes_none"
+    key = "page.holes" if report.unjudged else "page.holes_none"
     return say(
-        key, unjudged=holes.unjudged, hits=holes.hits, k=holes.k, low=low, now=now, high=high
+        key, unjudged=report.unjudged, hits=report.hits, k=report.k, low=low, now=now, high=high
     )
 
 
-def hole_rows(summary: SummaryReport) -> list[tuple[UnjudgedHit, str]]:
-    """The hits that would matter most, each with what nDCG would change by."""
+def unjudged_rows(summary: SummaryReport) -> list[tuple[UnjudgedHit, str]]:
+    """Return the unjudged hits with the largest possible effect, each with its change of nDCG."""
     worst = summary.holes.worst if summary.holes else ()
     return [(hit, signed(hit.ndcg_change)) for hit in worst]
 
@@ -228,7 +227,7 @@ def _headline(run: RunReport, summary: SummaryReport, say: Words) -> str:
 
 
 def searched_by(run: RunReport, say: Words) -> str:
-    """Which search was evaluated, in a few words."""
+    """Return which search was evaluated."""
     system = run.environment.system
     if system is None:
         return say("page.subject_mode", mode=run.options["mode"])
@@ -236,17 +235,17 @@ def searched_by(run: RunReport, say: Words) -> str:
 
 
 def _stopped(summary: SummaryReport, say: Words) -> str:
-    left, silent = summary.counts.queries_not_run, unjudged(summary.llm)
+    not_run, no_verdict = summary.counts.queries_not_run, unjudged(summary.llm)
     parts: list[str] = []
-    if left or not silent:
-        parts.append(counted(left, "query_not_run", "queries_not_run", say))
-    if silent:
-        parts.append(counted(silent, "query_has_no_verdict", "queries_have_no_verdict", say))
+    if not_run or not no_verdict:
+        parts.append(counted(not_run, "query_not_run", "queries_not_run", say))
+    if no_verdict:
+        parts.append(counted(no_verdict, "query_has_no_verdict", "queries_have_no_verdict", say))
     return say("summary.and").join(parts)
 
 
 def _notices(record: RunRecord, say: Words) -> str:
-    """What a reader must know before trusting a figure; "" where there is nothing."""
+    """Return the counts of problems that affect the figures; "" if there are none."""
     kinds = (*lacking(record.summary), (len(record.run.warnings), "warning", "warnings"))
     listing = ", ".join(
         counted(number, singular, many, say) for number, singular, many in kinds if number
@@ -255,7 +254,7 @@ def _notices(record: RunRecord, say: Words) -> str:
 
 
 def lacking(summary: SummaryReport) -> list[tuple[int, str, str]]:
-    """What the figures lack: how many, and the phrases for one and for many."""
+    """Return what the figures leave out: counts, and the phrases for one and for many."""
     counts = summary.counts
     return [
         (counts.rows_rejected, "row_rejected", "rows_rejected"),
@@ -265,9 +264,9 @@ def lacking(summary: SummaryReport) -> list[tuple[int, str, str]]:
 
 
 def generated_line(summary: SummaryReport, say: Words) -> str:
-    """A caution where queries were made of the notes; "" where none was."""
-    made, total = summary.counts.queries_generated, summary.counts.queries_total
-    return say("page.generated", generated=made, total=total) if made else ""
+    """Return a caution about queries that were generated from the notes; "" if there are none."""
+    generated, total = summary.counts.queries_generated, summary.counts.queries_total
+    return say("page.generated", generated=generated, total=total) if generated else ""
 
 
 def _speed_rows(summary: SummaryReport, say: Words) -> Iterator[tuple[str, str]]:
@@ -285,7 +284,7 @@ def _speed_rows(summary: SummaryReport, say: Words) -> Iterator[tuple[str, str]]
 
 
 def _slice_columns(summary: SummaryReport) -> list[str]:
-    """The metrics that slices are compared by; those of answerability only where there is something to judge."""
+    """Return the metrics of the slice table; those of verdicts only if there are unanswerable queries."""
     blocks = blocks_of("search") if summary.counts.queries_unanswerable else ("search",)
     return keys_in("summary", blocks, summary.overall.deepest)
 
@@ -293,11 +292,11 @@ def _slice_columns(summary: SummaryReport) -> list[str]:
 def _slice_rows(
     summary: SummaryReport, columns: Sequence[str], say: Words
 ) -> Iterator[tuple[str, SliceCounts, list[str]]]:
-    hardness = {key: summary.by_difficulty.get(key) for key in _DIFFICULTIES}
+    by_difficulty = {key: summary.by_difficulty.get(key) for key in _DIFFICULTIES}
     groups: list[tuple[str, dict[str, SliceReport | None]]] = [
         ("language", {**summary.by_language}),
         ("cross_lingual", {"": summary.cross_lingual}),
-        ("difficulty", hardness),
+        ("difficulty", by_difficulty),
         ("tag", {**_largest(summary.by_tag)}),
     ]
     for kind, slices in groups:
@@ -307,14 +306,14 @@ def _slice_rows(
 
 
 def _largest(slices: dict[str, SliceReport]) -> dict[str, SliceReport]:
-    """The tags with the most queries, most first; a vault may have hundreds."""
+    """Return the tags with the most queries, most first; a vault may have hundreds."""
     ordered = sorted(slices.items(), key=lambda pair: -pair[1].counts.queries)
     return dict(ordered[:_TAGS_SHOWN])
 
 
 def _run_rows(run: RunReport, summary: SummaryReport, say: Words) -> Iterator[tuple[str, str]]:
     counts, environment, hardware = summary.counts, run.environment, run.hardware
-    left = "".join(
+    omitted = "".join(
         say(f"summary.{name}", count=count)
         for name, count in (
             ("rejected", counts.rows_rejected),
@@ -323,7 +322,7 @@ def _run_rows(run: RunReport, summary: SummaryReport, say: Words) -> Iterator[tu
         if count
     )
     yield say("page.run_id"), f"{run.run_id} ({run.created_at})"
-    yield say("page.dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]}{left})"
+    yield say("page.dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]}{omitted})"
     yield say("page.notes"), notes_told(run, say) if run.notes else say("summary.no_notes")
     if run.judge:
         yield say("page.judge"), judge_told(run.judge, say)
@@ -340,5 +339,5 @@ def _run_rows(run: RunReport, summary: SummaryReport, say: Words) -> Iterator[tu
 
 
 def cost_line(rates: JudgeRates, say: Words) -> str:
-    """What a judge would cost those who ask, in a sentence."""
+    """Return the errors of a judge in one sentence."""
     return say("page.judge_costs", **rates.model_dump())

@@ -1,4 +1,4 @@
-"""Options of a search evaluation: one model for the command line, the flow and the tests (seed 2.1, 2.2)."""
+"""Options of a search evaluation, for the command line, the flow and the tests (seed 2.1, 2.2)."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -29,14 +29,14 @@ OF_ENGINE = (
     *("mode", "fusion", "alpha", "title_weight", "chunk_chars", "graph_rerank", "cold_start"),
     *("embedder", "embedding_api_base", "qdrant_url"),
 )
-"""Options that only gigamind's own engine has; null in run.json where another system searched."""
+"""Options of gigamind's own engine; null in run.json when another system searched."""
 
-_CONCURRENCY = 4  # of the seed
+_CONCURRENCY = 4  # default of the seed
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How queries are run; see the options of the same names."""
+    """Warm-up, timeout and concurrency of queries; see the options of the same names."""
 
     warmup: int
     timeout_ms: int
@@ -44,7 +44,7 @@ class Pace:
 
 
 class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
-    """Everything a search evaluation is told.  Paths are relative to the working directory."""
+    """All options of a search evaluation. Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -127,7 +127,7 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     )
 
     def for_report(self) -> dict[str, object]:
-        """The options as run.json shows them: JSON values, without a password in an address."""
+        """Return the options as run.json shows them, without passwords in addresses."""
         shown = super().for_report()
         for name in ("api_base", "embedding_api_base", "qdrant_url"):
             if isinstance(address := shown[name], str):
@@ -147,15 +147,15 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     @property
     def named_system(self) -> SystemOptions:
-        """The part that opening another search is told."""
+        """The options for opening another system."""
         return SystemOptions(self.system, self.system_config, self.timeout_ms)
 
     @property
     def pace(self) -> Pace:
-        """The part that running is told.
+        """The options for running queries.
 
-        In one process queries only wait for each other: four at a time end no sooner, and each would be told to have
-        taken four times as long.
+        In one process, concurrent queries only wait for each other: four at a time finish no sooner, and each would
+        seem to take four times as long.
         """
         alone = self.is_builtin and not self.qdrant_url and not self.retrieval.bills
         concurrency = self.max_concurrency or (1 if alone else _CONCURRENCY)
@@ -163,6 +163,6 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     @property
     def retrieval(self) -> RetrievalSettings:
-        """The part that retrieval is told."""
+        """The options of retrieval."""
         names = (field.name for field in fields(RetrievalSettings))
         return RetrievalSettings(**{name: getattr(self, name) for name in names})

@@ -1,8 +1,8 @@
-"""report.html of a search run: its figures, and its queries as compact JSON: 5 000 of them must load in under 2 s.
+"""report.html of a search run: its figures, and its queries as compact JSON. 5 000 queries must load in under 2 s.
 
-A passage is the same for many queries, so texts, notes and tags stand once, in tables, and items name them by index;
-evidence is a range of its chunk.  templates/report.js unpacks the arrays in the order in which they are built here.
-Offsets are UTF-16 code units of the note's file, as JavaScript counts.
+Many queries share passages, so tables hold each text, note and tag once, and items refer to them by index. Evidence is
+a range of its chunk. templates/report.js unpacks the arrays in the order in which this module builds them. Offsets are
+UTF-16 code units of the note's file, as in JavaScript.
 """
 
 import dataclasses
@@ -33,19 +33,19 @@ from gigamind.tasks.search.figures import all_metrics, judging, main_metrics, se
 from gigamind.tasks.search.markdown import (
     cost_line,
     failed_items,
-    hole_rows,
-    holes_line,
     searched_by,
+    unjudged_line,
+    unjudged_rows,
     weak_lines,
 )
 from gigamind.tasks.search.schema import HitReport, ItemReport, RunRecord, SliceReport
 from gigamind.wording import Words, latency_method_in, share
 
-# Bits of an item's flags; report.js has the same.
+# Bits of an item's flags; report.js has the same bits.
 _ANSWERABLE, _REFUSED, _CROSS_LINGUAL, _FAILURE, _WORSE, _BETTER, _UNJUDGED = (
     1 << bit for bit in range(7)
 )
-_MOVED = _WORSE | _BETTER  # only these show the baseline's ranking, too
+_CHANGED = _WORSE | _BETTER  # only these also show the baseline's ranking
 
 
 def items_json(
@@ -54,7 +54,7 @@ def items_json(
     comparison: Comparison | None = None,
     baseline: SearchSnapshot | None = None,
 ) -> str:
-    """JSON that can stand in a script element, whatever the texts hold."""
+    """Return the queries as JSON that is safe inside a script element."""
     tables = _Tables()
     flags = _flags(items, comparison)
     before = {item.id: item for item in baseline.items} if baseline else {}
@@ -72,7 +72,7 @@ def items_json(
 
 @dataclass(frozen=True, slots=True)
 class _Tables:
-    """Texts by the index they were first seen at."""
+    """Maps texts to their index, in order of first use."""
 
     notes: dict[str, int] = field(default_factory=dict[str, int])
     titles: dict[str, str] = field(default_factory=dict[str, str])
@@ -91,15 +91,15 @@ class _Tables:
 
 def _flags(items: Sequence[ItemReport], comparison: Comparison | None) -> dict[str, int]:
     failed = {item.id for item in failed_items(items)}
-    moved = changes_by_id(comparison)
+    changes = changes_by_id(comparison)
     return {
         item.id: (_ANSWERABLE * item.answerable)
         | (_REFUSED * bool(item.judged_unanswerable))
         | (_CROSS_LINGUAL * item.cross_lingual)
         | (_FAILURE * (item.id in failed))
-        | (_WORSE * (moved.get(item.id) == "worse"))
+        | (_WORSE * (changes.get(item.id) == "worse"))
         | (_UNJUDGED * (item.judged_unanswerable is None))
-        | (_BETTER * (moved.get(item.id) == "improved"))
+        | (_BETTER * (changes.get(item.id) == "improved"))
         for item in items
     }
 
@@ -122,7 +122,7 @@ def _item(item: ItemReport, flags: int, before: SearchItem | None, tables: _Tabl
             _rank(before.metrics.get("mrr")),
             int(bool(before.judged_unanswerable)),
             [[tables.note(hit.note), hit.base_score] for hit in before.ranking]
-            if flags & _MOVED
+            if flags & _CHANGED
             else [],
         ]
         if before
@@ -132,7 +132,7 @@ def _item(item: ItemReport, flags: int, before: SearchItem | None, tables: _Tabl
 
 
 def _judgement(judgement: JudgementReport, tables: _Tables) -> list[object]:
-    """What a model said, and where its quotes stand."""
+    """Return a model's judgement with its quotes and votes."""
     return [
         judgement.outcome,
         judgement.code,
@@ -152,7 +152,7 @@ def _judgement(judgement: JudgementReport, tables: _Tables) -> list[object]:
 
 
 def _votes(judgement: JudgementReport) -> list[list[object]]:
-    """Seat, vote, whether an answer that it told is unproven, and why there is no vote."""
+    """Return panel member, vote, whether a claimed answer is unproven, and the error code of a missing vote."""
     names = seat_names(judgement.votes)
     return [
         [
@@ -166,7 +166,7 @@ def _votes(judgement: JudgementReport) -> list[list[object]]:
 
 
 def _rank(reciprocal: float | None) -> int | None:
-    """Rank of the first expected note, from 1; None when none was found."""
+    """Return the rank of the first expected note, from 1; None if none was found."""
     return round(1 / reciprocal) if reciprocal else None
 
 
@@ -193,7 +193,7 @@ def _hit(hit: HitReport, spans: Sequence[Passage], tables: _Tables) -> list[obje
 
 
 def _holds(chunk: PassageReport, shown: PassageReport) -> bool:
-    """Whether the evidence can be cut out of the chunk's text by its offsets."""
+    """Return whether the evidence is a range of the chunk's text."""
     return (
         _units(chunk.text) == chunk.utf16_end - chunk.utf16_start
         and chunk.utf16_start <= shown.utf16_start
@@ -202,12 +202,12 @@ def _holds(chunk: PassageReport, shown: PassageReport) -> bool:
 
 
 def _units(text: str) -> int:
-    """Its length in UTF-16 code units."""
+    """Return the length of a text in UTF-16 code units."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _passage(report: PassageReport) -> Passage:
-    """For `matches` and `holds`: offsets stay in UTF-16 units, which do not change what overlaps."""
+    """Convert for `matches` and `holds`; offsets stay in UTF-16 units, which does not change overlaps."""
     return Passage(report.note, report.text, Span(report.utf16_start, report.utf16_end))
 
 
@@ -217,7 +217,7 @@ _TAGS = 15
 def search_content(
     record: RunRecord, say: Words, comparison: Comparison | None, baseline: SearchSnapshot | None
 ) -> Content:
-    """The page of a run, beside a baseline when there is one."""
+    """Return the content of a run's page, compared with a baseline if there is one."""
     judged = _judged(record, say)
     blocks = blocks_of("search") if judged["any"] else ("search",)
     return Content(
@@ -246,8 +246,8 @@ def search_content(
         values={
             "judged": judged,
             "subject": _subject(record, say),
-            "holes": holes_line(record.summary, say),
-            "hole_rows": hole_rows(record.summary),
+            "holes": unjudged_line(record.summary, say),
+            "hole_rows": unjudged_rows(record.summary),
             "latency_method": latency_method_in(
                 say.language, record.summary.performance.latency_method
             ),
@@ -262,7 +262,7 @@ render_html = functools.partial(render_page, search_content)
 
 
 def _subject(record: RunRecord, say: Words) -> str:
-    """What was evaluated, in a line."""
+    """Return what was evaluated, in one line."""
     counts, environment = record.summary.counts, record.run.environment
     over = "" if counts.notes is None else say("page.subject_notes", notes=counts.notes)
     subject = say("page.subject", queries=counts.queries_total, over=over)
@@ -276,7 +276,7 @@ _OF_SETTINGS = ("precision", "recall", "f1", "far", "false_refusals")
 
 
 def _judged(record: RunRecord, say: Words) -> dict[str, object]:
-    """The block about unanswerable queries; `best` is None when there are none to tell apart."""
+    """Return the section on unanswerable queries; `best` is None if the dataset has only one kind of query."""
     judged = judging(record)
     now = "–" if judged.setting is None else f"{judged.setting:.3f}"
     settings = [(say("page.setting_current"), now, judged.counts)]
@@ -339,31 +339,30 @@ _LEADING = (
 
 
 def headline(record: RunRecord, comparison: Comparison | None, say: Words) -> str:
-    """The run in one sentence; with a comparable baseline, what surely changed."""
+    """Return the result in one sentence; with a comparable baseline, the significant changes."""
     main = [figure.key for figure in main_metrics(record.summary.overall)]
     changed = against(comparison, say, _LEADING, main)
     return _result(record, say) if changed is None else changed
 
 
 def cards(record: RunRecord, comparison: Comparison | None, say: Words) -> list[Card]:
-    """The main metrics, the p95 latency last."""
-    made = [card(figure, comparison, say) for figure in main_metrics(record.summary.overall)]
-    return [
-        *(made_card for made_card in made if made_card.about),
-        *_latency(record, comparison, say),
-    ]
+    """Return the main metrics, the p95 latency last."""
+    main = [card(figure, comparison, say) for figure in main_metrics(record.summary.overall)]
+    return [*(metric for metric in main if metric.about), *_latency(record, comparison, say)]
 
 
 def _result(record: RunRecord, say: Words) -> str:
     counts = record.summary.overall.counts
     missed, unanswerable, far = _errors(record.summary.overall, "far", counts.unanswerable)
-    refused, asked, refusals = _errors(record.summary.overall, "false_refusals", counts.answerable)
+    refused, answerable, refusals = _errors(
+        record.summary.overall, "false_refusals", counts.answerable
+    )
     judged = {
         "missed": missed,
         "unanswerable": unanswerable,
         "far": far,
         "refused": refused,
-        "asked": asked,
+        "asked": answerable,
         "refusals": refusals,
     }
     if not counts.answerable:
@@ -383,7 +382,7 @@ def _result(record: RunRecord, say: Words) -> str:
 
 
 def _errors(part: SliceReport, name: str, count: int) -> tuple[int, int, str]:
-    """How many verdicts are wrong, of how many that a model has not left open, and their share."""
+    """Return the number of wrong verdicts, of all verdicts, and the error rate."""
     rate, decided = part.unanswerable.get(name), part.intervals.get(f"unanswerable.{name}")
     judged = decided.n if decided else count
     return round((rate or 0.0) * judged), judged, percent(rate)
@@ -397,9 +396,9 @@ def _latency(record: RunRecord, comparison: Comparison | None, say: Words) -> It
     if p95 is None:
         return
     speeds = {speed.name: speed for speed in comparison.speed} if comparison else {}
-    old = speeds["search_p95"].baseline_ms if speeds else None
+    before = speeds["search_p95"].baseline_ms if speeds else None
     same_hardware = comparison is not None and comparison.same_hardware
-    told_old = say("page.baseline_was", value=f"{old:.1f}") if old and same_hardware else ""
+    baseline = say("page.baseline_was", value=f"{before:.1f}") if before and same_hardware else ""
     yield Card(
         label=label(_P95, say.language),
         about=about(_P95, say.language),
@@ -409,7 +408,7 @@ def _latency(record: RunRecord, comparison: Comparison | None, say: Words) -> It
         at=None,
         low=None,
         high=None,
-        difference=told_old,
+        difference=baseline,
         difference_interval="",
         better=None,
     )

@@ -1,6 +1,6 @@
-"""What a search run needs before it searches: its judge, its vault and the queries that fit it, or why it cannot run.
+"""Prepares a search run: reads and checks its judge, its vault and its queries.
 
-A labelled passage that moved in its note is found again by its text (evidence/again.py).
+A labelled passage that moved within its note is located by its text (evidence/again.py).
 """
 
 from dataclasses import dataclass, field
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 def choose_judge(
     options: SearchEvalOptions, embedder: str | None = None
 ) -> Chosen[UnanswerableJudge] | None:
-    """The judge of the options; None for another system's scores without a threshold that was set for them.
+    """Return the judge of the options; None for another system without a threshold for its scores.
 
     Args:
-        embedder: the full name of the run's; None in keyword mode, or while it is not known.
+        embedder: Full name of the run's embedder; None in keyword mode, or while it is unknown.
 
     Raises:
-        InputError: its file cannot be used, or an option says something that it cannot follow.
+        InputError: The judge file cannot be used, or an option contradicts it.
     """
     mode = options.unanswerable_mode
     path = options.judge or judge_path(mode)
@@ -98,28 +98,28 @@ def choose_judge(
     from gigamind.judges.protocol import chosen
 
     asking = chosen(judge, path, options)
-    return Chosen(judge, asking.report, _unasked(options, judge))
+    return Chosen(judge, asking.report, _unused_model(options, judge))
 
 
 def _can_judge(judge: UnanswerableJudge, options: SearchEvalOptions) -> bool:
-    """Whether a judge can say anything of another system's rankings; a threshold, if it was set for its scores.
+    """Return whether a judge can judge another system's rankings; a threshold can if it was set for its scores.
 
     Raises:
-        InputError: it never can.
+        InputError: This kind of judge never can.
     """
     if judge.kind in {"calibrated", "answer_score"}:
         raise InputError(
             f"--unanswerable-mode {judge.kind}: reads signals of gigamind's own search, and --system names another;"
             " use --min-score, or --unanswerable-mode llm with --notes"
         )
-    asks = not isinstance(judge, RuleJudge)
-    if asks and options.notes is None:
+    calls_model = not isinstance(judge, RuleJudge)
+    if calls_model and options.notes is None:
         raise InputError("--unanswerable-mode llm: reads the notes that are found; add --notes")
-    return asks or not (options.judge is options.min_score is None)
+    return calls_model or not (options.judge is options.min_score is None)
 
 
-def _unasked(options: SearchEvalOptions, judge: "ModelJudge") -> tuple[str, ...]:
-    """A warning for a model that is named in vain."""
+def _unused_model(options: SearchEvalOptions, judge: "ModelJudge") -> tuple[str, ...]:
+    """Return a warning if `--model` has no effect."""
     if options.model is None or not judge.file.panel:
         return ()
     caution = f"--model {options.model}: is not asked, for the judge file names a panel of its own"
@@ -131,12 +131,12 @@ class Prepared(PreparedInput):
     """Valid input of one run.
 
     Attributes:
-        vault: empty where none is named.
-        judge: None where nothing is judged.
-        system: what searches; None for gigamind's own engine.
-        queries: those to run, in the dataset's order.
-        embedding_model: the full name of the embedder; None in keyword mode, and until the vault is indexed.
-        out_of_reach: labelled spans that no evidence can match; None without any, and until the vault is indexed.
+        vault: Empty without `--notes`.
+        judge: None if nothing is judged.
+        system: The other system that searches; None for gigamind's own engine.
+        queries: The queries to run, in dataset order.
+        embedding_model: Full name of the embedder; None in keyword mode, and until the vault is indexed.
+        out_of_reach: Labelled spans that no evidence can match; None without any, and until the vault is indexed.
     """
 
     options: SearchEvalOptions
@@ -151,14 +151,14 @@ class Prepared(PreparedInput):
 
     @property
     def is_timed(self) -> bool:
-        """Whether a search takes time here; a run file tells what was found elsewhere."""
+        """Whether searches take time in this run; a run file has the rankings of an earlier search."""
         return self.system is None or self.system.kind != "run"
 
     def units(self, path: str) -> Utf16:
-        """Converter of offsets in the note at `path`, made once a note.
+        """Return the cached offset converter of the note at `path`.
 
         Raises:
-            KeyError: the vault has no such note.
+            KeyError: The vault has no such note.
         """
         if path not in self.converters:
             note = self.vault.note(path)
@@ -169,14 +169,14 @@ class Prepared(PreparedInput):
 
 
 def prepare(options: SearchEvalOptions) -> Prepared:
-    """Read and check everything that a run needs.
+    """Read and check all input of a run.
 
     Raises:
-        InputError: the dataset or the judge is missing or unreadable.
-        DatasetError: too few rows can be used, or one is bad under `--strict`.
-        NotesError: the vault is missing, unreadable or empty.
+        InputError: The dataset or the judge is missing or unreadable.
+        DatasetError: Too few rows are usable, or a row is invalid under `--strict`.
+        NotesError: The vault is missing, unreadable or empty.
     """
-    warned = idle_options(options)
+    option_warnings = idle_options(options)
     judge, inputs = choose_judge(options), Inputs(options)
     system = describe_system(
         options.system, options.system_config, Rankings(options.topk), options.system_name
@@ -201,22 +201,17 @@ def prepare(options: SearchEvalOptions) -> Prepared:
         queries=chosen,
         not_sampled=len(checked.queries) - len(chosen),
         errors=inputs.row_reports(checked.errors),
-        warnings=(
-            *warned,
-            *threshold_warnings,
-            *vault.warnings,
-            *checked.warnings,
-        ),
+        warnings=(*option_warnings, *threshold_warnings, *vault.warnings, *checked.warnings),
         dataset_hash=dataset.sha256,
         notes_hash=inputs.notes_hash(),
     )
 
 
 def idle_options(options: SearchEvalOptions) -> tuple[str, ...]:
-    """A word on each option that can have no effect in this run, with what to type instead.
+    """Return a warning for each option without effect in this run.
 
     Raises:
-        InputError: an option can have no part in a run of this system; or see `choose_judge`.
+        InputError: An option does not apply to this system; or see `choose_judge`.
     """
     choose_judge(options)
     if options.is_builtin:
@@ -232,7 +227,7 @@ def idle_options(options: SearchEvalOptions) -> tuple[str, ...]:
 
 
 def _idle_fusion(options: SearchEvalOptions) -> tuple[str, ...]:
-    """Words on options of fusion that have no part in this run."""
+    """Return warnings for fusion options without effect in this run."""
     warnings: list[str] = []
     if options.fusion == "balanced" and options.mode != "hybrid":
         warnings.append(f"--fusion balanced: {options.mode} mode has one leg, and nothing to join")
@@ -246,10 +241,10 @@ def _idle_fusion(options: SearchEvalOptions) -> tuple[str, ...]:
 
 
 def blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tuple[str, ...]:
-    """A word on a threshold of our own search that can never tell an unanswerable query.
+    """Return a warning if the threshold of gigamind's own search is too low to detect any unanswerable query.
 
-    The chunk with the query's best BM25 has a keyword score of 1 by definition, so once a word matches, the best note
-    has at least the keyword leg's share; a note that the link graph puts before it has that share without the boost.
+    The chunk with the query's best BM25 score has a keyword score of 1 by definition. So if any word matches, the best
+    note scores at least the keyword weight. A note that the link graph moves above it lacks only the boost.
     """
     if (
         not options.is_builtin

@@ -1,7 +1,7 @@
-"""The files of an out folder as models: what is written is what can be read back.
+"""Models of the files in a search evaluation's out folder.
 
-Names are the seed's (section 6.1), snake_case; what it has not is added beside its fields.  Offsets are UTF-16 code
-units, half-open, in the note's file.  A figure that could not be measured is null, never 0.
+Names follow the seed (section 6.1); further fields are additions. Offsets are half-open ranges of UTF-16 code units in
+the note's file. A figure that was not measured is null, never 0.
 """
 
 from collections.abc import Iterable
@@ -23,26 +23,25 @@ from gigamind.records.schema import (
 )
 from gigamind.systems.health import SystemHealth
 
-_SHOWN = 10  # the cut-off that reports show, or the largest below it
+_SHOWN = 10  # reports show this cut-off, or the largest below it
 _NDCG = "ndcg_at_"
 
 
 def ndcg_cutoffs(figures: Iterable[str]) -> list[int]:
-    """The cut-offs at which nDCG stands among figures, by their names; a name of another form is none."""
+    """Return the cut-offs of the nDCG metrics among figure names."""
     cutoffs = (name.removeprefix(_NDCG) for name in figures if name.startswith(_NDCG))
     return [int(cutoff) for cutoff in cutoffs if cutoff.isascii() and cutoff.isdecimal()]
 
 
 class HitReport(Report):
-    """One note of a ranking: its scores, its best chunk, and the sentence in it that speaks to the query.
+    """One note of a ranking: its scores, its best chunk, and the sentence of it that best matches the query.
 
     Attributes:
-        base_score, final_score: of another system on its own scale, one and the same; null where it tells none.
-        chunk, evidence: null without the note's text.
-        text: that another system shows, where it stands nowhere in the note, being evidence by its words, or where the
-            note is not at hand; absent otherwise.
-        highlights: `[start, end)` of the query's words in the evidence, rising.
-        centrality: in the link graph, whether it was used or not; null of another system.
+        base_score, final_score: Equal, and on its own scale, for another system; null if it returned none.
+        chunk, evidence: Null without the note's text.
+        text: Text of another system that is not in the note, or whose note is unknown; absent otherwise.
+        highlights: Ascending ranges `[start, end)` of the query's words in the evidence.
+        centrality: Centrality in the link graph, used or not; null for another system.
     """
 
     note: str
@@ -59,12 +58,12 @@ class HitReport(Report):
 
 
 class FreeVerdict(Report):
-    """What a judge that costs nothing says of a query.
+    """Verdict of a free judge on a query.
 
     Attributes:
-        score: what it holds against its setting; null without a hit.
-        across_languages: the note nearest to the query is in another language, where the verdict is weak; null for a
-            judge that does not look.
+        score: Score that is compared with the judge's threshold; null without a hit.
+        across_languages: Whether the nearest note is in another language, so the verdict is weak; null for a judge
+            that does not check.
     """
 
     unanswerable: bool
@@ -76,17 +75,17 @@ class ItemReport(Report):
     """One line of per_item.jsonl.
 
     Attributes:
-        gains: grade of each note that people judged, where they did; empty where `expected_notes` says it all.
-        judged_unanswerable: null where the judge gave no verdict.
-        judged_across_languages: whether the note nearest to the query is in another language, which makes the verdict
-            weak; null for a judge that does not look.
-        answerable_score: what the judge holds against its setting; null for a judge without one, or without a hit.
-        judges: what the judges that cost nothing say, by kind.
-        judgement: what a model told, where one was asked.
-        metrics: by name, as in the summary; empty for an unanswerable query, null where not measured.
-        latency_ms: wall time of its retrieval; null for a run file.
-        oddities: what was odd about another system's ranking, and how often.
-        gone_spans: expected spans whose text is no longer in its note; nothing can match them.
+        gains: Human relevance grade by note; empty if the dataset has only `expected_notes`.
+        judged_unanswerable: Null if the judge gave no verdict.
+        judged_across_languages: Whether the nearest note is in another language, so the verdict is weak; null for a
+            judge that does not check.
+        answerable_score: Score that is compared with the judge's threshold; null without a threshold or a hit.
+        judges: Verdicts of the free judges, by kind.
+        judgement: Judgement of a model, if one was called.
+        metrics: By name, as in the summary; empty for an unanswerable query, null if not measured.
+        latency_ms: Wall time of its retrieval; null for a run file.
+        oddities: Data-quality problems of another system's ranking, with counts.
+        gone_spans: Number of expected spans whose text is no longer in its note; nothing can match them.
     """
 
     id: str
@@ -113,7 +112,7 @@ class ItemReport(Report):
 
 
 class SliceCounts(Report):
-    """How many evaluated queries a slice holds."""
+    """Number of evaluated queries in a slice."""
 
     queries: Count
     answerable: Count
@@ -121,12 +120,12 @@ class SliceCounts(Report):
 
 
 class SliceReport(Report):
-    """The figures of some queries.
+    """Figures of a set of queries.
 
     Attributes:
-        search: means over answerable queries, and latency percentiles over all, in milliseconds.
+        search: Means over answerable queries, and latency percentiles over all, in milliseconds.
         unanswerable: precision, recall, f1, far, false_refusals; unanswerable is the positive class.
-        intervals: by "search.<metric>" and "unanswerable.<metric>".
+        intervals: By "search.<metric>" and "unanswerable.<metric>".
     """
 
     counts: SliceCounts
@@ -136,7 +135,7 @@ class SliceReport(Report):
 
     @property
     def deepest(self) -> int:
-        """The cut-off that reports show: the largest that was measured, up to 10."""
+        """The cut-off that reports show: the largest measured one, at most 10."""
         cutoffs = ndcg_cutoffs(self.search)
         return max((k for k in cutoffs if k <= _SHOWN), default=min(cutoffs, default=_SHOWN))
 
@@ -145,12 +144,12 @@ class Performance(Report):
     """Times of a run in milliseconds.
 
     Attributes:
-        cold_start_ms: from the first read of dataset and vault to a retriever that is ready, without any cache; null in
-            a run that could use one.
-        indexing_ms: the same, whatever the cache gave.
-        eval_runtime_ms: wall time of all queries, warm-up apart.
-        latency_method: what a latency is and how its percentiles are taken.
-        passes: what a gate holds of speed; null where it was not measured (`--speed-passes 0`).
+        cold_start_ms: From the first read of dataset and vault until the retriever is ready, without any cache; null
+            in a run that could use a cache.
+        indexing_ms: The same time, with or without a cache.
+        eval_runtime_ms: Wall time of all queries, without warm-up.
+        latency_method: Definition of a latency and of its percentiles.
+        passes: Speed measurement for gates; null if it was not measured (`--speed-passes 0`).
     """
 
     cold_start_ms: Milliseconds | None
@@ -161,16 +160,16 @@ class Performance(Report):
 
 
 class RunCounts(Report):
-    """What became of the dataset's rows and of the vault.
+    """Counts of dataset rows and notes.
 
     Attributes:
-        queries_total: evaluated queries, answerable and unanswerable together.
-        rows_rejected: rows of the dataset that could not be used (errors.jsonl).
-        rows_not_sampled: usable rows that `--sample` left out.
-        queries_failed: queries whose evaluation failed (errors.jsonl).
-        queries_not_run: queries that an interrupted run did not come to.
-        notes: null without a vault.
-        queries_generated: evaluated queries that were made of the notes, which are easier than those of people.
+        queries_total: Evaluated queries, answerable and unanswerable.
+        rows_rejected: Unusable rows of the dataset (errors.jsonl).
+        rows_not_sampled: Usable rows that `--sample` left out.
+        queries_failed: Queries whose evaluation failed (errors.jsonl).
+        queries_not_run: Queries that an interrupted run did not reach.
+        notes: Null without a vault.
+        queries_generated: Evaluated queries that were generated from the notes; they are easier than human ones.
     """
 
     queries_total: Count
@@ -185,13 +184,13 @@ class RunCounts(Report):
 
 
 class WeakVerdicts(Report):
-    """Queries whose verdict by search alone says little.
+    """Number of queries whose verdict is weak because no model read the notes.
 
     Attributes:
-        across_languages: the note nearest to them is in another language.
-        near_misses: unanswerable ones that score no lower than half of the answerable ones, because a note comes near
-            them and does not answer; null without answerable ones to compare them with.
-        unanswerable: how many unanswerable ones were judged.
+        across_languages: Their nearest note is in another language.
+        near_misses: Unanswerable queries that score at or above the median answerable one, because a note is similar
+            but does not answer; null without answerable queries.
+        unanswerable: Judged unanswerable queries.
     """
 
     across_languages: Count
@@ -200,14 +199,15 @@ class WeakVerdicts(Report):
 
 
 class JudgeRates(Report):
-    """How right a judge that costs nothing is on the queries of a run.
+    """Accuracy of a free judge on the queries of a run.
 
     Attributes:
-        chosen: it is the judge of the run.
-        setting: the score below which a query is unanswerable.
-        missed: of so many unanswerable queries, those that it takes for answerable.
-        refused: of so many answerable ones, those that it takes for unanswerable.
-        far: missed / unanswerable; `false_refusals`: refused / answerable; null where there are none.
+        chosen: Whether it is the judge of the run.
+        setting: Threshold; a query that scores below it is judged unanswerable.
+        missed: Unanswerable queries that were judged answerable, out of `unanswerable`.
+        refused: Answerable queries that were judged unanswerable, out of `answerable`.
+        far: missed / unanswerable; null without unanswerable queries.
+        false_refusals: refused / answerable; null without answerable queries.
     """
 
     kind: FreeJudge
@@ -225,17 +225,18 @@ class JudgeRates(Report):
 
     @property
     def both_rates(self) -> float | None:
-        """FAR and false refusals together, in [0, 2]; 1 for a judge that knows nothing."""
+        """Sum of FAR and false-refusal rate, in [0, 2]; 1 for a judge that guesses."""
         if self.far is None or self.false_refusals is None:
             return None
         return self.far + self.false_refusals
 
 
 class OutOfReachReport(Report):
-    """How many of the labelled spans no evidence can match by the seed's rule, and median lengths in characters.
+    """Labelled spans that no evidence can match by the seed's rule, and median lengths in characters.
 
     Attributes:
-        label_chars, piece_chars: of those spans, and of the sentences nearest to them.
+        label_chars: Median length of those spans.
+        piece_chars: Median length of the sentences nearest to them.
     """
 
     labels: Count
@@ -245,13 +246,12 @@ class OutOfReachReport(Report):
 
 
 class UnjudgedHit(Report):
-    """A hit that nobody judged, as a row to label: a line of unjudged.jsonl.
+    """An unjudged hit as a row to label: a line of unjudged.jsonl.
 
     Attributes:
-        ndcg_change: what nDCG at the cut-off of reports would change by if it were relevant with the highest gain of
-            its query.
-        text: the sentence that speaks to the query; empty without the note's text.
-        gain: for a person to fill in: 0 is irrelevant.
+        ndcg_change: Change of nDCG at the reports' cut-off if it had the highest gain of its query.
+        text: The sentence that best matches the query; empty without the note's text.
+        gain: To be filled in by a human; 0 is irrelevant.
     """
 
     id: str
@@ -263,12 +263,12 @@ class UnjudgedHit(Report):
     gain: int | None = None
 
 
-class HolesReport(Report):
-    """Hits of judged queries that nobody judged, among the first `k`.
+class UnjudgedReport(Report):
+    """Unjudged hits among the first `k` of queries with relevance judgements.
 
     Attributes:
-        hits: all hits among the first `k` of answerable queries with judgements.
-        worst: those that would matter most, the first ones of unjudged.jsonl.
+        hits: All hits among the first `k` of answerable queries with judgements.
+        worst: The unjudged hits with the largest possible effect; the first lines of unjudged.jsonl.
     """
 
     k: Count
@@ -281,12 +281,12 @@ class SummaryReport(TaskSummary[RunCounts, SliceReport]):
     """summary.json.
 
     Attributes:
-        judges: those that cost nothing, side by side.
-        weak_verdicts: null for judges other than the calibrated one.
-        out_of_reach: null where every labelled span can be matched, or none is there.
-        llm: what asking a model cost; null where none was asked.
-        system: null for gigamind's own engine.
-        holes: null where no dataset row has judgements (`gains`).
+        judges: Accuracy of the free judges.
+        weak_verdicts: Null for judges other than the calibrated one.
+        out_of_reach: Null if every labelled span can be matched, or there are none.
+        llm: Outcomes and costs of model calls; null without any.
+        system: Null for gigamind's own engine.
+        holes: Unjudged hits; null if no dataset row has judgements (`gains`).
     """
 
     task: Literal["search"] = "search"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
@@ -299,9 +299,9 @@ class SummaryReport(TaskSummary[RunCounts, SliceReport]):
     out_of_reach: OutOfReachReport | None = None
     llm: LlmReport | None = None
     system: SystemHealth | None = Field(default=None, exclude_if=lambda health: health is None)
-    holes: HolesReport | None = Field(default=None, exclude_if=lambda holes: holes is None)
+    holes: UnjudgedReport | None = Field(default=None, exclude_if=lambda holes: holes is None)
 
 
 RunRecord: TypeAlias = Record[SummaryReport, ItemReport]
 ItemResult: TypeAlias = ItemReport | ErrorReport
-"""What scoring a query gave: its line of per_item.jsonl, or of errors.jsonl."""
+"""Result of a query: its line of per_item.jsonl, or of errors.jsonl."""

@@ -1,6 +1,6 @@
-"""Searches and scores the queries of a run: from one ranking to one line of per_item.jsonl.
+"""Searches and scores the queries of a run: one ranking becomes one line of per_item.jsonl.
 
-A judge that asks a model is asked afterwards, about all queries at once; see `judging`.
+A judge that calls a model runs afterwards, on all queries at once; see `judging`.
 """
 
 import itertools
@@ -60,7 +60,7 @@ def item_report(
     ranking: ShownRanking,
     latency_ms: float,
 ) -> ItemReport:
-    """Judge the ranking of one query, unless a model will, and measure its evidence; see `with_ranking_metrics`."""
+    """Apply the free judges to the ranking of one query, and measure its evidence; see `with_ranking_metrics`."""
     item = query.item
     verdicts = judge_freely(judges, item.query, ranking.hits)
     verdict = verdicts.get(prepared.judge.judge.kind) if prepared.judge else None
@@ -84,7 +84,7 @@ def item_report(
 
 
 def item_failure(failure: Failure) -> ErrorReport:
-    """The line of errors.jsonl for a query that could not be evaluated."""
+    """Return the line of errors.jsonl for a query that could not be evaluated."""
     message = f"query {failure.item_id}: {failure.message}"
     return ErrorReport(kind="item", id=failure.item_id, error=failure.error, message=message)
 
@@ -93,36 +93,38 @@ def with_ranking_metrics(
     items: Sequence[ItemReport], queries: Sequence[CheckedQuery], topk: int
 ) -> list[ItemReport]:
     """Measure the rankings of answerable queries against their labels, all at once."""
-    asked = [(item, query) for item, query in zip(items, queries, strict=True) if item.answerable]
+    answerable = [
+        (item, query) for item, query in zip(items, queries, strict=True) if item.answerable
+    ]
     ranked = [
         RankedQuery([hit.note for hit in item.ranking], query.qrels, query.is_judged, *query.groups)
-        for item, query in asked
+        for item, query in answerable
     ]
-    pairs = zip(asked, measure_rankings(ranked, topk), strict=True)
-    metrics = {item.id: {**figures, **item.metrics} for (item, _), figures in pairs}
+    pairs = zip(answerable, measure_rankings(ranked, topk), strict=True)
+    metrics = {item.id: {**figures, **item.metrics} for (item, _query), figures in pairs}
     return [item.model_copy(update={"metrics": metrics.get(item.id, {})}) for item in items]
 
 
 def _evidence_metrics(
     query: CheckedQuery, ranking: ShownRanking, options: SearchEvalOptions
 ) -> dict[str, float | None]:
-    """Evidence is what a reader is shown: over all ten notes, one right one could give no precision above 0.1."""
+    """Measure the evidence of the top notes. Over all ten notes, precision with one relevant note is at most 0.1."""
     shown = [piece for piece in ranking.evidence[: options.evidence_notes] if piece is not None]
     return measure_spans(shown, query.spans)
 
 
 def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
-    """Tagged so, or asked in a language that none of its expected notes says it is in."""
+    """Return whether a query has the tag, or its language differs from that of all its expected notes."""
     if CROSS_LINGUAL_TAG in query.item.tags:
         return True
     notes = (prepared.vault.note(path) for path in query.relevant)
     languages = {_primary(note.language) for note in notes if note}
-    asked = _primary(query.item.language or "")
-    return bool(asked and languages and "" not in languages) and asked not in languages
+    language = _primary(query.item.language or "")
+    return bool(language and languages and "" not in languages) and language not in languages
 
 
 def _primary(language: str) -> str:
-    """A language without its region or script: "ko-KR" is "ko"."""
+    """Return a language without its region or script: "ko-KR" becomes "ko"."""
     return re.split("[-_]", language.strip().lower())[0]
 
 
@@ -134,8 +136,8 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     """Checked input and a search that is ready.
 
     Attributes:
-        recalled: the same search, for a second look at queries that it searched: it does not embed them again.
-        engine: gigamind's own, of all that stands in the vault; None where another system searches.
+        recalled: The same search with cached query embeddings, for repeated queries.
+        engine: gigamind's own engine over the vault; None if another system searches.
     """
 
     prepared: Prepared
@@ -159,12 +161,12 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         """Run the first `--warmup` queries unmeasured.
 
         Raises:
-            EvaluationError: all of them failed, as every query would; better said once.
+            EvaluationError: All of them failed, so every query would fail.
         """
         queries = self.prepared.queries[: self.prepared.options.pace.warmup]
         outcomes = self._retrieve(queries, Quiet())
         failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
-        # One that came too late is no bad sign: the first queries are the slow ones.
+        # Timeouts do not count, because the first queries are slow.
         fatal = [failure for failure in failures if failure.error != QueryTimeoutError.__name__]
         if fatal and len(fatal) == len(outcomes):
             raise EvaluationError(
@@ -173,7 +175,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         return len(queries)
 
     def score(self, first: int, end: int, progress: Progress) -> list[ItemResult]:
-        """Rank the notes for each query, judge the ranking, unless a model will, and measure it against its labels."""
+        """Rank the notes for each query, apply the free judges, and compare the ranking with the labels."""
         try:
             return self._measured(self._retrieve(self.prepared.queries[first:end], progress))
         except Stopped as stop:
@@ -198,7 +200,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         return record_run(prepared, self.judges, run, started, self._speed(run))
 
     def _speed(self, run: Run[ItemResult]) -> SpeedReport | None:
-        """Of queries that this run could search, without what an embedder bills for."""
+        """Measure the speed of the queries that this run could search, without paid embedding calls."""
         options = self.prepared.options
         if run.interrupted or not options.speed_passes or not self.prepared.is_timed:
             return None
@@ -223,21 +225,21 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     def _retrieve(
         self, queries: Sequence[CheckedQuery], progress: Progress
     ) -> list[ItemOutcome[Ranking[Any]]]:
-        """Outcomes are in the order of `queries`."""
+        """Search each query; outcomes are in the order of `queries`."""
         pace, ended = self.prepared.options.pace, itertools.count(1)
-        asked = {query.item.id: Query(query.item.id, query.item.query) for query in queries}
+        by_id = {query.item.id: Query(query.item.id, query.item.query) for query in queries}
         search = self.retriever.search
         return run_lanes(
-            {name: lambda query=query: search(query) for name, query in asked.items()},
+            {name: lambda query=query: search(query) for name, query in by_id.items()},
             max_concurrency=pace.max_concurrency,
             timeout_ms=pace.timeout_ms,
-            on_end=lambda _: progress.stage("Queries", next(ended), len(queries)),
+            on_end=lambda _outcome: progress.stage("Queries", next(ended), len(queries)),
         )
 
     def _measured(self, outcomes: Sequence[ItemOutcome[Ranking[Any]]]) -> list[ItemResult]:
         by_id = {query.item.id: query for query in self.prepared.queries}
-        asked = [by_id[outcome.item_id] for outcome in outcomes if isinstance(outcome, Success)]
         successes = [outcome for outcome in outcomes if isinstance(outcome, Success)]
+        queries = [by_id[outcome.item_id] for outcome in successes]
         items = [
             item_report(
                 self.prepared,
@@ -246,9 +248,9 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
                 self.reader.read(query.item.query, outcome.value),
                 outcome.latency_ms,
             )
-            for query, outcome in zip(asked, successes, strict=True)
+            for query, outcome in zip(queries, successes, strict=True)
         ]
-        measured = iter(with_ranking_metrics(items, asked, self.prepared.options.topk))
+        measured = iter(with_ranking_metrics(items, queries, self.prepared.options.topk))
         return [
             item_failure(outcome) if isinstance(outcome, Failure) else next(measured)
             for outcome in outcomes
@@ -260,15 +262,15 @@ def open_search(
     progress: Progress,
     retriever: Retriever[RankedNote] | None = None,
 ) -> SearchEvaluation:
-    """Check the input and make the vault searchable, or open the other system.
+    """Check the input, and index the vault or open the other system.
 
     Args:
-        retriever: the search that `--system` names, where it is at hand.
+        retriever: The system of `--system`, if the caller has opened it.
 
     Raises:
-        InputError, DatasetError: options or dataset cannot be used (exit code 1).
-        NotesError, IndexingError: the vault cannot be read or indexed (exit code 2).
-        EmbeddingError: the embedding model failed (exit code 3).
+        InputError, DatasetError: Options or dataset cannot be used (exit code 1).
+        NotesError, IndexingError: The vault cannot be read or indexed (exit code 2).
+        EmbeddingError: The embedding model failed (exit code 3).
     """
     prepared = prepare(options)
 
@@ -281,8 +283,8 @@ def open_search(
         )
 
     if not options.is_builtin:
-        words = replace(options.retrieval, mode="keyword")
-        return _open_system(prepared, index(words) if options.notes else None, retriever)
+        keywords = replace(options.retrieval, mode="keyword")
+        return _open_system(prepared, index(keywords) if options.notes else None, retriever)
     engine, recalled = recording(index(options.retrieval))
     prepared = _judged_with(prepared, engine)
     return SearchEvaluation(
@@ -296,9 +298,9 @@ def open_search(
 
 
 def _open_system(
-    prepared: Prepared, words: Engine | None, retriever: Retriever[RankedNote] | None
+    prepared: Prepared, keywords: Engine | None, retriever: Retriever[RankedNote] | None
 ) -> SearchEvaluation:
-    """Of another system; `words` is the engine that finds evidence in what it found."""
+    """Open another system; `keywords` finds the evidence in the notes that it returns."""
     options = prepared.options
     whole = options.sample is None and not prepared.errors
     ids = {query.item.id for query in prepared.queries}
@@ -315,14 +317,14 @@ def _open_system(
         prepared,
         retriever,
         retriever,
-        ForeignHits(prepared, words, frozenset(labelled)),
+        ForeignHits(prepared, keywords, frozenset(labelled)),
         free_judges(prepared.judge, None),
         None,
     )
 
 
 def _judged_with(prepared: Prepared, engine: Engine) -> Prepared:
-    """With the judge for the embedder that has turned out."""
+    """Return the input with the judge for the embedder in use."""
     embedder = engine.semantic.embedder.name if engine.semantic else None
     judge = choose_judge(prepared.options, embedder)
     warnings = (*(judge.warnings if judge else ()), *prepared.warnings)
@@ -330,7 +332,7 @@ def _judged_with(prepared: Prepared, engine: Engine) -> Prepared:
 
 
 def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:
-    """With what is to be said of labelled spans that no evidence can match."""
+    """Return the input with a warning if no evidence can match some labelled spans."""
     labels = [span for query in prepared.queries for span in query.spans if span.span]
     by_note: dict[str, list[Span]] = {}
     for label in labels:
@@ -338,9 +340,7 @@ def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:
     pieces: dict[str, list[Span]] = {}
     for chunk in engine.chunks:
         own, passage = by_note.get(chunk.passage.note, ()), chunk.passage
-        if any(
-            span.iou(passage.span) for span in own
-        ):  # a far chunk can match none, and stays uncut
+        if any(span.iou(passage.span) for span in own):  # other chunks can match no label
             start = passage.span.start
             cut = (sentence.span for sentence in chunk.sentences)
             shown = [Span(start + span.start, start + span.end) for span in cut]

@@ -1,6 +1,6 @@
-"""From the lines of a run to its summary, its out folder and its exit.
+"""Summarises the results of a run and assembles its out folder.
 
-The figures over all verdicts of a model, or of a panel, and what they cost, are the `llm` block of the summary.
+The `llm` block of the summary holds the figures and costs of all verdicts of a model or a panel.
 """
 
 from collections import Counter
@@ -24,13 +24,12 @@ from gigamind.runs.store import ItemResult as StoredResult
 from gigamind.systems.health import SystemHealth
 from gigamind.systems.settings import DEFAULT_PRESET
 from gigamind.tasks.search.foreign import (
-    names_apart,
+    name_mismatch,
     too_few_scores,
     without_score,
     without_verdict,
 )
 from gigamind.tasks.search.free_judges import FreeJudges, free_rates
-from gigamind.tasks.search.holes import measure_holes
 from gigamind.tasks.search.options import Pace
 from gigamind.tasks.search.prepare import Prepared, blunt_threshold
 from gigamind.tasks.search.schema import (
@@ -44,6 +43,7 @@ from gigamind.tasks.search.schema import (
     SummaryReport,
     WeakVerdicts,
 )
+from gigamind.tasks.search.unjudged import measure_unjudged
 from gigamind.wording import warning, words
 
 
@@ -54,14 +54,14 @@ def summarise(
     results: Sequence[ItemResult],
     passes: SpeedReport | None = None,
 ) -> SummaryReport:
-    """The figures of a run; equal runs give equal summaries, times apart.
+    """Return the figures of a run. Except for times, equal runs give equal summaries.
 
     Args:
-        results: those of the run, with the verdicts of models.
+        results: The run's results, with the verdicts of models.
     """
     items = [result for result in results if isinstance(result, ItemReport)]
     judge = prepared.judge.judge if prepared.judge else None
-    made = {query.item.id for query in prepared.queries if query.item.is_generated}
+    generated = {query.item.id for query in prepared.queries if query.item.is_generated}
     figures = aggregate([measured(item) for item in items], prepared.options.seed)
     overall = _slice(figures.overall)
     return SummaryReport(
@@ -75,7 +75,7 @@ def summarise(
             queries_failed=len(results) - len(items),
             queries_not_run=len(prepared.queries) - len(results),
             notes=len(prepared.vault.notes) if prepared.options.notes else None,
-            queries_generated=len(made & {item.id for item in items}),
+            queries_generated=len(generated & {item.id for item in items}),
         ),
         overall=overall,
         by_language=_slices(figures.by_language),
@@ -96,19 +96,19 @@ def summarise(
         else None,
         llm=llm_block(items, run.asked, prepared.options.seed) if run.asked else None,
         system=health(items, len(results)) if prepared.system else None,
-        holes=measure_holes(items, overall.deepest),
+        holes=measure_unjudged(items, overall.deepest),
     )
 
 
-def health(items: Sequence[ItemReport], asked: int) -> SystemHealth:
-    """How another system answered the queries that it was asked, so many."""
+def health(items: Sequence[ItemReport], queries: int) -> SystemHealth:
+    """Return how another system fared over a number of queries."""
     missing = sum("not_in_run_file" in item.oddities and item.answerable for item in items)
-    failed = asked - len(items) + missing
-    return SystemHealth.of(failed, asked, (item.oddities for item in items))
+    failed = queries - len(items) + missing
+    return SystemHealth.of(failed, queries, (item.oddities for item in items))
 
 
 def weak_verdicts(items: Sequence[ItemReport]) -> WeakVerdicts:
-    """How many verdicts of a judge that reads no note are weak."""
+    """Count the weak verdicts of a judge that does not read the notes."""
     unanswerable = [item.answerable_score or 0.0 for item in items if not item.answerable]
     answerable = [item.answerable_score or 0.0 for item in items if item.answerable]
     return WeakVerdicts(
@@ -125,7 +125,7 @@ def record_run(
     started: datetime,
     passes: SpeedReport | None = None,
 ) -> Record[SummaryReport, ItemReport]:
-    """All that the out folder of a run is to hold."""
+    """Return the content of a run's out folder."""
     results = with_verdicts(run.results, run.asked) if run.asked else run.results
     if _lacks_scores(prepared, results):
         results = [
@@ -133,7 +133,11 @@ def record_run(
             for result in results
         ]
     summary = summarise(prepared, judges, run, results, passes)
-    more = _odd(prepared, summary, results) if summary.system else _advised_cost(prepared, summary)
+    more = (
+        _quality_warnings(prepared, summary, results)
+        if summary.system
+        else _calibrated_errors(prepared, summary)
+    )
     prepared = replace(prepared, warnings=(*prepared.warnings, *more))
     failures = [result for result in results if isinstance(result, ErrorReport)]
     return Record(
@@ -161,7 +165,7 @@ def record_run(
 
 
 def _lacks_scores(prepared: Prepared, results: Sequence[ItemResult]) -> bool:
-    """Whether a threshold set for another system found too few scores to judge by."""
+    """Return whether the judge is a threshold for another system that returned too few scores."""
     judge = prepared.judge.judge if prepared.judge else None
     items = [result for result in results if isinstance(result, ItemReport)]
     return bool(prepared.system) and isinstance(judge, ThresholdJudge) and too_few_scores(items)
@@ -188,8 +192,8 @@ def _slice(part: SliceSummary) -> SliceReport:
     )
 
 
-def _advised_cost(prepared: Prepared, summary: SummaryReport) -> Iterator[str]:
-    """What the judge that the word on a blunt threshold advises would do in this run."""
+def _calibrated_errors(prepared: Prepared, summary: SummaryReport) -> Iterator[str]:
+    """Yield the errors of the calibrated judge in this run if `blunt_threshold` recommends that judge."""
     judge = prepared.judge.judge if prepared.judge else None
     if judge is None or not blunt_threshold(prepared.options, judge):
         return
@@ -199,13 +203,13 @@ def _advised_cost(prepared: Prepared, summary: SummaryReport) -> Iterator[str]:
             yield warning("advised_cost", **counts)
 
 
-_OPTIONAL = {"no_scores", "no_texts"}  # of the preset `plain`
+_OPTIONAL = {"no_scores", "no_texts"}  # a system with the preset `plain` may omit them
 
 
-def _odd(
+def _quality_warnings(
     prepared: Prepared, summary: SummaryReport, results: Sequence[ItemResult]
 ) -> Iterator[str]:
-    """What was odd about another system's rankings, a warning a kind."""
+    """Yield one data-quality warning for each kind of problem in another system's rankings."""
     queries = f"{len(results):,}"
     oddities = summary.system.oddities if summary.system else {}
     may_lack = prepared.system is not None and prepared.system.config == DEFAULT_PRESET
@@ -214,9 +218,9 @@ def _odd(
             continue
         yield warning(f"odd_{name}", count=f"{count:,}", queries=queries)
     items = [item for item in results if isinstance(item, ItemReport)]
-    apart = names_apart(items, has_vault=prepared.options.notes is not None)
-    if apart:
-        yield warning("names_apart", told=apart.told, known=apart.known)
+    mismatch = name_mismatch(items, has_vault=prepared.options.notes is not None)
+    if mismatch:
+        yield warning("names_apart", told=mismatch.ranked, known=mismatch.labelled)
     if items and not any(item.ranking for item in items):
         yield warning("found_nothing", queries=queries)
     unjudged = len(without_score(items))
@@ -234,7 +238,7 @@ def _latency_method(system: SystemReport | None, pace: Pace) -> str:
 
 
 def measured(report: ItemReport) -> Measured:
-    """What aggregation needs of a line."""
+    """Return the part of a line that aggregation uses."""
     return Measured(
         item_id=report.id,
         language=report.language,
@@ -251,18 +255,18 @@ def measured(report: ItemReport) -> Measured:
 _RULES = ("as_told", "only_with_quotes")
 
 
-def with_verdicts(results: Sequence[ItemResult], asked: ModelRun) -> list[ItemResult]:
-    """The results with the verdicts of a model, or of a panel, in the reports of their queries."""
+def with_verdicts(results: Sequence[ItemResult], run: ModelRun) -> list[ItemResult]:
+    """Return the results with the verdicts of a model, or of a panel, added to their queries."""
     return [
-        _with_verdict(result, asked.results.get(ItemKey(result.id)))
+        _with_verdict(result, run.results.get(ItemKey(result.id)))
         if isinstance(result, ItemReport)
         else result
         for result in results
     ]
 
 
-def llm_block(items: Sequence[ItemReport], asked: ModelRun, seed: int) -> LlmReport:
-    """The `llm` block of a run; `seed` is for intervals."""
+def llm_block(items: Sequence[ItemReport], run: ModelRun, seed: int) -> LlmReport:
+    """Return the `llm` block of a run; `seed` is for intervals."""
     from gigamind.evaluation.costs import flip_report, llm_report, panel_report
 
     judgements = [item.judgement for item in items if item.judgement]
@@ -275,7 +279,7 @@ def llm_block(items: Sequence[ItemReport], asked: ModelRun, seed: int) -> LlmRep
         seed=seed,
     )
     return with_flags(
-        llm_report(asked, len(items), flip_report(flips), rates(items), panel=panel), items
+        llm_report(run, len(items), flip_report(flips), rates(items), panel=panel), items
     )
 
 
@@ -290,7 +294,7 @@ def _with_verdict(item: ItemReport, result: StoredResult | None) -> ItemReport:
 
 
 def with_flags(llm: LlmReport, items: Sequence[ItemReport]) -> LlmReport:
-    """The block with how many notes and quotes speak to the judge, and words of the model against its quotes."""
+    """Add the number of suspected prompt injections, and of verdicts that contradict their quotes."""
     judgements = [item.judgement for item in items if item.judgement]
     quotes = [quote for judgement in judgements for quote in judgement.quotes]
     conflicts = Counter(judgement.conflict for judgement in judgements if judgement.conflict)
@@ -303,13 +307,13 @@ def with_flags(llm: LlmReport, items: Sequence[ItemReport]) -> LlmReport:
 
 
 def rates(items: Sequence[ItemReport]) -> Mapping[str, Mapping[str, float | None]]:
-    """Precision, recall, F1 and FAR if the model were believed, and if only proven answers were."""
+    """Return precision, recall, F1 and FAR by the model's own verdicts, and with only proven answers accepted."""
     judged = [
         (not item.answerable, judgement)
         for item in items
         if (judgement := item.judgement) and judgement.outcome == "scored"
     ]
-    # A panel may be of one mind after the rule of its file, and split in halves before.
+    # A panel may agree by the rule of its file although its raw votes are tied; ties are left out.
     clear = [(truth, j) for truth, j in judged if j.told_unanswerable is not None or not j.votes]
     believed = [(truth, j.told_unanswerable is not False) for truth, j in clear]
     proven = [(truth, not j.verified) for truth, j in judged]

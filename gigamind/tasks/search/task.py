@@ -6,7 +6,7 @@ from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
 from gigamind.records.schema import Record
 from gigamind.tasks.search.compare import SearchComparison
-from gigamind.tasks.search.foreign import names_apart, too_few_scores, without_score
+from gigamind.tasks.search.foreign import name_mismatch, too_few_scores, without_score
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.schema import ItemReport, SummaryReport
 from gigamind.tasks.search.view import SearchView
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
-    """See the module.
+    """Evaluates search.
 
     Args:
-        retriever: what `--system` names, where it is at hand.
+        retriever: The system of `--system`, if the caller has opened it.
     """
 
     name = "search"
@@ -84,13 +84,13 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
 
 
 def _unmeasurable(record: Record[SummaryReport, ItemReport]) -> str | None:
-    """Why rankings that were told give no figures, or no verdicts, of the dataset."""
+    """Return why the rankings of a system give no figures or verdicts; None if they do."""
     items, judge = record.items, record.run.judge
-    apart = names_apart(items, has_vault=record.summary.counts.notes is not None)
-    if apart and apart.is_sure:
+    mismatch = name_mismatch(items, has_vault=record.summary.counts.notes is not None)
+    if mismatch and mismatch.is_certain:
         return (
-            f"no name in the rankings is one that labels know: the system says {apart.told}, labels say {apart.known};"
-            " call notes alike in both"
+            f"no name in the rankings is one that labels know: the system says {mismatch.ranked},"
+            f" labels say {mismatch.labelled}; call notes alike in both"
         )
     if judge and judge.kind == "threshold" and too_few_scores(items):
         return (

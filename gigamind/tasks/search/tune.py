@@ -1,7 +1,7 @@
-"""Which settings of search to take, told in words, on a page and by a command to type.
+"""Recommends search settings: in sentences, on a page and as a command.
 
-The grid chooses (`tune_grid`).  The settings that are and, where others are surely better, those are evaluated besides,
-so that both have their report, and the judges that cost nothing are tried on what is to be taken.
+`tune_grid` chooses from the grid. The current settings, and significantly better ones, are also evaluated, so both
+have a report. The free judges are measured on the recommended settings.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,31 +23,31 @@ from gigamind.tasks.search.markdown import cost_line
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.schema import JudgeRates, SummaryReport
 from gigamind.tasks.search.tune_grid import tune_grid, with_setting
-from gigamind.tasks.search.tune_threshold import held_min_score
+from gigamind.tasks.search.tune_threshold import matching_min_score
 from gigamind.tasks.search.view import SearchView
 from gigamind.wording import Words, words
 
-AS_IS, BEST = "as-is", "best"
+CURRENT_FOLDER, BEST_FOLDER = "as-is", "best"
 PAGE_FILE, JSON_FILE = "tune.html", "tune.json"
-_BLIND = 0.8  # both rates of error together; a judge that tosses a coin has 1
+_NEAR_CHANCE = 0.8  # sum of both error rates; a judge that guesses has 1
 _HIT = "search.hit_at_1"
 Evaluate = Callable[[SearchEvalOptions], Evaluated[SummaryReport]]
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What came of tuning.
+    """The result of tuning.
 
     Attributes:
-        finding: sentences, the main one first, the command last.
-        as_is: the run with the settings that are.
-        best: the run with those to take; None where the settings are kept.
-        page: tune.html.
+        finding: Sentences; the recommendation comes first, the command last.
+        current: The run with the current settings.
+        best: The run with the recommended settings; None if the current ones are kept.
+        page: Path of tune.html.
     """
 
     tuning: Tuning
     finding: tuple[str, ...]
-    as_is: Evaluated[SummaryReport]
+    current: Evaluated[SummaryReport]
     best: Evaluated[SummaryReport] | None
     page: Path
 
@@ -59,66 +59,67 @@ def tune(
     evaluate: Evaluate,
     progress: Progress | None = None,
 ) -> Tuned:
-    """Choose from the grid around the options, and keep what was found in `out`.
+    """Choose from the grid around the options, and write the result to `out`.
 
     Raises:
-        InputError: there is nothing to choose from, or too little to choose by, or `out` cannot be written.
-        GigamindError: as `evaluate` and `open_retriever` raise it.
+        InputError: The grid has one setting, the dataset is too small, or `out` cannot be written.
+        GigamindError: As `evaluate` and `open_retriever` raise it.
     """
     check_out_folder(out)
     tuning = tune_grid(options, grid, progress)
     chosen = with_setting(options, tuning.settings[tuning.chosen].setting)
-    as_is = evaluate(options.model_copy(update={"out": out / AS_IS}))
-    judge = _own(as_is.summary.judges)
+    current = evaluate(options.model_copy(update={"out": out / CURRENT_FOLDER}))
+    judge = _run_judge(current.summary.judges)
     best, comparison = None, None
     if tuning.is_switch:
-        held = held_min_score(chosen, judge, progress)
-        if held is not None:
-            chosen = chosen.model_copy(update={"min_score": held})
-        best = evaluate(chosen.model_copy(update={"out": out / BEST}))
-        comparison = _compared(options, as_is, best, out / HTML_FILE)
-        tuning = tuning.model_copy(update={"min_score": held, "worse": _worse(comparison)})
-    judges = (best or as_is).summary.judges
-    command = eval_command(chosen, _advised(judges, judge))
+        min_score = matching_min_score(chosen, judge, progress)
+        if min_score is not None:
+            chosen = chosen.model_copy(update={"min_score": min_score})
+        best = evaluate(chosen.model_copy(update={"out": out / BEST_FOLDER}))
+        comparison = _compared(options, current, best, out / HTML_FILE)
+        tuning = tuning.model_copy(update={"min_score": min_score, "worse": _worse(comparison)})
+    judges = (best or current).summary.judges
+    command = eval_command(chosen, _recommended(judges, judge))
     tuning = tuning.model_copy(update={"command": command})
     page, lang = out / PAGE_FILE, options.language
     say = words(lang)
-    moved = list(_moved(tuning, comparison, judge, _own(judges), say)) if comparison else []
+    effects = list(_effects(tuning, comparison, judge, judges, say)) if comparison else []
+    judge_lines = _judge_lines(judges, say)
     shown = render_tuning(
         tuning,
         lang=lang,
-        moved=moved,
-        judges=_judges_told(judges, say),
+        moved=effects,
+        judges=judge_lines,
         report=HTML_FILE if best else "",
     )
     for file, text in ((page, shown), (out / JSON_FILE, as_json(tuning, indent=2) + "\n")):
         file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     finding = (
         *findings(tuning, say),
-        *moved,
-        *_judges_told(judges, say),
+        *effects,
+        *judge_lines,
         f"{say('tune.to_have')} {command}",
     )
-    return Tuned(tuning, finding, as_is, best, page)
+    return Tuned(tuning, finding, current, best, page)
 
 
 def _compared(
     options: SearchEvalOptions,
-    as_is: Evaluated[SummaryReport],
+    current: Evaluated[SummaryReport],
     best: Evaluated[SummaryReport],
     page: Path,
 ) -> Comparison:
-    """The second run held against the first, and its report beside it."""
+    """Compare the recommended settings with the current ones, and write the report of the comparison."""
     task = SearchComparison()
-    runs = [read_run(run.out, {options.task: task}) for run in (as_is, best)]
-    baseline, current = (task.take_snapshot(run) for run in runs)
-    shown = SearchView().page(runs[1], lang=options.language, baseline=baseline, gate=None)
+    runs = [read_run(run.out, {options.task: task}) for run in (current, best)]
+    before, after = (task.take_snapshot(run) for run in runs)
+    shown = SearchView().page(runs[1], lang=options.language, baseline=before, gate=None)
     page.write_text(shown, encoding="utf-8", errors="backslashreplace", newline="\n")
-    return compare(baseline, current, seed=options.seed)
+    return compare(before, after, seed=options.seed)
 
 
 def _worse(comparison: Comparison) -> tuple[WorseMetric, ...]:
-    """What got surely worse of rankings and of verdicts on what is unanswerable, the worst first."""
+    """Return the metrics that got significantly worse, the largest drop first."""
     worse = sorted(
         (change for change in comparison.metrics if change.is_better is False),
         key=lambda change: -(change.drop or 0.0),
@@ -130,20 +131,21 @@ def _worse(comparison: Comparison) -> tuple[WorseMetric, ...]:
     )
 
 
-def _moved(
+def _effects(
     tuning: Tuning,
     comparison: Comparison,
-    as_is: JudgeRates | None,
-    best: JudgeRates | None,
+    current: JudgeRates | None,
+    judges: Sequence[JudgeRates],
     say: Words,
 ) -> Iterator[str]:
-    """What the switch does to the first notes and to refusals, and whether anything got worse."""
+    """Yield sentences on how the switch changes first hits and refusals, and whether a metric got worse."""
     hit = comparison.metric(_HIT)
     if hit is not None and hit.current is not None and hit.baseline is not None:
         before, now = (round(value * hit.n) for value in (hit.baseline, hit.current))
         yield say("tune.first", now=now, before=before, queries=hit.n)
-    if as_is is not None and best is not None:
-        earlier = {f"{name}_before": value for name, value in as_is.model_dump().items()}
+    best = _run_judge(judges)
+    if current is not None and best is not None:
+        earlier = {f"{name}_before": value for name, value in current.model_dump().items()}
         yield say("tune.refusals", **best.model_dump(), **earlier)
     if tuning.min_score is not None:
         yield say("tune.held", min_score=f"{tuning.min_score:g}")
@@ -151,38 +153,40 @@ def _moved(
         yield say("tune.nothing_worse")
 
 
-def _own(judges: Sequence[JudgeRates]) -> JudgeRates | None:
-    """That of the run, where it is one that costs nothing."""
+def _run_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
+    """Return the rates of the run's own judge; None if that judge calls a model."""
     return next((rates for rates in judges if rates.chosen), None)
 
 
 def _best_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
-    """The judge whose two rates of error are the smallest together; None where one kind of query is missing."""
+    """Return the judge with the smallest sum of error rates; None if the dataset has only one kind of query."""
     known = [rates for rates in judges if rates.both_rates is not None]
     return min(known, key=lambda rates: rates.both_rates or 0.0, default=None)
 
 
-def _is_blind(judge: JudgeRates) -> bool:
-    return (judge.both_rates or 0.0) > _BLIND
+def _is_near_chance(judge: JudgeRates) -> bool:
+    return (judge.both_rates or 0.0) > _NEAR_CHANCE
 
 
-def _advised(judges: Sequence[JudgeRates], as_is: JudgeRates | None) -> JudgeRates | None:
-    """The best judge that makes neither kind of error more often than is made as it is, if it tells anything at all."""
-    held = [rates for rates in judges if as_is is None or rates.chosen or _is_held(rates, as_is)]
-    best = _best_judge(held)
-    return None if best is None or _is_blind(best) else best
+def _recommended(judges: Sequence[JudgeRates], current: JudgeRates | None) -> JudgeRates | None:
+    """Return the best judge with no more errors of either kind than today; None if it is near chance."""
+    candidates = [
+        rates
+        for rates in judges
+        if current is None
+        or rates.chosen
+        or (rates.refused <= current.refused and rates.missed <= current.missed)
+    ]
+    best = _best_judge(candidates)
+    return None if best is None or _is_near_chance(best) else best
 
 
-def _is_held(judge: JudgeRates, as_is: JudgeRates) -> bool:
-    return judge.refused <= as_is.refused and judge.missed <= as_is.missed
-
-
-def _judges_told(judges: Sequence[JudgeRates], say: Words) -> list[str]:
-    """What each judge that costs nothing would cost those who ask, and whether any of them will do."""
+def _judge_lines(judges: Sequence[JudgeRates], say: Words) -> list[str]:
+    """Return the errors of each free judge, and a caution if all of them are near chance."""
     lines = [
         f"{rates.kind}: {cost_line(rates, say)}" for rates in judges if rates.both_rates is not None
     ]
     best = _best_judge(judges)
-    if best is not None and _is_blind(best):
+    if best is not None and _is_near_chance(best):
         lines.append(say("tune.blind"))
     return lines

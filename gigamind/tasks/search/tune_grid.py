@@ -1,6 +1,6 @@
-"""Measures a grid of search settings over one dataset, each leg scored once, and chooses by it.
+"""Measures a grid of search settings over one dataset and selects one. Each retriever scores each query once.
 
-Nothing is written but the cache of vectors; `tune` keeps what is found.
+It writes only the cache of vectors; `tune` writes the results.
 """
 
 from collections.abc import Sequence
@@ -35,18 +35,18 @@ from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import Prepared, prepare
 from gigamind.version import __version__
 
-_DEEPEST = 10  # cut-off of the metric that chooses where none is named
+_DEEPEST = 10  # largest cut-off of the default metric
 Figures = dict[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """What the settings find, as-is first.
+    """Measurements of all settings, the current one first.
 
     Attributes:
-        metric: what chooses, as measured: "ndcg_at_10".
-        figures: of each setting, those of each answerable query.
-        used: which of these queries have the metric under every setting.
+        metric: Metric to optimise, such as "ndcg_at_10".
+        figures: For each setting, the figures of each answerable query.
+        used: Mask of the queries that have the metric under every setting.
     """
 
     settings: Sequence[RetrievalSettings]
@@ -58,11 +58,11 @@ class _Measured:
 def tune_grid(
     options: SearchEvalOptions, grid: GridOptions, progress: Progress | None = None
 ) -> Tuning:
-    """Choose from the grid around the options.
+    """Select a setting from the grid around the options.
 
     Raises:
-        InputError: there is nothing to choose from, or too little to choose by.
-        NotesError, IndexingError, EmbeddingError: as an evaluation raises them.
+        InputError: The grid has only the current setting, or the dataset is too small.
+        NotesError, IndexingError, EmbeddingError: As an evaluation raises them.
     """
     _refuse_foreign(options)
     metric = _objective(grid.metric, options.topk)
@@ -72,10 +72,10 @@ def tune_grid(
             "the grid holds no setting but the one that is: give an axis more values, such as --alphas 0.3,0.5,0.7"
         )
     prepared = prepare(options)
-    asked = [query for query in prepared.queries if query.item.answerable]
-    _refuse_few(len(asked), options, "that can be used")
-    by_setting = rank_grid(prepared, asked, settings, progress or Quiet())
-    figures = [_figures(rankings, asked, options.topk) for rankings in by_setting]
+    queries = [query for query in prepared.queries if query.item.answerable]
+    _refuse_few(len(queries), options, "that can be used")
+    by_setting = rank_grid(prepared, queries, settings, progress or Quiet())
+    figures = [_figures(rankings, queries, options.topk) for rankings in by_setting]
     table = [[own.get(metric) for own in rows] for rows in figures]
     values: Matrix = np.array(table, np.float64).T
     used: npt.NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(values), axis=1)
@@ -84,7 +84,7 @@ def tune_grid(
     if values.min() < 0 or values.max() > 1:
         raise InputError(f"--metric {metric}: has values outside [0, 1], which nothing here weighs")
     selection = select(values, seed=options.seed, label=f"tune\0{metric}")
-    return _told(options, _Measured(settings, metric, figures, used), selection)
+    return _tuning(options, _Measured(settings, metric, figures, used), selection)
 
 
 def _refuse_foreign(options: SearchEvalOptions) -> None:
@@ -100,7 +100,7 @@ def _refuse_foreign(options: SearchEvalOptions) -> None:
 
 
 def _objective(name: str | None, topk: int) -> str:
-    """The name of the metric that chooses, as measured."""
+    """Return the name of the metric to optimise, without its prefix."""
     toy = RankedQuery(["note"], {"note": 1}, all_of=[["note"]])
     (known,) = measure_rankings([toy], topk)
     fit = [figure for figure in known if not is_lower_better(f"search.{figure}")]
@@ -122,55 +122,55 @@ def _refuse_few(count: int, options: SearchEvalOptions, which: str) -> None:
 
 def rank_grid(
     prepared: Prepared,
-    asked: Sequence[CheckedQuery],
+    queries: Sequence[CheckedQuery],
     settings: Sequence[RetrievalSettings],
     progress: Progress,
 ) -> list[list[Sequence[str]]]:
-    """The notes that each setting finds for each of these queries, best first; chunks and vectors are scored once.
+    """Return each setting's ranking for each query, best note first. Chunks and vectors are scored once.
 
     Raises:
-        IndexingError, EmbeddingError: as an evaluation raises them.
+        IndexingError, EmbeddingError: As an evaluation raises them.
     """
     by_setting: dict[RetrievalSettings, list[Sequence[str]]] = {setting: [] for setting in settings}
     for own in _by_index(settings):
         with open_retriever(
             prepared.vault,
             prepared.identities,
-            replace(own[0], mode=_legs(own)),
+            replace(own[0], mode=_retrievers(own)),
             lambda done, total: progress.stage("Indexing", done, total),
         ) as retriever:
             grid = Grid(retriever, own)
-            for done, query in enumerate(asked, 1):
+            for done, query in enumerate(queries, 1):
                 for setting, ranking in zip(own, grid.rankings(query.item.query), strict=True):
                     by_setting[setting].append(ranking)
-                progress.stage("Queries", done, len(asked))
+                progress.stage("Queries", done, len(queries))
     return list(by_setting.values())
 
 
 def _figures(
-    rankings: Sequence[Sequence[str]], asked: Sequence[CheckedQuery], topk: int
+    rankings: Sequence[Sequence[str]], queries: Sequence[CheckedQuery], topk: int
 ) -> list[Figures]:
-    """Every ranking metric of each of these queries."""
+    """Return all ranking metrics of each query."""
     ranked = [
         RankedQuery(ranking, query.qrels, query.is_judged, *query.groups)
-        for ranking, query in zip(rankings, asked, strict=True)
+        for ranking, query in zip(rankings, queries, strict=True)
     ]
     return measure_rankings(ranked, topk)
 
 
 def _by_index(settings: Sequence[RetrievalSettings]) -> list[list[RetrievalSettings]]:
-    """The settings that share chunks and vectors, together."""
+    """Group the settings that share an index."""
     groups: dict[tuple[str, int], list[RetrievalSettings]] = {}
     for setting in settings:
         groups.setdefault((setting.embedder, setting.chunk_chars), []).append(setting)
     return list(groups.values())
 
 
-def _legs(settings: Sequence[RetrievalSettings]) -> Literal["keyword", "hybrid"]:
+def _retrievers(settings: Sequence[RetrievalSettings]) -> Literal["keyword", "hybrid"]:
     return "keyword" if all(setting.mode == "keyword" for setting in settings) else "hybrid"
 
 
-def _told(options: SearchEvalOptions, measured: _Measured, selection: Selection) -> Tuning:
+def _tuning(options: SearchEvalOptions, measured: _Measured, selection: Selection) -> Tuning:
     gain, interval = selection.corrected(selection.chosen or selection.best)
     chosen = SearchSetting.model_validate(measured.settings[selection.chosen], from_attributes=True)
     return Tuning(
@@ -213,7 +213,7 @@ def _setting(measured: _Measured, place: int, selection: Selection) -> TunedSett
 
 
 def _means(rows: Sequence[Figures]) -> dict[str, float]:
-    """Of the metrics that every row has."""
+    """Return the means of the metrics that every row has."""
     names = [name for name in rows[0] if all(row.get(name) is not None for row in rows)]
     table: Matrix = np.array([[row[name] for name in names] for row in rows], np.float64)
     means = table.mean(axis=0).tolist()
@@ -221,5 +221,5 @@ def _means(rows: Sequence[Figures]) -> dict[str, float]:
 
 
 def with_setting(options: SearchEvalOptions, setting: SearchSetting) -> SearchEvalOptions:
-    """The options with a setting in the place of theirs."""
+    """Return the options with another search setting."""
     return options.model_copy(update=setting.model_dump())

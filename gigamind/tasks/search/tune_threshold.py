@@ -1,7 +1,7 @@
-"""The --min-score that a switch of settings takes: another fusion has scores on another scale.
+"""Finds the --min-score that fits new settings, because another fusion has another score scale.
 
-Balanced scores stand lower than weighted ones; under the threshold of the settings that are, 101 of 158 answerable
-queries of the example vault were refused, and none before.
+Balanced scores are lower than weighted ones. With the weighted threshold, balanced fusion refused 101 of 158
+answerable queries of the example vault; weighted fusion refused none.
 """
 
 import math
@@ -15,31 +15,31 @@ from gigamind.tasks.search.schema import JudgeRates
 _DECIMALS = 10_000
 
 
-def held_min_score(
-    chosen: SearchEvalOptions, as_is: JudgeRates | None, progress: Progress | None = None
+def matching_min_score(
+    chosen: SearchEvalOptions, current: JudgeRates | None, progress: Progress | None = None
 ) -> float | None:
-    """The highest threshold that refuses no more answerable queries than are refused as it is, with four decimals.
+    """Return the highest threshold that refuses no more answerable queries than today, with four decimals.
 
-    None where the threshold may stay: it is no worse in either kind of error, or another judge decides.
+    Returns None if the current threshold fits: it makes no more errors of either kind, or another judge decides.
 
     Raises:
-        NotesError, IndexingError, EmbeddingError: as an evaluation raises them.
+        NotesError, IndexingError, EmbeddingError: As an evaluation raises them.
     """
-    if as_is is None or chosen.unanswerable_mode != "threshold":
+    if current is None or chosen.unanswerable_mode != "threshold":
         return None
     answerable, unanswerable = _top_scores(chosen, progress or Quiet())
-    refused = sum(score < as_is.setting for score in answerable)
-    missed = sum(score >= as_is.setting for score in unanswerable)
-    if refused <= as_is.refused and missed <= as_is.missed:
+    refused = sum(score < current.setting for score in answerable)
+    missed = sum(score >= current.setting for score in unanswerable)
+    if refused <= current.refused and missed <= current.missed:
         return None
-    if as_is.refused >= len(answerable):
+    if current.refused >= len(answerable):
         return None
-    least = sorted(answerable)[as_is.refused]
+    least = sorted(answerable)[current.refused]
     return max(0.0, math.floor(least * _DECIMALS) / _DECIMALS) if least > -math.inf else 0.0
 
 
 def _top_scores(options: SearchEvalOptions, progress: Progress) -> tuple[list[float], list[float]]:
-    """Base scores of the first notes, of answerable queries and of the others; -inf where nothing is found."""
+    """Return the Top-1 base scores of answerable and of unanswerable queries; -inf if nothing was found."""
     prepared = prepare(options)
     scores: dict[bool, list[float]] = {True: [], False: []}
     with open_retriever(

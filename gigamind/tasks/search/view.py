@@ -1,4 +1,4 @@
-"""How such a run is shown; see `View`."""
+"""Shows search runs; see `View`."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,13 @@ from gigamind.reports.figures import MetricRow, metric_rows, plain_label
 from gigamind.reports.views import Pages, View
 from gigamind.tasks.search import markdown
 from gigamind.tasks.search.compare import SearchSnapshot
-from gigamind.tasks.search.holes import holes_files
 from gigamind.tasks.search.schema import ItemReport, SummaryReport
+from gigamind.tasks.search.unjudged import unjudged_files
 from gigamind.wording import Language, Words
 
 
 class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
-    """See the module."""
+    """Shows search runs as Markdown, HTML and in the terminal."""
 
     def markdown(self, record: Record[SummaryReport, ItemReport], lang: Language = "en") -> str:
         return markdown.render_summary(record, lang)
@@ -28,7 +28,7 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
         return render_html, search_figures
 
     def files(self, record: Record[SummaryReport, ItemReport]) -> dict[str, str]:
-        return holes_files(record.summary, record.items)
+        return unjudged_files(record.summary, record.items)
 
     def rows(self, summary: SummaryReport, say: Words) -> Iterator[MetricRow]:
         for block in ("search", "unanswerable"):

@@ -1,8 +1,8 @@
-"""Lets a language model write a search dataset: questions with the passage that answers them, and some without one.
+"""Generates a search dataset with a language model: answerable questions with their passage, and unanswerable ones.
 
-One call a note.  The model quotes; where a quote stands is computed, and a question whose quote stands nowhere in its
-note, or differs from it in a number or a negation, is dropped and counted.  An unanswerable question is one that its
-own note does not answer: whether another note does is for the reviewer to see.
+The model is called once per note and quotes the answer. Code locates the quote in the note. A question is dropped, and
+counted, if its quote is missing from the note or differs in a number or a negation. An unanswerable question is one
+that its own note does not answer; a reviewer must check the other notes.
 """
 
 import asyncio
@@ -34,14 +34,14 @@ from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note
 from gigamind.wording import Language
 
-MAX_CHARS = 400_000  # of a note; what many models can read at once
+MAX_CHARS = 400_000  # of a note; about the context window of many models
 _GIVEN = ("nonce", "notes", "answerable", "unanswerable")
 _ID_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionLimits:
-    """How many questions a note may get, of each kind; 0 or more."""
+    """Maximum questions per note, of each kind; 0 or more."""
 
     answerable: int = 3
     unanswerable: int = 1
@@ -63,18 +63,18 @@ class WrittenQuestion(ModelReply, frozen=True):
 
 
 class WrittenQuestions(ModelReply, frozen=True):
-    """What a model asks about one note."""
+    """The questions of a model about one note."""
 
     questions: Annotated[list[WrittenQuestion], Most(200)]
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenRows:
-    """What came of one vault.
+    """The generated questions of one vault.
 
     Attributes:
-        dropped: why a question, or a part of one, was dropped -> how many were.
-        failures: notes without a usable reply, by path.
+        dropped: Number of dropped questions, or parts of questions, by reason.
+        failures: Notes without a usable reply, by path.
     """
 
     rows: tuple[QueryItem, ...]
@@ -85,15 +85,14 @@ class WrittenRows:
 async def write_queries(
     model: LanguageModel, notes: Sequence[Note], key: bytes, limits: QuestionLimits
 ) -> WrittenRows:
-    """Ask about every note, as many at a time as the model's settings allow.
+    """Generate questions for every note, with the concurrency of the model's settings.
 
-    The same replies give the same rows, ids included.
+    Equal replies give equal rows, ids included.
 
     Args:
-        key: of the fences around notes.
+        key: Key of the fences around notes.
     """
-    asked = (_ask(model, note, key, limits) for note in notes)
-    replies = await asyncio.gather(*asked)
+    replies = await asyncio.gather(*(_ask(model, note, key, limits) for note in notes))
     dropped: Counter[str] = Counter()
     rows: dict[str, QueryItem] = {}
     for note, reply in zip(notes, replies, strict=True):
@@ -107,10 +106,10 @@ async def write_queries(
 def question_prompt(
     note: Note, key: bytes, limits: QuestionLimits, prompt: Prompt
 ) -> list[Message]:
-    """What the model is asked about a note: its text, without the frontmatter, stands in a fence.
+    """Return the prompt for a note; its text, without the frontmatter, is fenced.
 
     Raises:
-        InputError: the note is longer than `MAX_CHARS`.
+        InputError: The note is longer than `MAX_CHARS`.
     """
     text = note.text[note.document.body_start :]
     if len(text) > MAX_CHARS:
@@ -129,11 +128,11 @@ def question_prompt(
 async def ask_about(
     model: LanguageModel, note: Note, key: bytes, limits: QuestionLimits
 ) -> WrittenQuestions:
-    """What the model asks about one note.
+    """Return the model's questions about one note.
 
     Raises:
-        InputError: see `question_prompt`.
-        LlmError: it gave no usable reply.
+        InputError: See `question_prompt`.
+        LlmError: The model gave no usable reply.
     """
     prompt = _prompt(_language(note))
     return await model.ask(
@@ -165,30 +164,30 @@ def _language(note: Note) -> Language:
 def rows_of(
     note: Note, reply: WrittenQuestions, limits: QuestionLimits, dropped: Counter[str]
 ) -> Iterable[QueryItem]:
-    """The questions that hold, up to the limits; why others do not is counted, and what could not be read."""
+    """Yield the valid questions, up to the limits; `dropped` counts the others and unreadable fields by reason."""
     prompt = _prompt(_language(note))
     dropped.update({f"{name} could not be read": n for name, n in unread_in(reply).items()})
     left = {True: limits.answerable, False: limits.unanswerable}
     units = Utf16(note.text)
-    for asked in reply.questions:
-        place = "out of the prompt itself" if prompt.says(asked.question) else _place(note, asked)
+    for written in reply.questions:
+        place = "copied from the prompt" if prompt.says(written.question) else _place(note, written)
         if isinstance(place, str):
             dropped[place] += 1
-        elif not left[asked.answerable]:
-            dropped["more than asked for"] += 1
+        elif not left[written.answerable]:
+            dropped["above the limit per note"] += 1
         else:
-            left[asked.answerable] -= 1
-            yield _row(note, asked, place, units)
+            left[written.answerable] -= 1
+            yield _row(note, written, place, units)
 
 
-def _place(note: Note, asked: WrittenQuestion) -> Span | str | None:
-    """Where the answer stands, None for an unanswerable question, or why the question is dropped."""
-    if not asked.question.strip():
+def _place(note: Note, written: WrittenQuestion) -> Span | str | None:
+    """Return the range of the answer, None for an unanswerable question, or the reason for dropping the question."""
+    if not written.question.strip():
         return "blank question"
-    if not asked.answerable:
-        return "unanswerable, yet quoted" if asked.quote.strip() else None
+    if not written.answerable:
+        return "unanswerable, but with a quote" if written.quote.strip() else None
     start = note.document.body_start
-    alignment = align(asked.quote, note.text[start:])
+    alignment = align(written.quote, note.text[start:])
     if not isinstance(alignment, Aligned):
         return f"quote not found ({alignment.reason})"
     if alignment.critical:
@@ -196,8 +195,8 @@ def _place(note: Note, asked: WrittenQuestion) -> Span | str | None:
     return Span(start + alignment.span.start, start + alignment.span.end)
 
 
-def _row(note: Note, asked: WrittenQuestion, place: Span | None, units: Utf16) -> QueryItem:
-    question = " ".join(asked.question.split())
+def _row(note: Note, written: WrittenQuestion, place: Span | None, units: Utf16) -> QueryItem:
+    question = " ".join(written.question.split())
     spans: tuple[ExpectedSpan, ...] = ()
     if place is not None:
         start, end = units.span_from_code_points(place)
@@ -206,18 +205,18 @@ def _row(note: Note, asked: WrittenQuestion, place: Span | None, units: Utf16) -
     return QueryItem(
         id=f"m-{hashlib.sha256(question.encode()).hexdigest()[:_ID_DIGITS]}",
         query=question,
-        answerable=asked.answerable,
-        expected_notes=(note.path,) if asked.answerable else (),
+        answerable=written.answerable,
+        expected_notes=(note.path,) if written.answerable else (),
         expected_spans=spans,
         language=note_language(note),
-        difficulty=asked.difficulty,
+        difficulty=written.difficulty,
         tags=(GENERATED, "form:model"),
         source=GENERATED,
     )
 
 
 def _merged(known: QueryItem | None, row: QueryItem) -> QueryItem:
-    """One row of two with the same question: what one note answers is answerable."""
+    """Merge two rows with the same question; it is answerable if either note answers it."""
     if known is None or not known.answerable:
         return row
     return both(known, row)

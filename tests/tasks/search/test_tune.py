@@ -16,7 +16,7 @@ from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.schema import JudgeRates
 from gigamind.tasks.search.tune import tune
 from gigamind.tasks.search.tune_grid import tune_grid
-from gigamind.tasks.search.tune_threshold import held_min_score
+from gigamind.tasks.search.tune_threshold import matching_min_score
 
 THINGS = {
     "dog": "강아지", "school": "학교", "hospital": "병원", "airport": "공항", "library": "도서관", "bread": "빵",
@@ -98,7 +98,7 @@ def test_where_nothing_is_better_it_says_keep_and_the_settings_stay(options, tmp
         "tune.html",
         "tune.json",
     }
-    as_is = tuned.as_is.summary.overall.search
+    as_is = tuned.current.summary.overall.search
     assert tuned.tuning.as_is.figures["search.mrr"] == pytest.approx(as_is["mrr"])
 
 
@@ -262,12 +262,12 @@ def test_scores_on_another_scale_take_a_threshold_that_refuses_no_more_than_befo
     )
     assert (before.refused, before.setting) == (0, 0.0)
     as_is = before.model_copy(update={"setting": 0.9})
-    held = held_min_score(balanced, as_is)
+    held = matching_min_score(balanced, as_is)
     assert held is not None
     kept = rates_of(balanced.model_copy(update={"min_score": held}), tmp_path / "held")
     above = rates_of(balanced.model_copy(update={"min_score": held + 0.0001}), tmp_path / "above")
     assert (kept.refused, above.refused) == (0, 1)
-    one_more = held_min_score(balanced, as_is.model_copy(update={"refused": 1}))
+    one_more = matching_min_score(balanced, as_is.model_copy(update={"refused": 1}))
     assert one_more is not None
     assert one_more >= held
 
@@ -291,4 +291,4 @@ def test_a_threshold_that_may_stay_or_has_no_part_stays(options, changes, rates)
     }
     as_is = JudgeRates.model_validate(told | {"missed": 0, "refused": 0} | rates)
     balanced = options.model_copy(update={"fusion": "balanced", **changes})
-    assert held_min_score(balanced, as_is) is None
+    assert matching_min_score(balanced, as_is) is None

@@ -1,4 +1,4 @@
-"""What summary.md, report.html and the terminal say of a link run beside its figures."""
+"""Texts about a link run that summary.md, report.html and the terminal share."""
 
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.linking.suggest import LEAST_CONFIDENCE
@@ -7,13 +7,13 @@ from gigamind.wording import Words, between, share
 
 
 def sums_of(record: LinkRunRecord, name: str) -> tuple[int, int]:
-    """What all notes add to numerator and denominator of a figure."""
+    """Return the sums of a figure's numerators and denominators over all notes."""
     terms = [item.terms.get(name, (0, 0)) for item in record.items]
     return sum(over for over, _ in terms), sum(under for _, under in terms)
 
 
 def subject_values(record: LinkRunRecord, say: Words) -> dict[str, object]:
-    """How much a run is of; links of one note to the same targets are found together, so figures count them `once`."""
+    """Return the sizes of a run. Figures count links of one note to the same targets `once`."""
     counts, topk = record.summary.counts, record.run.options["topk"]
     expected = sums_of(record, f"recall_at_{topk}")[1]
     return {
@@ -25,11 +25,11 @@ def subject_values(record: LinkRunRecord, say: Words) -> dict[str, object]:
     }
 
 
-def shown_told(summary: LinkSummaryReport, say: Words) -> str:
-    """What `suggest-links` would show in the evaluated notes; "" where that is all, or another tool suggested."""
+def default_view(summary: LinkSummaryReport, say: Words) -> str:
+    """Return what `suggest-links` shows by default; "" if it shows all suggestions, or another tool made them."""
     points = {point.min_confidence: point for point in summary.sweep}
-    every, shown = points.get(0.0), points.get(SHOWN_CONFIDENCE)
-    if summary.system or not every or not shown or shown.suggested == every.suggested:
+    unfiltered, shown = points.get(0.0), points.get(SHOWN_CONFIDENCE)
+    if summary.system or not unfiltered or not shown or shown.suggested == unfiltered.suggested:
         return ""
     return say(
         "link.shown",
@@ -43,8 +43,8 @@ def shown_told(summary: LinkSummaryReport, say: Words) -> str:
     )
 
 
-def causes_told(record: LinkRunRecord, say: Words) -> list[tuple[MissCause, int, str]]:
-    """Causes of misses, how many links each lost, and what it means in this run."""
+def miss_causes(record: LinkRunRecord, say: Words) -> list[tuple[MissCause, int, str]]:
+    """Return the causes of misses, the number of links lost to each, and its meaning in this run."""
     options, misses = record.run.options, record.summary.overall.misses
     own = 0.0 if options.get("system") else LEAST_CONFIDENCE
     floor = f"{max(float(str(options['min_confidence'])), own):g}"

@@ -1,38 +1,38 @@
-"""Hits that nobody judged: how many there are, and which ones to label first."""
+"""Unjudged hits: how many there are, and which ones to label first."""
 
 from collections.abc import Sequence
 
 from gigamind.metrics.ranking_holes import ndcg_changes
 from gigamind.metrics.ranking_table import RankedQuery
 from gigamind.records.folder import as_json
-from gigamind.tasks.search.schema import HolesReport, ItemReport, SummaryReport, UnjudgedHit
+from gigamind.tasks.search.schema import ItemReport, SummaryReport, UnjudgedHit, UnjudgedReport
 
 FILE = "unjudged.jsonl"
 _SHOWN = 10
-_LISTED = 1000  # more than anybody labels at a time
+_LISTED = 1000  # more than anyone labels at a time
 
 
-def measure_holes(items: Sequence[ItemReport], k: int) -> HolesReport | None:
-    """The block of summary.json; None where no answerable item has judgements."""
+def measure_unjudged(items: Sequence[ItemReport], k: int) -> UnjudgedReport | None:
+    """Return the block of summary.json; None if no answerable item has judgements."""
     judged = _judged(items)
     if not judged:
         return None
     unjudged = _unjudged_hits(judged, k)
     hits = sum(len(item.ranking[:k]) for item in judged)
-    return HolesReport(k=k, hits=hits, unjudged=len(unjudged), worst=tuple(unjudged[:_SHOWN]))
+    return UnjudgedReport(k=k, hits=hits, unjudged=len(unjudged), worst=tuple(unjudged[:_SHOWN]))
 
 
-def holes_files(summary: SummaryReport, items: Sequence[ItemReport]) -> dict[str, str]:
-    """unjudged.jsonl, where there is something to label."""
-    holes = summary.holes
-    if holes is None or not holes.unjudged:
+def unjudged_files(summary: SummaryReport, items: Sequence[ItemReport]) -> dict[str, str]:
+    """Return unjudged.jsonl, if there is something to label."""
+    report = summary.holes
+    if report is None or not report.unjudged:
         return {}
-    rows = _unjudged_hits(_judged(items), holes.k)[:_LISTED]
+    rows = _unjudged_hits(_judged(items), report.k)[:_LISTED]
     return {FILE: "".join(as_json(row) + "\n" for row in rows)}
 
 
 def _unjudged_hits(judged: Sequence[ItemReport], k: int) -> list[UnjudgedHit]:
-    """All of them, first those that would change nDCG@k most, up or down; equals in the order of the dataset."""
+    """Return all unjudged hits by their possible change of nDCG@k, largest first; ties in dataset order."""
     queries = [
         RankedQuery([hit.note for hit in item.ranking], item.gains, is_judged=True)
         for item in judged
