@@ -229,7 +229,7 @@ def _shared_values(config: ConfigFile, table: str, context: click.Context) -> di
     other = _SHARED.get(table)
     if other is None:
         return {}
-    known = {name for name, _ in _options(context.command)} - _OF_ONE_RUN
+    known = {name for name, _option in _options(context.command)} - _OF_ONE_RUN
     keys = [key for key in _table(config, other) if key.replace("-", "_") in known]
     return _values(config, other, context, keys)
 

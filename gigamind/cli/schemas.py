@@ -1,6 +1,6 @@
-"""JSON Schemas of every file that is read or written and of every `--json` output, made of the models themselves.
+"""JSON Schemas of all files that gigamind reads or writes and of all `--json` outputs, generated from the models.
 
-`make schemas` writes them into schemas/.  A line of a .jsonl file is one value of its schema.
+`make schemas` writes them into schemas/.  Each line of a .jsonl file is one value of its schema.
 """
 
 import json
@@ -35,20 +35,20 @@ from gigamind.tasks.search.schema import UnjudgedHit
 _ENDING = ".schema.json"
 _HEAD = """# JSON Schemas
 
-Of every file that gigamind reads or writes and of every `--json` output; a line of a .jsonl file is one value of its
-schema. Made of the models in the code by `make schemas`; a test fails where they differ.
+Schemas of all files that gigamind reads or writes and of all `--json` outputs. Each line of a .jsonl file is one value
+of its schema. `make schemas` generates them from the models in the code; a test checks that they are current.
 
-| schema | of |
+| schema | describes |
 |---|---|"""
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class Described(NamedTuple):
-    """What a schema is of.
+    """A model with a schema.
 
     Attributes:
-        what: the file or the command, for people.
-        side: of a file that is only read, what is taken; else what is written.
+        what: the file or the command, as text.
+        side: validation for files that are only read; serialization for what gigamind writes.
     """
 
     kind: Any
@@ -57,28 +57,28 @@ class Described(NamedTuple):
 
 
 def described() -> dict[str, Described]:
-    """What there are schemas of, by the name of their file without its ending."""
+    """Return the models with schemas, by file name without its ending."""
     read: dict[str, tuple[Any, str]] = {
-        "queries": (QueryItem, "a line of a dataset of queries"),
-        "links": (LinkItem, "a line of a dataset of links"),
-        "answers": (AnswerItem, "a line of a dataset of answers"),
-        "labels": (Label, "a line of the labels of `judge certify`"),
-        "quotes": (QuoteRow, "a line of the quotes of `align`"),
-        "session": (Message, "a line of a session of `memory`"),
-        "extracted": (Extraction, "what was extracted of a session, for `memory graduate`"),
+        "queries": (QueryItem, "line of a dataset of queries"),
+        "links": (LinkItem, "line of a dataset of links"),
+        "answers": (AnswerItem, "line of a dataset of answers"),
+        "labels": (Label, "line of the labels of `judge certify`"),
+        "quotes": (QuoteRow, "line of the quotes of `align`"),
+        "session": (Message, "line of a session of `memory`"),
+        "extracted": (Extraction, "entries extracted from a session, for `memory graduate`"),
     }
     written: dict[str, tuple[Any, str]] = {
         "run": (RunReport, "run.json"),
-        "errors": (ErrorReport, "a line of errors.jsonl"),
-        "attempts": (Attempt, "a line of attempts.jsonl"),
-        "unjudged": (UnjudgedHit, "a line of unjudged.jsonl, a `gain` filled in or not"),
+        "errors": (ErrorReport, "line of errors.jsonl"),
+        "attempts": (Attempt, "line of attempts.jsonl"),
+        "unjudged": (UnjudgedHit, "line of unjudged.jsonl, with or without a `gain`"),
         "compare": (documents.CompareFile, "compare.json"),
         "history": (Histories, "history.json"),
         "tune": (Tuning, "tune.json"),
         "judge_card": (JudgeCard, "judge_card.json"),
-        "attacks": (AttackReport, "the report of `judge attack`"),
-        "tests": (UnitTestReport, "the report of `judge test`"),
-        "suggestions": (documents.NoteDocument, "a line of what `suggest-links --out` writes"),
+        "attacks": (AttackReport, "report of `judge attack`"),
+        "tests": (UnitTestReport, "report of `judge test`"),
+        "suggestions": (documents.NoteDocument, "line of the output of `suggest-links --out`"),
     }
     outputs: dict[str, Any] = {
         "written": documents.WrittenDocument,
@@ -94,7 +94,7 @@ def described() -> dict[str, Described]:
     }
     for task, kind in KINDS.items():
         written |= {
-            f"per_item.{task}": (kind.line, f"a line of per_item.jsonl of `eval {task}`"),
+            f"per_item.{task}": (kind.line, f"line of per_item.jsonl of `eval {task}`"),
             f"summary.{task}": (kind.summary, f"summary.json of `eval {task}`"),
             f"snapshot.{task}": (kind.snapshot, f"snapshot.json of `eval {task}`"),
         }
@@ -111,7 +111,7 @@ def described() -> dict[str, Described]:
 
 def _printed_by(schema: str) -> str:
     commands = [f"`{command}`" for command, name in OUTPUTS.items() if name == schema]
-    return f"what {', '.join(commands)} print{'' if commands[1:] else 's'} with --json"
+    return f"output of {', '.join(commands)} with --json"
 
 
 OUTPUTS: Mapping[str, str] = {
@@ -140,33 +140,33 @@ OUTPUTS: Mapping[str, str] = {
     "llm check": "output/llm-check",
     "doctor": "output/doctor",
 }
-"""The schema of what each command prints with `--json`."""
+"""The schema of the `--json` output of each command."""
 
 
-def schema_of(of: Described) -> dict[str, Any]:
-    """The JSON Schema."""
-    made = TypeAdapter[Any](of.kind).json_schema(mode=of.side)
-    return {"$schema": _DIALECT, **made, "title": of.what}
+def schema_of(model: Described) -> dict[str, Any]:
+    """Return the JSON Schema of a model."""
+    schema = TypeAdapter[Any](model.kind).json_schema(mode=model.side)
+    return {"$schema": _DIALECT, **schema, "title": model.what}
 
 
 def texts() -> dict[str, str]:
-    """The files of schemas/, by their paths there."""
-    of_all = described()
+    """Return the files of schemas/, by their paths there."""
+    models = described()
     files = {
-        f"{name}{_ENDING}": json.dumps(schema_of(of), indent=2, ensure_ascii=False) + "\n"
-        for name, of in of_all.items()
+        f"{name}{_ENDING}": json.dumps(schema_of(model), indent=2, ensure_ascii=False) + "\n"
+        for name, model in models.items()
     }
-    lines = [f"| [{name}]({name}{_ENDING}) | {of.what} |" for name, of in of_all.items()]
+    lines = [f"| [{name}]({name}{_ENDING}) | {model.what} |" for name, model in models.items()]
     return files | {"README.md": "\n".join((_HEAD, *lines)) + "\n"}
 
 
 def write(folder: Path) -> None:
-    """Write them, and remove those that are no more."""
-    made = texts()
+    """Write the schemas and remove old ones."""
+    files = texts()
     for path in folder.rglob(f"*{_ENDING}"):
-        if path.relative_to(folder).as_posix() not in made:
+        if path.relative_to(folder).as_posix() not in files:
             path.unlink()
-    for name, text in made.items():
+    for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")

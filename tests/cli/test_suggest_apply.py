@@ -174,7 +174,7 @@ def ask(folder: Path, *answers: str) -> tuple[Terminal, int, str]:
     """Answers the questions in their order."""
     terminal = Terminal(folder, ASK)
     for number, answer in enumerate(answers, start=1):
-        terminal.read_until(rf"(?s)(?:Write it\?.*?){{{number}}}")
+        terminal.read_until(rf"(?s)(?:\(q\)uit.*?){{{number}}}")
         terminal.type(answer)
     code, output = terminal.end()
     return terminal, code, output
