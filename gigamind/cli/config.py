@@ -194,7 +194,7 @@ def _commands(
 def _no_such_command(config: ConfigFile, table: str, hint: Text = "") -> Message:
     where = config.where(table)
     if hint:
-        return _("{where}: [{table}]: no such command; {hint}", where=where, table=table, hint=hint)
+        return _("{where}: [{table}]: no such command. {hint}", where=where, table=table, hint=hint)
     return _("{where}: [{table}]: no such command", where=where, table=table)
 
 
@@ -260,7 +260,7 @@ def _values(
             flags = [known.replace("_", "-") for known in options]
             raise InputError(
                 _(
-                    "{where}: {key}: [{table}] has no such option; {hint}",
+                    "{where}: {key}: [{table}] has no such option. {hint}",
                     where=where,
                     key=key,
                     table=table,
