@@ -19,15 +19,16 @@ WORDS = {
 
 def codes_of(name):
     """The codes of a table of the page's script."""
-    table = re.search(rf"const {name} = {{(.*?)^}};", SOURCES["evaluation.js"], re.S | re.M)
-    return set(re.findall(r"^  (\w+): ", table[1], re.M))
+    table = re.search(rf"const {name} = {{(.*?)^}};", SOURCES["evaluation.js"], re.DOTALL | re.MULTILINE)
+    return set(re.findall(r"^  (\w+): ", table[1], re.MULTILINE))
 
 
 def test_both_languages_have_the_same_phrases_with_the_same_placeholders():
     english, korean = WORDS["en"]["ai"], WORDS["ko"]["ai"]
     assert english.keys() == korean.keys()
     for name, phrase in korean.items():
-        assert re.findall(r"{(\w+)}", phrase) == re.findall(r"{(\w+)}", english[name]), name
+        places = [sorted(re.findall(r"{(\w+)}", text)) for text in (phrase, english[name])]
+        assert places[0] == places[1], name
 
 
 def test_the_page_has_a_sentence_for_each_code_of_the_service():
