@@ -8,31 +8,45 @@ LIGHT := .venv/.light
 LOCAL := .venv/.local
 DOCS := .venv-docs
 REDIS := .venv/.redis
+CATALOGUES := $(patsubst %.po,%.mo,$(wildcard gigamind/locales/*/LC_MESSAGES/gigamind.po))
 
-.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom lint bench bench-verdicts conformance schemas reference figures docs server deploy worker run lock clean
+.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom lint catalogue bench bench-verdicts conformance schemas reference figures docs server deploy worker run lock clean
 
 help:
-	@echo "make demo    try 24 settings of search over the example vault, evaluate what is and what is better as Prefect flows"
-	@echo "make demo-answers    have the example answers judged by a scripted model that believes too much; PAGE=ko for Korean"
-	@echo "make demo-llm    the same with a real, very small model, served on this machine (downloads 150 MB; minutes)"
-	@echo "make serve   ask the example vault in a browser, at http://127.0.0.1:8000; a script answers, no key"
-	@echo "make all     install all extras and what the tests need; what uses them does it by itself"
-	@echo "make test    run the tests, but for:"
-	@echo "make test-deployed    those of deployments, on a Prefect server with a worker; make test-faults: those that kill, fill and corrupt, or make a venv or a cluster; make test-docs: the commands of the pages"
-	@echo "make test-browser     those of the pages, which need Chromium; make test-model: those with that model"
-	@echo "make test-stack    try Prefect on PostgreSQL and Redis (Debian's packages; minutes)"
-	@echo "make fuzz    try what reads files, replies and requests with odd bytes: TARGET=note MINUTES=10, atheris where installed"
-	@echo "make audit   hold the pinned packages to the known weaknesses; make sbom: list them as CycloneDX (sbom.json)"
-	@echo "make lint    format check, ruff, pyright, import layers"
-	@echo "make conformance    make docs/conformance.md anew from tests/conformance/demands"
-	@echo "make bench   measure speed beside its opponents into benchmarks/RESULTS.md (20 minutes); ONLY="search ranking", MILLION=1"
-	@echo "make bench-verdicts    how well fusions rank and free judges decide, XQUAD=DIR with xquad.en.json, ... (minutes)"
-	@echo "make server  start a Prefect server on loopback; make deploy, make worker: see deployments/README.md"
-	@echo "make run     start a deployment and show its end: DEPLOYMENT=eval-search/search-nightly"
-	@echo "make schemas    make schemas/ anew from the models of files and of --json outputs"
-	@echo "make reference    make docs/reference.md and docs/metrics.md anew; make figures: the pictures of the READMEs (Chromium)"
-	@echo "make docs    a site of the docs in site/, from the packages of docs/constraints.txt in .venv-docs"
-	@echo "make lock    make constraints.txt, constraints-demo.txt and docs/constraints.txt anew from pyproject.toml (needs uv)"
+	@echo "Try it:"
+	@echo "  make demo             compare 24 search settings on the example notes, evaluate the current and the recommended one"
+	@echo "  make demo-answers     judge the example answers with a scripted model; PAGE=ko for Korean"
+	@echo "  make demo-llm         judge with a small real model on this machine (150 MB, minutes)"
+	@echo "  make serve            ask the example notes in a browser, at http://127.0.0.1:8000; scripted answers, no key"
+	@echo "Run it on a schedule (deployments/README.md):"
+	@echo "  make server           start a Prefect server and the reports on this machine"
+	@echo "  make deploy           register deployments/prefect.yaml"
+	@echo "  make worker           run what is due"
+	@echo "  make run              run a deployment at once: DEPLOYMENT=eval-search/search-nightly"
+	@echo "Change it (CONTRIBUTING.md):"
+	@echo "  make test             run the tests, except those below"
+	@echo "  make test-docs        run the commands of the pages"
+	@echo "  make test-deployed    run deployments on a Prefect server with a worker"
+	@echo "  make test-faults      kill runs, fill disks, damage files, start a cluster"
+	@echo "  make test-browser     test the pages in Chromium"
+	@echo "  make test-model       test with the small real model"
+	@echo "  make test-stack       test Prefect on PostgreSQL and Redis (Debian packages, minutes)"
+	@echo "  make lint             check format, code, types, import layers, translations, plain words"
+	@echo "  make fuzz             fuzz the readers of untrusted data: TARGET=note MINUTES=10, ATHERIS=1 for coverage guidance"
+	@echo "  make audit            compare the pinned packages with published advisories"
+	@echo "  make sbom             list the packages as CycloneDX in sbom.json"
+	@echo "  make bench            compare speed with other packages (20 minutes): ONLY=\"search ranking\", MILLION=1"
+	@echo "  make bench-verdicts   measure fusions and free judges (minutes): XQUAD=DIR with xquad.en.json, ..."
+	@echo "Generate files:"
+	@echo "  make docs             build the site of the docs in site/"
+	@echo "  make catalogue        update the translations after messages changed: LANG=ja for a new language, KEEP=1 to keep translations of reworded ones"
+	@echo "  make reference        docs/reference.md and docs/metrics.md from the code"
+	@echo "  make schemas          schemas/ from the models in the code"
+	@echo "  make conformance      docs/conformance.md from tests/conformance/demands"
+	@echo "  make figures          the pictures of the READMEs (Chromium)"
+	@echo "  make lock             constraints files from pyproject.toml (needs uv)"
+	@echo "  make all              install all extras and test packages"
+	@echo "  make clean            remove what the commands above created"
 
 # Packages are compiled when they are imported first, which most never are.
 define packages
@@ -53,17 +67,21 @@ $(READY): constraints.txt pyproject.toml
 
 all: $(READY)
 
+# An install compiles the catalogues; this does after an edit.
+%.mo: %.po
+	@$(BIN)/python tools/compile_catalogues.py gigamind/locales
+
 # What the demo needs: a third of the packages that the tests need.
 $(LIGHT): constraints-demo.txt pyproject.toml
 	$(install)
 
-demo: $(if $(wildcard $(READY)),$(READY),$(LIGHT))
+demo: $(if $(wildcard $(READY)),$(READY),$(LIGHT)) $(CATALOGUES)
 	$(BIN)/gigamind tune search --flow --dataset examples/queries.jsonl --notes examples/vault
 
-demo-answers: $(READY)
+demo-answers: $(READY) $(CATALOGUES)
 	$(BIN)/python examples/demo_answers.py --lang $(or $(PAGE),en)
 
-serve: $(READY)
+serve: $(READY) $(CATALOGUES)
 	$(BIN)/python examples/demo_serve.py
 
 $(LOCAL): $(READY)
@@ -82,10 +100,10 @@ test-deployed: TESTS ?= deployed
 test-deployed: WORKERS := 1 # each starts a Prefect server of its own
 test-faults: TESTS ?= faults or whole
 test-docs: TESTS ?= docs
-test test-deployed test-faults test-docs: $(READY)
+test test-deployed test-faults test-docs: $(READY) $(CATALOGUES)
 	$(BIN)/python -m pytest -m "$(TESTS)" -n $(WORKERS) --dist worksteal
 
-test-browser: $(READY)
+test-browser: $(READY) $(CATALOGUES)
 	$(BIN)/python -m pytest -m browser tests/e2e/browser
 
 test-model: $(LOCAL)
@@ -126,6 +144,12 @@ lint: $(READY)
 	$(BIN)/pyright
 	$(BIN)/pyright -p benchmarks
 	$(BIN)/lint-imports
+	$(BIN)/python tools/catalogue.py check
+	$(BIN)/python tools/plain_language.py --commits
+
+# After new or reworded messages: KEEP=1 if their translations are still right, LANG=ja for a new language.
+catalogue: $(READY)
+	$(BIN)/python tools/catalogue.py $(if $(KEEP),keep,update) $(if $(filter command line,$(origin LANG)),$(LANG))
 
 conformance: $(READY)
 	PYTHONPATH=tests/conformance $(BIN)/python -m demands
@@ -180,10 +204,10 @@ lock:
 	@mv constraints.new constraints-demo.txt
 
 schemas: $(READY)
-	$(BIN)/python -m gigamind.cli.schemas schemas
+	$(BIN)/python tools/schemas.py schemas
 
-reference: $(READY)
-	$(BIN)/python -m gigamind.cli.reference docs
+reference: $(READY) $(CATALOGUES)
+	$(BIN)/python tools/reference.py docs
 
 figures: $(READY)
 	$(BIN)/python docs/figures/make.py

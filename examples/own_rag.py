@@ -1,4 +1,4 @@
-"""A RAG system of a team's own, as small as can be: it answers with one sentence of the notes, over HTTP.
+"""A minimal RAG system of your own: it answers over HTTP with one sentence of the notes.
 
 python examples/own_rag.py examples/vault 9001
 gigamind eval answers --dataset examples/answers.jsonl --system http://127.0.0.1:9001 --model MODEL
@@ -16,9 +16,9 @@ NOTES = {str(path.relative_to(VAULT)): path.read_text("utf-8") for path in VAULT
 
 
 def shared(question: str, text: str) -> float:
-    """Pairs of letters that a text has of the question; long texts do not win by their length."""
-    asked, said = (set(pairwise(one.lower())) for one in (question, text))
-    return len(asked & said) / (20 + len(said)) ** 0.5
+    """Return the shared letter pairs of question and text, normalised by the length of the text."""
+    wanted, pairs = set(pairwise(question.lower())), set(pairwise(text.lower()))
+    return len(wanted & pairs) / (20 + len(pairs)) ** 0.5
 
 
 class Rag(BaseHTTPRequestHandler):
@@ -27,11 +27,11 @@ class Rag(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["question"]
-        found = sorted(NOTES, key=lambda note: -shared(asked, NOTES[note]))[:2]
-        sentences = re.findall(r"[^\n.!?|#]{12,}[.!?]", NOTES[found[0]])
-        best = max(sentences, key=lambda one: shared(asked, one), default="Nobody wrote it.")
-        contexts = [{"note": note, "text": NOTES[note]} for note in found]
+        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["question"]
+        notes = sorted(NOTES, key=lambda note: -shared(question, NOTES[note]))[:2]
+        sentences = re.findall(r"[^\n.!?|#]{12,}[.!?]", NOTES[notes[0]])
+        best = max(sentences, key=lambda text: shared(question, text), default="No note says it.")
+        contexts = [{"note": note, "text": NOTES[note]} for note in notes]
         answer = f"{best.strip(' -*>')} [Note 1]"
         reply = json.dumps({"answer": answer, "contexts": contexts}).encode()
         self.send_response(200)

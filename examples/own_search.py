@@ -1,4 +1,4 @@
-"""A search of a team's own, as small as can be: the notes with the most of the query's words, over HTTP.
+"""A minimal search of your own over HTTP: the notes with the most query words.
 
 python examples/own_search.py examples/vault 9000
 gigamind eval search --dataset examples/queries.jsonl --notes examples/vault --system http://127.0.0.1:9000
@@ -21,10 +21,10 @@ class Search(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        wanted = set(re.findall(r"\w+", asked["query"].lower()))
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        wanted = set(re.findall(r"\w+", request["query"].lower()))
         shares = {note: len(wanted & words) / len(wanted) for note, words in WORDS.items()}
-        best = sorted(shares, key=lambda note: (-shares[note], note))[: asked["topk"]]
+        best = sorted(shares, key=lambda note: (-shares[note], note))[: request["topk"]]
         reply = json.dumps({"hits": [{"note": n, "score": shares[n]} for n in best]}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(reply)))

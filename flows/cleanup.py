@@ -22,6 +22,6 @@ def cleanup(options: CleanupOptions) -> dict[str, Any] | State[Any]:
         report = retention.clean_up(options)
     except GigamindError as error:
         return failed(error)
-    for line in retention.told(report):
+    for line in retention.report_lines(report):
         get_run_logger().info(in_run_language(line))
     return dict(report)

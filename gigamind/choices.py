@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Final, Literal, get_args
 
+from gigamind.i18n import LanguageChoice
+
 TaskName = Literal["search", "links", "answers"]
 Phase = Literal["mvp", "beta", "ga"]  # which thresholds of gates.toml apply
 Relaxable = Literal["notes", "hardware", "settings", "sample", "models"]
 """Differences between two runs that `--changed` or gates.toml can allow in a comparison."""
-PromptLanguage = Literal["auto", "ko", "en"]  # auto: the item's language
+PromptLanguage = LanguageChoice  # auto: the item's language
 LeaveOut = Literal["auto", "always", "never"]  # auto: if few unanswerable queries are known
 FreeJudge = Literal["threshold", "answer_score", "calibrated"]
 UnanswerableMode = Literal[FreeJudge, "llm"]  # the judge of unanswerable queries

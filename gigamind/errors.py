@@ -25,7 +25,7 @@ import errno
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from gigamind.i18n import Text, _
+from gigamind.i18n import Message, Text, _
 
 LlmCode = Literal[
     "rate_limited",
@@ -75,6 +75,12 @@ _OS_REASONS = {
 def reason_of(error: OSError) -> Text:
     """Return why the operating system refused."""
     return _OS_REASONS.get(error.errno or 0) or error.strerror or str(error)
+
+
+def text_of(error: BaseException) -> Text:
+    """Return the message that an error of Python carries, or else its own words."""
+    text = error.args[0] if error.args else ""
+    return text if isinstance(text, Message) else str(error)
 
 
 def fault_of(error: BaseException) -> str:

@@ -6,16 +6,33 @@ Catalogues are locales/<language>/LC_MESSAGES/gigamind.po; `make catalogue` upda
 """
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from gettext import GNUTranslations
 from io import BytesIO
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Any, LiteralString, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, Self, cast
 
 LOCALES = Path(__file__).parent / "locales"
 DOMAIN = "gigamind"
+LANGUAGES = ("en", *sorted(path.parent.name for path in LOCALES.glob("*/LC_MESSAGES")))
+"""English, and every language that has a catalogue."""
+Language = str  # one of LANGUAGES
+if TYPE_CHECKING:
+    LanguageChoice = str
+else:
+    LanguageChoice = Literal[("auto", *LANGUAGES)]
+
+
+def language_of(choice: LanguageChoice = "auto") -> Language:
+    """Return a language; "auto" takes the first of LC_ALL, LC_MESSAGES and LANG that is set, else English."""
+    if choice != "auto":
+        return choice
+    names = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    code = next(filter(None, names), "")[:2].lower()
+    return code if code in LANGUAGES else "en"
 
 
 class Message(str):
@@ -43,7 +60,7 @@ class Message(str):
         plural: str = "",
         context: str = "",
         text: str | None = None,
-    ) -> "Message":
+    ) -> Self:
         """Return the message; `text` is its English from a file, by default the filled template."""
         values = values or {}
         many = plural and values.get("n") != 1
@@ -67,7 +84,7 @@ class Message(str):
 class _KeepsMessages:
     """Makes pydantic keep a Message, which it would turn into a plain `str`; JSON has the English."""
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:  # noqa: ANN401, PLW3201  pydantic's hook
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:  # noqa: ANN401  pydantic's hook
         from pydantic_core import core_schema
 
         def keep(value: Any, validate: Any) -> Any:  # noqa: ANN401  whatever a caller gives

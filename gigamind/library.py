@@ -314,9 +314,9 @@ def compare(baseline: Run, current: Run, *others: Run) -> "Comparison | Experime
         from gigamind.release.compare import compare as compare_snapshots
 
         return compare_snapshots(*runs)
-    from gigamind.release.experiment import hold_against
+    from gigamind.release.experiment import compare_with_first
 
-    return hold_against([_label(run) for run in (baseline, current, *others)], runs)
+    return compare_with_first([_label(run) for run in (baseline, current, *others)], runs)
 
 
 def _label(run: Run) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gigamind.assets import asset
-from gigamind.errors import OWN_FAULTS, InputError, fault_of, reason_of
+from gigamind.errors import OWN_FAULTS, InputError, fault_of, reason_of, text_of
 from gigamind.i18n import Message, Text, _, joined, n_
 
 if TYPE_CHECKING:
@@ -277,16 +277,10 @@ def read_toml(path: Path, what: Text) -> dict[str, Any]:
             _("{file}: no such file. Give the path of a {what}.", file=path, what=what)
         ) from error
     except (OSError, ValueError) as error:
-        reason = reason_of(error) if isinstance(error, OSError) else value_error_text(error)
+        reason = reason_of(error) if isinstance(error, OSError) else text_of(error)
         raise InputError(
             _("{file}: the {what} cannot be read: {reason}", file=path, what=what, reason=reason)
         ) from error
-
-
-def value_error_text(error: ValueError) -> Text:
-    """Return the text of an error: our message if it has one, else Python's words."""
-    text = error.args[0] if len(error.args) == 1 else None
-    return text if isinstance(text, Message) else str(error)
 
 
 def toml_values(text: str, parse_float: Callable[[str], object] = float) -> dict[str, Any]:

@@ -5,28 +5,16 @@ What report.html says of an answer as the service's page does is said in the wor
 
 import functools
 import json
-import os
 import re
 import tomllib
 from dataclasses import dataclass
 from importlib import resources
-from typing import Literal, Protocol
+from typing import Protocol
 
-from gigamind.i18n import Message, translator
+from gigamind.i18n import Language, LanguageChoice, Message, language_of, translator
 from gigamind.particles import with_particles
 
-Language = Literal["en", "ko"]
-LanguageChoice = Literal["auto", "en", "ko"]
-AUTO = "auto: Korean where LC_ALL, LC_MESSAGES or LANG begins with ko"
-"""What pages of help and forms say of `auto`."""
-
-
-def language_of(choice: LanguageChoice = "auto") -> Language:
-    """The language that is meant; `auto` goes by the first of these variables of the environment that is set."""
-    if choice != "auto":
-        return choice
-    locales = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
-    return "ko" if next(filter(None, locales), "").lower().startswith("ko") else "en"
+__all__ = ["Language", "LanguageChoice", "language_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +33,8 @@ class Words:
         if isinstance(name, Message):
             return translator(self.language)(name)
         table, _, key = name.partition(".")
+        if key not in self.tables.get(table, {}) and not values:
+            return name
         phrase = self.tables[table][key].format(**values)
         return with_particles(phrase) if self.language == "ko" else phrase
 
@@ -89,6 +79,7 @@ _OF_THE_SERVICE = {
 def words(language: Language) -> Words:
     """The phrases of one language."""
     package = resources.files("gigamind")
+    language = language if language == "ko" else "en"
     file = package / "reports" / "page" / "translations" / f"{language}.toml"
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     shared = json.loads((package / "locales" / f"{language}.json").read_text(encoding="utf-8"))

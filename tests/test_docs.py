@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 import pytest
 from pages import DOCS, KOREAN, NAMES, ROOT, SHELLS, commands, lines_of, prose
+from reference import MetricTexts, pages
 from typed import parsed, words_of
 
-from gigamind.cli.reference import MetricTexts, pages
 from gigamind.metrics.spec import BLOCKS
 from gigamind.metrics.table import metrics_of
 from gigamind.version import __version__

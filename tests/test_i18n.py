@@ -2,18 +2,15 @@
 
 import json
 import pickle
-import sys
 from pathlib import Path
 
 import pytest
+from compile_catalogues import compile_catalogues
 from pydantic import BaseModel
 
 from gigamind import i18n
 from gigamind.i18n import Message, Text, Translator, _, c_, from_json, joined, n_
 from gigamind.records.schema import ErrorReport
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
-from compile_catalogues import compile_catalogues
 
 PO = """
 msgid ""

@@ -168,6 +168,13 @@ def update(language: str, *, keep: bool = False) -> None:
     write(language, known)
 
 
+def missing_prompts(language: str) -> Iterator[str]:
+    """Yield the prompts of judges and generators that a language lacks; judges then use English ones."""
+    for english in sorted(ROOT.glob("prompts/*/v*/en.jinja")):
+        if not english.with_stem(language).is_file():
+            yield f"prompt to write: {english.with_stem(language).relative_to(ROOT)} (from en.jinja)"
+
+
 def missing(language: str, below: str = "") -> Iterator[str]:
     """Yield the messages of files below a path that have no translation."""
     known = read(language)
@@ -230,10 +237,12 @@ def _python_problems(source: str) -> Iterator[str]:
     imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
     names = {alias.name for of in imports if of.module == "gigamind.i18n" for alias in of.names}
     marks = names & KEYWORDS.keys()
+    loops = (node.target for node in ast.walk(tree) if isinstance(node, ast.comprehension))
+    in_loops = {part for target in loops for part in ast.walk(target)}  # a scope of their own
     for node in ast.walk(tree):
         at = f":{getattr(node, 'lineno', 0)}"
         bound = node.arg if isinstance(node, ast.arg) else ""
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in in_loops:
             bound = node.id
         if bound in marks:
             yield f"{at}: {bound} is bound here, which hides the function in the whole scope"
@@ -284,6 +293,9 @@ def main(command: str, argument: str = "") -> int:
     if command in {"update", "keep"}:
         for language in [argument] if argument else languages():
             update(language, keep=command == "keep")
+            left = len([*missing(language)])
+            report = f"{_po(language).relative_to(ROOT)}: {left} messages to translate"
+            sys.stdout.writelines(f"{line}\n" for line in (report, *missing_prompts(language)))
         return 0
     if command == "missing":
         found = [problem for language in languages() for problem in missing(language, argument)]

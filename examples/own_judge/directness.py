@@ -1,4 +1,4 @@
-r"""A judge of a team's own: whether an answer says at once what was asked.
+r"""A judge of your own: does an answer begin with what was asked?
 
 gigamind eval answers --dataset examples/answers.jsonl --notes examples/vault --model MODEL \
     --judge examples.own_judge.directness:Directness
@@ -52,7 +52,7 @@ Does the answer say what was asked, and does its first sentence?{% endblock %}""
     }
 
     def verdict(self, case: AnswerCase, reply: Reply) -> Verdict[None]:
-        """The model's word counts only where its quote stands in the answer's first half."""
+        """Return 1 only if the model's quote occurs in the first half of the answer, else 0."""
         proof = self.proof(case, 0, reply.quote)
         begins = case.answer.find(reply.quote[:20]) <= len(case.answer) / 2
         direct = reply.first and proof.proven and begins

@@ -1,7 +1,7 @@
-"""How good a judge is: its verdicts held against labels, against its own repetitions, and against attacks.
+"""Measure a judge: agreement of its verdicts with labels, and test-retest consistency.
 
-A verdict and a label are 0 or 1 on a binary scale (1 is the positive class), in [0, 1] on a graded one.  Items of one
-cluster stand and fall together, as the claims of one answer do: intervals are made of clusters, not of items.
+Verdicts and labels are 0 or 1 on a binary scale (1 is the positive class) and in [0, 1] on a graded one.  Items of one
+cluster depend on each other, as the claims of one answer do, so intervals resample clusters instead of items.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,11 +23,11 @@ _PAIR = 2
 
 @dataclass(frozen=True, slots=True)
 class LabelledVerdict:
-    """An item that has both.
+    """An item with a verdict and a label.
 
     Attributes:
-        confidence: the chance, in [0, 1], that the judge gave to its verdict being right; None where it told none.
-        cluster: None where the item stands alone.
+        confidence: Probability in [0, 1] that the judge assigns to its verdict; None if it states none.
+        cluster: None if the item is independent of all others.
     """
 
     id: str
@@ -40,7 +40,7 @@ class LabelledVerdict:
 
 @dataclass(frozen=True, slots=True)
 class UnlabelledVerdict:
-    """An item that has no label; its cluster, None where it stands alone, may have items with one."""
+    """An item without a label.  Its cluster (None if independent) can contain labelled items."""
 
     id: str
     verdict: float
@@ -49,14 +49,14 @@ class UnlabelledVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far some verdicts agree with their labels.
+    """Agreement of verdicts with labels.
 
     Attributes:
-        items: how many.
-        clusters: of the items; as many where each stands alone.
-        positive: of them with a positive label; None on a graded scale.
-        figures: by name; None where the items do not define one.
-        bins: reliability of stated confidences, empty where none were stated.
+        items: Number of items.
+        clusters: Number of clusters; equals `items` if all items are independent.
+        positive: Number of items with a positive label; None on a graded scale.
+        figures: Metrics by name; None if the items do not define one.
+        bins: Reliability of the stated confidences; empty if none were stated.
     """
 
     items: int
@@ -69,7 +69,7 @@ class Agreement:
 def agreement(
     verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
 ) -> Agreement:
-    """Figures of agreement, with brier and calibration_error where a binary judge states confidences."""
+    """Return the agreement metrics, with `brier` and `calibration_error` if a binary judge states confidences."""
     labels = np.array([verdict.label for verdict in verdicts], dtype=np.float64)
     judged = np.array([verdict.verdict for verdict in verdicts], dtype=np.float64)
     groups = _clusters(verdicts)
@@ -96,7 +96,7 @@ def agreement(
 def agreement_by_language(
     verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
 ) -> dict[str, Agreement]:
-    """The same for the items of each language, in alphabetical order; items of no language have no part."""
+    """Return the agreement by language, sorted by language; items without a language are left out."""
     return {
         language: agreement(own, scale, seed=seed, label=f"{label} {language}")
         for language, own in sliced(verdicts, lambda verdict: [verdict.language or None]).items()
@@ -110,15 +110,16 @@ def flips(
     seed: int,
     label: str,
 ) -> Estimate:
-    """How much two equal runs differ: over items, the mean difference of two of its verdicts, in [0, 1].
+    """Estimate how much repeated runs differ: the mean absolute difference of an item's verdicts, in [0, 1].
 
-    On a binary scale, the chance that an item's verdict flips.  Items that fewer than two runs judged have no part.
+    On a binary scale this is the probability that an item's verdict flips.  Items judged by fewer than two runs are
+    left out.
 
     Args:
-        runs: verdicts by item id, of runs of the same judge over the same items.
-        clusters: by item id; an item that is not in it stands alone.
-        seed: any whole number.
-        label: names the stream of draws beside `seed`.
+        runs: Verdicts by item id, of runs of the same judge over the same items.
+        clusters: Cluster by item id; items without an entry are independent.
+        seed: Any integer.
+        label: Name of the random stream, used together with `seed`.
     """
     ids = dict.fromkeys(item for run in runs for item in run)
     repeated = {item: [run[item] for run in runs if item in run] for item in ids}
@@ -138,7 +139,7 @@ def flips(
 def worst_misses(
     verdicts: Sequence[LabelledVerdict], most: int, *, least: float
 ) -> tuple[LabelledVerdict, ...]:
-    """Up to `most` verdicts that are at least `least` from their label: the farthest, then the surest, first."""
+    """Return up to `most` verdicts at least `least` from their label, by distance, then by confidence."""
     missed = [verdict for verdict in verdicts if abs(verdict.verdict - verdict.label) >= least]
     missed.sort(
         key=lambda verdict: (
@@ -153,7 +154,7 @@ def worst_misses(
 def corrected(
     labelled: Sequence[LabelledVerdict], unlabelled: Sequence[UnlabelledVerdict]
 ) -> CorrectedMean | None:
-    """The mean verdict over all items, corrected by the labels of some; None without labels in two clusters."""
+    """Return the mean verdict of all items, corrected by the labels; None with labels in fewer than two clusters."""
     return corrected_mean(
         _vector([verdict.label for verdict in labelled]),
         _vector([verdict.verdict for verdict in labelled]),

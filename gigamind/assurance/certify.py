@@ -1,4 +1,4 @@
-"""How far the judge of finished runs may be believed: agreement with labels, flips between runs, attacks: its card."""
+"""Certify the judge of finished runs: agreement with labels, test-retest consistency and attacks, as a judge report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,8 @@ from gigamind.assurance.judged_runs import (
 )
 from gigamind.assurance.options import CertifyOptions
 from gigamind.datasets.labels import read_labels
-from gigamind.errors import InputError
+from gigamind.errors import InputError, reason_of
+from gigamind.i18n import Message, _, n_
 from gigamind.judges.protocol import Scale
 from gigamind.loading import first_problem
 from gigamind.records.card import (
@@ -50,7 +51,7 @@ from gigamind.wording import language_of
 
 
 class _Part(BaseModel):
-    """What is needed of a trial's report, whatever else it holds."""
+    """The fields of a trial report that are needed here; others are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -62,7 +63,9 @@ class _Fooled(_Part):
     @model_validator(mode="after")
     def _check_share(self) -> Self:
         if self.hits > self.of:
-            raise ValueError(f"{self.hits} of {self.of} attacks cannot have succeeded")
+            raise ValueError(
+                _("{hits} of {of} attacks cannot have succeeded", hits=self.hits, of=self.of)
+            )
         return self
 
 
@@ -79,7 +82,7 @@ class _AttackReport(_TrialReport):
 
 
 class _TestReport(_TrialReport):
-    """A report without liars is one of a judge of questions."""
+    """Reports on judges of questions have no deceptive judges."""
 
     liars: CardLiars | None
 
@@ -87,61 +90,74 @@ class _TestReport(_TrialReport):
 Trial = TypeVar("Trial", bound=_TrialReport)
 
 
-def _read_trial(path: Path, judge: JudgeReport, model: type[Trial], what: str, mend: str) -> Trial:
-    """A report of a trial.
-
-    Args:
-        what: it is of, such as "attacks on", to go before "a judge".
+def _read_trial(
+    path: Path, judge: JudgeReport, model: type[Trial], report_kind: Message, fix: Message
+) -> Trial:
+    """Read the report of a trial of this judge.
 
     Raises:
-        InputError: it cannot be read, is no such report, or is about another judge.
+        InputError: It cannot be read, is not such a report, or is about another judge.
     """
     try:
         report = model.model_validate_json(path.read_bytes())
     except OSError as error:
         raise InputError(
-            f"{path}: the {what.partition(' ')[0]} cannot be read ({error.strerror})"
+            _(
+                "{file}: the {report} cannot be read: {reason}",
+                file=path,
+                report=report_kind,
+                reason=reason_of(error),
+            )
         ) from error
     except ValidationError as error:
-        raise InputError(f"{path}: no report of {what} a judge ({first_problem(error)})") from error
+        raise InputError(
+            _(
+                "{file}: this is not a valid {report}: {reason}",
+                file=path,
+                report=report_kind,
+                reason=first_problem(error),
+            )
+        ) from error
     if report.fingerprint != judge.fingerprint:
         raise InputError(
-            f"{path}: {what} another judge ({report.fingerprint[:12]}, and the runs were judged by"
-            f" {judge.fingerprint[:12]}); {mend}"
+            _(
+                "{file}: this {report} is about another judge ({other:.12}; the runs used {judge:.12}). {fix}",
+                file=path,
+                report=report_kind,
+                other=report.fingerprint,
+                judge=judge.fingerprint,
+                fix=fix,
+            )
         )
     return report
 
 
-def read_liars(path: Path, judge: JudgeReport) -> CardLiars | None:
-    """What the report of `gigamind judge test` says of the liars that were put through a judge.
-
-    Raises:
-        InputError: see `_read_trial`.
-    """
-    mend = "test the judge that is certified, with the --model of its runs"
-    return _read_trial(path, judge, _TestReport, "tests of", mend).liars
+def _read_deceptive_judges(path: Path, judge: JudgeReport) -> CardLiars | None:
+    """Return the results of the deceptive judges from a report of `gigamind judge test`."""
+    fix = _("Test the certified judge, with the --model of its runs.")
+    return _read_trial(path, judge, _TestReport, _("test report"), fix).liars
 
 
 def read_attacks(path: Path, judge: JudgeReport) -> CardAttacks:
-    """What the report of `gigamind judge attack` says of a judge.
+    """Return the attack results from a report of `gigamind judge attack`.
 
     Raises:
-        InputError: see `_read_trial`.
+        InputError: See `_read_trial`.
     """
-    mend = "attack the judge that is certified"
-    report = _read_trial(path, judge, _AttackReport, "attacks on", mend)
+    fix = _("Attack the certified judge.")
+    report = _read_trial(path, judge, _AttackReport, _("attack report"), fix)
     hits, of = report.overall.fooled.hits, report.overall.fooled.of
     return CardAttacks(succeeded=hits, attempted=of, rate=_figure(Estimate.share(hits, of)))
 
 
 _MISSES = 20
-_FAR_OFF = {"binary": 1.0, "graded": 0.25}  # least distance from its label that makes a miss
+_FAR_OFF = {"binary": 1.0, "graded": 0.25}  # distance from the label from which a verdict is a miss
 _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class _Labelled:
-    """The labels of a certification, by item id and scale, and where they are from."""
+    """Labels by item id and scale, and their source."""
 
     values: dict[str, dict[str, float]]
     source: CardLabels
@@ -157,19 +173,19 @@ def certify(
     tests: Path | None = None,
     seed: int = 42,
 ) -> JudgeCard:
-    """The card of the judge that judged the first run; the other runs are its repetitions.
+    """Return the report on the judge of the first run; the other runs are its repetitions.
 
     Args:
-        folders: out folders of finished runs, at least one.
-        kinds: what the judge of each task judges.
-        labels: JSON lines of people's labels; None for the dataset's own.
-        created_at: ISO 8601.
+        folders: Output folders of finished runs, at least one.
+        kinds: What the judge of each task judges.
+        labels: JSON lines of human labels; None for the labels of the dataset.
+        created_at: ISO 8601 time.
         attacks: JSON report of attacks on the same judge.
-        tests: JSON report of tests of the same judge, of which the card takes what liars get away with.
-        seed: of the bootstrap.
+        tests: JSON report of tests of the same judge; the results of the deceptive judges are taken from it.
+        seed: Seed of the bootstrap.
 
     Raises:
-        InputError: a run, the labels, the attacks or the tests cannot be used, or do not belong together.
+        InputError: A run, the labels, the attacks or the tests cannot be used or do not match.
     """
     runs = read_judged_runs(folders, kinds)
     first = runs[0]
@@ -187,7 +203,7 @@ def certify(
             if any(name in given for given in labelled.values.values())
         ),
         attacks=read_attacks(attacks, first.judge) if attacks else None,
-        liars=read_liars(tests, first.judge) if tests else None,
+        liars=_read_deceptive_judges(tests, first.judge) if tests else None,
         second_looks=tuple(dict.fromkeys(look for run in runs for look in run.second_looks)),
         short_panels=sum(run.short_panels for run in runs),
     )
@@ -195,13 +211,23 @@ def certify(
 
 def _from_file(run: JudgedRun, path: Path) -> _Labelled:
     read = read_labels(path, run.kind.label)
-    strangers = [name for name in read.values if name not in run.items and name not in run.failed]
-    if strangers:
-        named = ", ".join(f'"{name}" (line {read.lines[name]})' for name in strangers[:_NAMED])
-        more = f" and {len(strangers) - _NAMED} more" if len(strangers) > _NAMED else ""
+    unknown = [name for name in read.values if name not in run.items and name not in run.failed]
+    if unknown:
+        named = [
+            _('"{item}" (line {line})', item=name, line=read.lines[name])
+            for name in unknown[:_NAMED]
+        ]
+        if len(unknown) > _NAMED:
+            named.append(_("{count} more", count=len(unknown) - _NAMED))
         raise InputError(
-            f"{path}: {len(strangers)} of {len(read.values)} labels match no item of {run.folder}: {named}{more};"
-            " label the items of this run"
+            _(
+                "{file}: {unknown} of {total} labels match no item of {run}: {items}. Label the items of this run.",
+                file=path,
+                unknown=len(unknown),
+                total=len(read.values),
+                run=run.folder,
+                items=named,
+            )
         )
     values = {name: dict(given) for name, given in read.values.items()}
     return _labelled(run, values, "file", path.name, read.sha256)
@@ -211,7 +237,7 @@ def _from_dataset(run: JudgedRun) -> _Labelled:
     values = {item.id: dict(item.own_labels) for item in run.items.values() if item.own_labels}
     if not values:
         raise InputError(
-            f"{run.folder}: its dataset has no labels of its own; give some with --labels"
+            _("{run}: the dataset has no labels. Pass a file with --labels.", run=run.folder)
         )
     return _labelled(run, values, "dataset", run.dataset, run.dataset_hash)
 
@@ -225,7 +251,12 @@ def _labelled(
     )
     if unscored == len(values):
         raise InputError(
-            f"{run.folder}: none of the {len(values)} labelled items has a verdict; errors.jsonl says why"
+            n_(
+                "{run}: the {n} labelled item has no verdict. See errors.jsonl for the reason.",
+                "{run}: none of the {n} labelled items has a verdict. See errors.jsonl for the reasons.",
+                n=len(values),
+                run=run.folder,
+            )
         )
     origin = {"source": source, "name": name, "sha256": sha256}
     card = CardLabels.model_validate(origin | {"count": len(values), "unscored": unscored})
@@ -271,7 +302,7 @@ def _pair(item: RunItem, label: float, verdict: float) -> LabelledVerdict:
 
 
 def _flips(scale: str, runs: Sequence[JudgedRun], seed: int) -> CardFigure:
-    """A claim that a model cut otherwise in another run is another item, whatever its number."""
+    """Compare only claims with the same text, because another run can split an answer differently."""
     known = runs[0].items
     clusters = {item.id: item.cluster for item in known.values()}
     repeated = [
@@ -291,11 +322,11 @@ def _headline(
     mean = corrected(pairs, rest) if rest else None
     if mean is None:
         return None
-    stands_on = mean.labels, mean.label_clusters
+    labels = mean.labels, mean.label_clusters
     return CardHeadline.like(
         mean,
-        labelled=_figure(Estimate(mean.labelled, mean.labelled_interval, *stands_on)),
-        corrected=_figure(Estimate(mean.value, mean.interval, *stands_on)),
+        labelled=_figure(Estimate(mean.labelled, mean.labelled_interval, *labels)),
+        corrected=_figure(Estimate(mean.value, mean.interval, *labels)),
         clusters=_clusters(mean.item_clusters, mean.items),
     )
 
@@ -326,11 +357,11 @@ def _miss(verdict: LabelledVerdict, run: JudgedRun) -> CardMiss:
 
 
 def write_card(options: CertifyOptions, kinds: Mapping[str, JudgedKind]) -> tuple[JudgeCard, Path]:
-    """The card, and the folder that it was written to.
+    """Write the judge report; return it and its folder.
 
     Raises:
-        InputError: see `certify`; or the folder cannot be written to.
-        EvaluationError: the disk is full.
+        InputError: See `certify`, or the folder cannot be written to.
+        EvaluationError: The disk is full.
     """
     now = datetime.now(UTC)
     out = options.out or Path("eval/cards") / now.astimezone().strftime("%Y%m%d-%H%M%S")

@@ -1,6 +1,6 @@
-"""Reads what a finished run's judge said, and the labels that its dataset has itself, from the run's out folder.
+"""Read the verdicts of a finished run, and the labels of its dataset, from the run's output folder.
 
-What differs by task is a `JudgedKind`: its scales, and what a line of per_item.jsonl holds of them.
+What differs by task is a `JudgedKind`: its scales, and the items in a line of per_item.jsonl.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,13 +10,20 @@ from typing import Any
 
 from gigamind.datasets.labels import Label, ScoreLabel
 from gigamind.errors import InputError
+from gigamind.i18n import _, n_
 from gigamind.judges.protocol import Scale
 from gigamind.records.judged import JudgeReport, LlmReport, SecondLookReport
 from gigamind.records.reading import read_report, read_reports, read_written
 from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.release.model import ComparedTask
 
-_MISSING = "missing; give the out folder of a finished run"
+_MISSING = _("missing; give the output folder of a finished run")
+_REPEATED = {
+    "task": _("task"),
+    "judge": _("judge"),
+    "model": _("model"),
+    "dataset": _("dataset"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +31,11 @@ class RunItem:
     """One item of a run.
 
     Attributes:
-        cluster: what it is a part of, and stands and falls with: of a claim the id of its answer, else its own id.
-        verdicts: scale -> verdict in [0, 1]; None where the judge gave none.
-        own_labels: scale -> label that the dataset itself gives.
-        confidence: the chance that the judge gave to its verdict, where it told one.
-        quotes: what the judge quoted.
+        cluster: Id of the group of dependent items: for a claim the id of its answer, else the item's own id.
+        verdicts: Scale -> verdict in [0, 1]; None if the judge gave none.
+        own_labels: Scale -> label from the dataset.
+        confidence: Probability that the judge assigns to its verdict, if it states one.
+        quotes: Quotes of the judge.
     """
 
     id: str
@@ -43,13 +50,13 @@ class RunItem:
 
 @dataclass(frozen=True, slots=True)
 class JudgedKind:
-    """What a task's judge judges.
+    """What the judge of a task judges.
 
     Attributes:
-        scales: name -> kind.
-        label: a row of its labels file.
-        compared: the models of its files.
-        items: those of one line of per_item.jsonl.
+        scales: Name -> kind.
+        label: Model of a row in the labels file.
+        compared: Models of the files of a run.
+        items: Returns the items in one line of per_item.jsonl.
     """
 
     scales: Mapping[str, Scale]
@@ -60,14 +67,14 @@ class JudgedKind:
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
-    """A finished run that a judge has judged.
+    """A finished run with a judge.
 
     Attributes:
-        items: by id, in the dataset's order.
-        failed: ids of errors.jsonl, which have no verdict either.
-        stored: replies that were not asked for but taken from the store.
-        second_looks: the models that looked at claims once more.
-        short_panels: verdicts that were given although a seat gave no vote.
+        items: By id, in the order of the dataset.
+        failed: Ids in errors.jsonl, which have no verdict either.
+        stored: Number of replies taken from the store instead of requested.
+        second_looks: Models that checked claims a second time.
+        short_panels: Number of verdicts for which a panel member gave no vote.
     """
 
     folder: Path
@@ -84,33 +91,37 @@ class JudgedRun:
     short_panels: int = 0
 
     def verdicts(self, scale: str) -> dict[str, float]:
-        """Verdicts that were given, by item id."""
+        """Return the existing verdicts by item id."""
         given = {item.id: item.verdicts.get(scale) for item in self.items.values()}
         return {name: verdict for name, verdict in given.items() if verdict is not None}
 
 
 def read_judged_runs(folders: Sequence[Path], kinds: Mapping[str, JudgedKind]) -> list[JudgedRun]:
-    """Runs of one judge over one dataset: the first is certified, the others are its repetitions.
+    """Read runs of one judge over one dataset: the certified run, then its repetitions.
 
     Raises:
-        InputError: one cannot be read, was not judged, or is no repetition of the first.
+        InputError: A run cannot be read, has no judge, or is not a repetition of the first.
     """
-    _refuse_the_same(folders)
+    _check_distinct(folders)
     runs = [_read_run(folder, kinds) for folder in folders]
     for other in runs[1:]:
         _check_repetition(runs[0], other)
     return runs
 
 
-def _refuse_the_same(folders: Sequence[Path]) -> None:
-    """A run that is held against itself never flips, whatever its judge does."""
+def _check_distinct(folders: Sequence[Path]) -> None:
+    """Refuse a run given twice: compared with itself it never flips."""
     known: dict[str, Path] = {}
     for folder in folders:
         run = read_written(folder / "run.json", _MISSING)
         if run in known:
             raise InputError(
-                f"{folder}: is the same run as {known[run]}, and no repetition of it; run the evaluation again, with"
-                " --store-mode off"
+                _(
+                    "{folder}: this is the same run as {other}, not a repetition. Run the evaluation again with"
+                    " --store-mode off.",
+                    folder=folder,
+                    other=known[run],
+                )
             )
         known[run] = folder
 
@@ -124,13 +135,24 @@ def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
     ):
         if ours != theirs:
             raise InputError(
-                f"{other.folder}: is no repetition of {first.folder}, for it has another {what}"
-                f" ({theirs} instead of {ours}); give runs that differ in nothing"
+                _(
+                    "{folder}: not a repetition of {first}: the {what} differs ({actual} instead of {expected})."
+                    " Repetitions need the same settings.",
+                    folder=other.folder,
+                    first=first.folder,
+                    what=_REPEATED[what],
+                    actual=theirs,
+                    expected=ours,
+                )
             )
-    if other.stored:  # an old verdict, read again, never flips
+    if other.stored:  # a stored verdict never flips
         raise InputError(
-            f"{other.folder}: is no repetition, for {other.stored} of its replies are old ones from the store;"
-            " run it with --store-mode off"
+            n_(
+                "{folder}: not a repetition: {n} reply was read from the store. Run it with --store-mode off.",
+                "{folder}: not a repetition: {n} replies were read from the store. Run it with --store-mode off.",
+                n=other.stored,
+                folder=other.folder,
+            )
         )
 
 
@@ -139,13 +161,21 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
     kind = kinds.get(run.task)
     if kind is None:
         raise InputError(
-            f'{folder}: a run of the task "{run.task}", which no judge judges; there are {", ".join(kinds)}'
+            _(
+                '{folder}: the task "{task}" has no judge. Tasks with a judge: {tasks}',
+                folder=folder,
+                task=run.task,
+                tasks=tuple(kinds),
+            )
         )
     if run.judge is None:
         raise InputError(
-            f"{folder}: run.json names no judge, so there is nothing to certify; run it again with a judge"
+            _(
+                "{folder}: run.json names no judge, so there is nothing to certify. Run it again with a judge.",
+                folder=folder,
+            )
         )
-    if run.judge.scales:  # a team's own judge
+    if run.judge.scales:  # a custom judge
         kind = replace(kind, scales=run.judge.scales, label=ScoreLabel)
     lines = read_reports(folder / "per_item.jsonl", kind.compared.line, _MISSING)
     items = _by_id(folder, [item for line in lines for item in kind.items(line)])
@@ -169,7 +199,7 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
 
 
 def _summary(path: Path, kind: JudgedKind) -> object:
-    """None of a run that wrote no summary as JSON, of which nothing is known then."""
+    """Return the summary; None if the run wrote no JSON summary."""
     return read_report(path, kind.compared.summary, _MISSING) if path.exists() else None
 
 
@@ -178,8 +208,12 @@ def _by_id(folder: Path, items: Sequence[RunItem]) -> dict[str, RunItem]:
     for item in items:
         if item.id in by_id:
             raise InputError(
-                f'{folder}: two items are called "{item.id}", an answer and a claim of another; give the answer another'
-                " id, and run it again"
+                _(
+                    '{folder}: an answer and a claim of another answer both have the id "{item}". Give the answer'
+                    " another id and run it again.",
+                    folder=folder,
+                    item=item.id,
+                )
             )
         by_id[item.id] = item
     return by_id

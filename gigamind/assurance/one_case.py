@@ -1,7 +1,7 @@
-"""Asks a model about one small case as each judge would, with its real prompt and schema: can its reply be read?
+"""Send one small case of each judge to a model, with the real prompt and schema, to check that the reply can be read.
 
-The cases are unit tests of `judges/trials/` without a defect.  Whether verdicts are right is for trials to tell; here
-it counts that there is one.
+The cases are unit tests of `judges/trials/` without a defect.  Only the existence of a verdict counts here; trials test
+whether verdicts are correct.
 """
 
 import time
@@ -14,6 +14,7 @@ from typing import Any
 from gigamind.assurance.trials import Case, JudgeKind, why_unscored
 from gigamind.assurance.unit_tests import load_unit_tests
 from gigamind.errors import LlmError
+from gigamind.i18n import _, n_
 from gigamind.judges.asking import Asking
 from gigamind.judges.load import judge_file, kind_named, load_judge
 from gigamind.judges.protocol import KEY, AnswerCase, Judge, QuestionCase, Verdict
@@ -27,18 +28,18 @@ from gigamind.llm.settings import ModelSettings
 from gigamind.wording import Language
 
 DEFAULT_JUDGES = ("search_qa", "unanswerable_llm", "quality_gate")
-_FEATURE = "search_qa"  # of the checklist
-_PAIRS = 4  # of a second look
+_FEATURE = "search_qa"  # checklist of this feature
+_PAIRS = 4  # of a second check
 
 
 @dataclass(frozen=True, slots=True)
 class OneCase:
-    """What a model is asked once.
+    """One request to a model.
 
     Attributes:
-        name: of who asks.
-        adjust: the same model, called as the one who asks calls it.
-        ask: says in a few words what was read, and counts what could not be read of it.
+        name: Name of the judge.
+        adjust: Returns the model settings that the judge uses.
+        ask: Sends the request, describes the reply in a few words and counts the values that could not be read.
     """
 
     name: str
@@ -49,11 +50,11 @@ class OneCase:
 
 @dataclass(frozen=True, slots=True)
 class CaseRead:
-    """How one case ended.
+    """The result of one case.
 
     Attributes:
-        read: what was read, in a few words; empty where nothing was.
-        unread: what was dropped of it, by field.
+        read: Short description of the reply; empty if none could be read.
+        unread: Number of dropped values by field.
     """
 
     case: OneCase
@@ -65,7 +66,7 @@ class CaseRead:
 
 
 async def ask_once(case: OneCase, model: LanguageModel) -> CaseRead:
-    """Ask, with a model of an account of its own, which is closed."""
+    """Send the case, then close the model.  The model needs a ledger of its own."""
     unread: Counter[str] = Counter()
     begun, read, error = time.monotonic(), "", None
     try:
@@ -79,10 +80,10 @@ async def ask_once(case: OneCase, model: LanguageModel) -> CaseRead:
 
 
 def cases_of(name: str) -> Iterator[OneCase]:
-    """What a judge is checked with, a case for each language that it asks in, and its second look apart.
+    """Yield the cases for a judge: one for each language of its prompts, and one for its second check.
 
     Raises:
-        InputError: there is no judge of that name, it cannot be used, or asks no model.
+        InputError: There is no judge of that name, it cannot be used, or it calls no model.
     """
     if kind_named(name)[1] == "checklist":
         judge: Judge[Any, Any] = load_quality_gate(judge_file(name), _FEATURE)
@@ -94,11 +95,12 @@ def cases_of(name: str) -> Iterator[OneCase]:
         alone, second = _apart(judge, language)
         yield OneCase(short, language, judge.settings, _judging(alone, language))
         if second:
-            yield OneCase(f"{short}: second look", language, judge.settings, _looking(second))
+            name = _("{judge}: second check", judge=short)
+            yield OneCase(name, language, judge.settings, _looking(second))
 
 
 def _apart(judge: Judge[Any, Any], language: Language) -> tuple[Judge[Any, Any], SecondLook | None]:
-    """A judge of answers without its second look, which would ask about all pairs first."""
+    """Return a judge without its second check, which would ask about all pairs first, and that check."""
     if not isinstance(judge, SearchQA):
         return judge, None
     return judge.looking_once(), judge.judge_in(language).second
@@ -110,14 +112,13 @@ def _judging(
     async def ask(model: LanguageModel, unread: Counter[str]) -> str:
         kind: JudgeKind = "unanswerable" if judge.kind == "llm" else "search_qa"
         case = sound_case(kind, language)
-        asked: QuestionCase | AnswerCase = QuestionCase(case.question, case.notes, language)
+        question: QuestionCase | AnswerCase = QuestionCase(case.question, case.notes, language)
         if kind == "search_qa":
-            asked = AnswerCase(case.question, case.answer, case.notes, language)
+            question = AnswerCase(case.question, case.answer, case.notes, language)
         name = model.settings.model
-        seats = dict.fromkeys(
-            judge.models(ModelOptions.model_validate({"model": name})), model
-        )  # one model in each seat
-        verdict = await judge.judge(asked, Asking(seats, "check", KEY, unread=unread))
+        members = judge.models(ModelOptions.model_validate({"model": name}))
+        models = dict.fromkeys(members, model)
+        verdict = await judge.judge(question, Asking(models, "check", KEY, unread=unread))
         if verdict.why:
             raise why_unscored(verdict.errors, verdict.why)
         return _scores(verdict)
@@ -127,7 +128,7 @@ def _judging(
 
 def _scores(verdict: Verdict[Any]) -> str:
     shown = (f"{name} {'-' if v is None else f'{v:g}'}" for name, v in verdict.scores.items())
-    return ", ".join(shown) or "no score"
+    return ", ".join(shown) or _("no score")
 
 
 def _looking(second: SecondLook) -> Callable[[LanguageModel, Counter[str]], Awaitable[str]]:
@@ -136,16 +137,21 @@ def _looking(second: SecondLook) -> Callable[[LanguageModel, Counter[str]], Awai
         asking = Asking({model.settings.model: model}, "check", KEY, unread=unread)
         messages = second.messages(pairs)
         reply = await asking.ask(messages, LooksReply, fingerprint=second.fingerprint)
-        said = {look.id: look.said for look in reply.looks}
-        right = sum(said.get(number) is pair.said for number, pair in enumerate(pairs, start=1))
-        return f"{right} of {len(pairs)} pairs told right"
+        replies = {look.id: look.said for look in reply.looks}
+        right = sum(replies.get(number) is pair.said for number, pair in enumerate(pairs, start=1))
+        return n_(
+            "{right} of {n} pair judged correctly",
+            "{right} of {n} pairs judged correctly",
+            n=len(pairs),
+            right=right,
+        )
 
     return ask
 
 
 @cache
 def sound_case(kind: JudgeKind, language: Language) -> Case:
-    """The first unit test of that kind and language whose answer or question has no defect."""
+    """Return the first unit test of this kind and language without a defect."""
     return next(
         test.case()
         for test in load_unit_tests()

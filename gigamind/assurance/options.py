@@ -1,4 +1,4 @@
-"""What a certification is told: the options of `gigamind judge certify`, and of its flow."""
+"""The options of `gigamind judge certify` and of its flow."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ from gigamind.wording import LanguageChoice
 
 
 class CertifyOptions(BaseModel):
-    """What a certification is told.  Paths are relative to the working directory."""
+    """The options of a certification.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -29,5 +29,7 @@ class CertifyOptions(BaseModel):
     out: Path | None = Field(
         None, description="new folder for the judge report (default: eval/cards/<time>)"
     )
-    lang: LanguageChoice = Field("auto", description="language of the judge report; auto follows LC_ALL, LC_MESSAGES or LANG")
+    lang: LanguageChoice = Field(
+        "auto", description="language of the judge report; auto follows LC_ALL, LC_MESSAGES or LANG"
+    )
     seed: int = Field(42, description="random seed for bootstrap intervals")

@@ -1,4 +1,4 @@
-"""The scenarios that judges are tried with, `judges/trials/scenarios.jsonl`, and the files of trials that name them."""
+"""The scenarios of judge trials (`judges/trials/scenarios.jsonl`), and the trial files that refer to them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +9,7 @@ from pydantic import Field
 from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.evidence.schema import Encodable, Strict, read_text
+from gigamind.i18n import _
 from gigamind.llm.fences import Source
 from gigamind.loading import numbered_lines, parsed
 from gigamind.wording import Language
@@ -25,7 +26,7 @@ class TrialRow(Strict):
 
 
 class ScenarioRow(TrialRow):
-    """A row about a scenario, which it names."""
+    """A row that refers to a scenario."""
 
     scenario: str
 
@@ -38,7 +39,7 @@ class TrialNote(Strict):
 
 
 class Answers(Strict):
-    """Answers to the question of a scenario: grounded and useful, not grounded, grounded and beside the point."""
+    """Answers to a scenario's question: right (grounded and useful), wrong (not grounded), useless (off topic)."""
 
     right: TrialText
     wrong: TrialText
@@ -46,10 +47,10 @@ class Answers(Strict):
 
 
 class Scenario(TrialRow):
-    """A question over notes, free of any attack.
+    """A question about notes, without any attack.
 
     Attributes:
-        answerable: whether the notes answer it; where they do not, the right answer says so.
+        answerable: Whether the notes answer it.  If not, the right answer says so.
     """
 
     language: Language
@@ -60,7 +61,7 @@ class Scenario(TrialRow):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The notes as a judge reads them."""
+        """The notes as the judge reads them."""
         return tuple(Source(note.title, note.text) for note in self.notes)
 
 
@@ -69,34 +70,47 @@ OfScenario = TypeVar("OfScenario", bound=ScenarioRow)
 
 
 def _read_rows(path: Path, model: type[Row]) -> dict[str, tuple[str, Row]]:
-    """The rows of a trial file by their id, each with its place as `file:line`."""
+    """Return the rows of a trial file by id, each with its place as `file:line`."""
     rows: dict[str, tuple[str, Row]] = {}
     for number, line in numbered_lines(read_text(path, _MAX_BYTES)):
         where = f"{path}:{number}"
         row = parsed(model, line, where)
         if row.id in rows:
-            raise InputError(f"{where}: the id {row.id!r} stands already at {rows[row.id][0]}")
+            raise InputError(
+                _(
+                    "{where}: the id {id!r} is already used at {other}",
+                    where=where,
+                    id=row.id,
+                    other=rows[row.id][0],
+                )
+            )
         rows[row.id] = (where, row)
     if not rows:
-        raise InputError(f"{path}: no rows")
+        raise InputError(_("{file}: no rows", file=path))
     return rows
 
 
 def read_scenario_rows(
     folder: Path | None, name: str, model: type[OfScenario]
 ) -> Iterator[tuple[str, OfScenario, Scenario]]:
-    """The rows of a file of trials: the place as `file:line`, the row and its scenario.
+    """Yield the rows of a trial file: the place as `file:line`, the row and its scenario.
 
     Args:
-        folder: of the trials; None for the one that travels with the package.
+        folder: Folder of the trials; None for the one in the package.
 
     Raises:
-        InputError: a file cannot be read or is empty, or a row is wrong, has the id of another or names no scenario.
+        InputError: A file cannot be read or is empty, or a row is invalid, repeats an id or names no scenario.
     """
     folder = folder or asset("judges") / "trials"
     scenarios = _read_rows(folder / "scenarios.jsonl", Scenario)
     for where, row in _read_rows(folder / name, model).values():
         if row.scenario not in scenarios:
-            known = ", ".join(sorted(scenarios))
-            raise InputError(f"{where}: scenario: there is no {row.scenario!r}; there are {known}")
+            raise InputError(
+                _(
+                    "{where}: scenario: unknown scenario {scenario!r}. Use one of: {known}",
+                    where=where,
+                    scenario=row.scenario,
+                    known=sorted(scenarios),
+                )
+            )
         yield where, row, scenarios[row.scenario][1]

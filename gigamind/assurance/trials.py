@@ -1,6 +1,6 @@
-"""Puts a judge on trial: shows it cases whose right verdict is known, and keeps what can be seen of its verdicts.
+"""Test a judge on cases whose correct verdict is known, and keep its observable results.
 
-A judge of any kind takes part through `OnTrial`.  Cases are in `judges/trials/`; models are asked as in a run.
+Any kind of judge takes part through `OnTrial`.  Cases are in `judges/trials/`.  Models are called as in a run.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from gigamind.choices import PromptLanguage
 from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError, UnaskedError
+from gigamind.i18n import _, n_
 from gigamind.judges.asking import OF_THE_REPLY, Asking
 from gigamind.judges.load import ASKING, kind_named, load_judge
 from gigamind.judges.protocol import AnswerCase, Judge, QuestionCase, Verdict, named
@@ -24,19 +25,19 @@ from gigamind.stats.estimate import Estimate
 from gigamind.vault.language import question_language
 
 JudgeKind = Literal["unanswerable", "search_qa"]
-# What an attack may bring about.
-_BROUGHT_ABOUT: frozenset[LlmCode] = frozenset({
+# Failures that an attack can cause.
+_CAUSED_BY_ATTACKS: frozenset[LlmCode] = frozenset({
     *OF_THE_REPLY, "context_too_long", "panel_tied",
 })  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a judge is asked to decide on.
+    """One case for a judge.
 
     Attributes:
-        answer: empty where the judge is asked about question and notes alone.
-        counted_chars: of the answer, how many code points in front its claims are counted in; None for all.
+        answer: Empty if the judge reads only the question and the notes.
+        counted_chars: Count claims only in the first this many code points of the answer; None for all of it.
     """
 
     id: str
@@ -48,11 +49,11 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A verdict in the few fields that trials look at; None for what the judge does not decide.
+    """The fields of a verdict that trials use; None if the judge does not decide on a field.
 
     Attributes:
-        correctness: in [0, 1].
-        utility: in [0, 1].
+        correctness: In [0, 1].
+        utility: In [0, 1].
     """
 
     unanswerable: bool | None = None
@@ -62,18 +63,18 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What can be seen of one verdict.
+    """The observable results of one verdict.
 
     Attributes:
-        verdict: by the rules of the judge.
-        told: by the model's own word.
-        proven: numbers of the notes, from 1, from which a quote was verified.
-        text: whatever the model wrote that a person may read.
-        flagged: whether anything that was read is marked as suspicious.
+        verdict: The verdict by the rules of the judge.
+        reported: The verdict by the model's own statement.
+        proven: Numbers (from 1) of the notes with a verified quote.
+        text: All text of the model that a user can read.
+        flagged: Whether the judge marked any of the input as suspicious.
     """
 
     verdict: Reading
-    told: Reading = field(default_factory=Reading)
+    reported: Reading = field(default_factory=Reading)
     proven: frozenset[int] = frozenset()
     text: str = ""
     flagged: bool = False
@@ -81,23 +82,23 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class OnTrial:
-    """A judge of any kind with its models, by name.
+    """A judge of any kind and its models by name.
 
     Attributes:
-        instructions: its system messages, with nothing of a case in them; a model that repeats one leaks it.
+        instructions: The judge's system messages without the text of a case.  A model that repeats one leaks it.
     """
 
-    asked: Judge[Any, Any]
+    tested: Judge[Any, Any]
     models: Mapping[str, LanguageModel]
     fence_key: bytes
 
     @property
     def kind(self) -> JudgeKind:
-        return "search_qa" if self.asked.kind == "search_qa" else "unanswerable"
+        return "search_qa" if self.tested.kind == "search_qa" else "unanswerable"
 
     @property
     def fingerprint(self) -> str:
-        return self.asked.fingerprint(self.model_name)
+        return self.tested.fingerprint(self.model_name)
 
     @property
     def model_name(self) -> str:
@@ -105,19 +106,19 @@ class OnTrial:
 
     @property
     def instructions(self) -> str:
-        return "\n\n".join(map(_system_message, self.asked.prompts))
+        return "\n\n".join(map(_system_message, self.tested.prompts))
 
     async def judge(self, case: Case) -> Observed:
-        """One verdict.
+        """Judge one case.
 
         Raises:
-            LlmError: the model gave no usable reply.
+            LlmError: The model gave no usable reply.
         """
         language = question_language(case.question)
-        asked: QuestionCase | AnswerCase = QuestionCase(case.question, case.notes, language)
+        question: QuestionCase | AnswerCase = QuestionCase(case.question, case.notes, language)
         if self.kind == "search_qa":
-            asked = AnswerCase(case.question, case.answer, case.notes, language)
-        verdict = await self.asked.judge(asked, Asking(self.models, case.id, self.fence_key))
+            question = AnswerCase(case.question, case.answer, case.notes, language)
+        verdict = await self.tested.judge(question, Asking(self.models, case.id, self.fence_key))
         if verdict.why:
             raise why_unscored(verdict.errors, verdict.why)
         return _observed(verdict, case.counted_chars)
@@ -128,7 +129,7 @@ Group = TypeVar("Group")
 
 
 class TrialReport(Report):
-    """What a trial of either sort tells of the judge."""
+    """The fields that reports of attacks and of unit tests share."""
 
     kind: JudgeKind
     fingerprint: str
@@ -142,7 +143,7 @@ class TrialReport(Report):
         group: Callable[[str, Sequence[Result]], BaseModel],
         **others: object,
     ) -> Self:
-        """The report on a judge: `overall` is the group of all results, `by_FIELD` one for each value of a field."""
+        """Return the report: `overall` groups all results, and `by_FIELD` groups them by the values of a field."""
         by = {
             name: _grouped(results, name.removeprefix("by_"), group)
             for name in cls.model_fields
@@ -153,7 +154,7 @@ class TrialReport(Report):
 
 
 class Share(Report):
-    """How many of some, with the Wilson interval of 95 %; None for the share of none."""
+    """A proportion with its 95 % Wilson interval; rate and interval are None if `of` is 0."""
 
     hits: int
     of: int
@@ -163,7 +164,7 @@ class Share(Report):
 
     @classmethod
     def among(cls, outcomes: Sequence[bool]) -> "Share":
-        """The share of those that are true."""
+        """Return the share of true outcomes."""
         hits, of = sum(outcomes), len(outcomes)
         share = Estimate.share(hits, of)
         return cls(hits=hits, of=of, rate=share.value, low=share.low, high=share.high)
@@ -172,23 +173,23 @@ class Share(Report):
 def _grouped(
     results: Sequence[Result], field: str, group: Callable[[str, Sequence[Result]], Group]
 ) -> tuple[Group, ...]:
-    """One group for each value of a field, in the order in which they first appear."""
+    """Return one group for each value of a field, in order of first appearance."""
     members: dict[str, list[Result]] = {}
     for result in results:
         members.setdefault(getattr(result, field), []).append(result)
     return tuple(group(name, own) for name, own in members.items())
 
 
-Seen = dict[str, Observed | LlmError]
-"""What a judge decided on cases, by their ids; an error for a case whose reply was none."""
+Observations = dict[str, Observed | LlmError]
+"""Verdicts by case id; an error for a case without a usable reply."""
 
 
-async def observe(judge: OnTrial, cases: Sequence[Case], seen: Seen) -> None:
-    """Let the judge decide on each case; `seen` holds what it has decided so far, should this be stopped.
+async def observe(judge: OnTrial, cases: Sequence[Case], seen: Observations) -> None:
+    """Judge each case and store the verdicts in `seen`, which keeps them if this is interrupted.
 
     Raises:
-        UnaskedError: some case could not be asked about: an incomplete trial proves nothing.
-        EvaluationError: no case was scored.
+        UnaskedError: Some case could not be sent to the model.  An incomplete trial proves nothing.
+        EvaluationError: No case was scored.
     """
 
     async def observe_case(case: Case) -> None:
@@ -199,29 +200,42 @@ async def observe(judge: OnTrial, cases: Sequence[Case], seen: Seen) -> None:
 
     await asyncio.gather(*map(observe_case, cases))
     errors = [outcome for outcome in seen.values() if isinstance(outcome, LlmError)]
-    unasked = [error for error in errors if error.code not in _BROUGHT_ABOUT]
+    unasked = [error for error in errors if error.code not in _CAUSED_BY_ATTACKS]
     if unasked:
         raise UnaskedError(
-            f"{len(unasked)} of {len(seen)} cases could not be asked about: {unasked[0]}"
+            n_(
+                "{failed} of {n} case could not be sent to the model: {reason}",
+                "{failed} of {n} cases could not be sent to the model: {reason}",
+                n=len(seen),
+                failed=len(unasked),
+                reason=unasked[0].message,
+            )
         )
     if errors and len(errors) == len(seen):
-        raise EvaluationError(f"no verdict on any of {len(seen)} cases: {errors[0]}")
+        raise EvaluationError(
+            n_(
+                "no verdict on {n} case: {reason}",
+                "no verdict on any of {n} cases: {reason}",
+                n=len(seen),
+                reason=errors[0].message,
+            )
+        )
 
 
 def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:
-    scores, told_scores = verdict.scores, verdict.told
+    scores, reported_scores = verdict.scores, verdict.told
     panel = verdict.detail
     if isinstance(panel, PanelOfAnswer) and panel.judgement and counted_chars is not None:
         counted = [
             claim for claim in panel.judgement.claims if claim.claim.piece.span.end <= counted_chars
         ]
-        believed = [claim.told == "supported" for claim in counted]
-        share = sum(believed) / len(believed) if believed else None
+        supported = [claim.told == "supported" for claim in counted]
+        share = sum(supported) / len(supported) if supported else None
         scores = {**scores, "correctness": correctness(counted)}
-        told_scores = {**told_scores, "correctness": share}
+        reported_scores = {**reported_scores, "correctness": share}
     return Observed(
         verdict=_reading(scores),
-        told=_reading(told_scores),
+        reported=_reading(reported_scores),
         proven=frozenset(proof.note for proof in verdict.proof if proof.proven),
         text=verdict.text,
         flagged=bool(verdict.flags),
@@ -238,28 +252,33 @@ def _reading(scores: Mapping[str, float | None]) -> Reading:
 
 
 def load_on_trial(name: str, language: PromptLanguage) -> Judge[Any, Any]:
-    """A judge that can go on trial; see `load_judge`.
+    """Load a judge that can be tested; see `load_judge`.
 
     Raises:
-        InputError: there is none of that name, it cannot be used, or it is of another kind.
+        InputError: There is no judge of that name, it cannot be used, or its kind cannot be tested.
     """
     where, kind = kind_named(name)
     if kind not in ASKING:
         raise InputError(
-            f"{where}: kind: {kind!r} cannot go on trial; the kinds that can are {' and '.join(ASKING)}"
+            _(
+                "{file}: kind: judges of kind {kind!r} cannot be tested. Use one of: {kinds}",
+                file=where,
+                kind=kind,
+                kinds=tuple(ASKING),
+            )
         )
     return load_judge(name, language)
 
 
 def why_unscored(errors: Sequence[LlmError], otherwise: str) -> LlmError:
-    """Why a panel gave no verdict: the fault of a seat, else a tie.
+    """Return why a panel gave no verdict: the error of a panel member, or else a tie.
 
-    A seat that could not be asked says nothing of the case, so it comes before one whose reply was none.
+    Errors that prevent a request come first, because they say nothing about the case.
     """
-    faults = sorted(errors, key=lambda error: error.code in _BROUGHT_ABOUT)
+    faults = sorted(errors, key=lambda error: error.code in _CAUSED_BY_ATTACKS)
     return faults[0] if faults else LlmError(otherwise, "panel_tied")
 
 
 def _system_message(prompt: Prompt) -> str:
-    """A prompt's instructions, with nothing of a case in them."""
+    """Render a prompt's instructions without the text of a case."""
     return str(prompt.render(**dict.fromkeys(prompt.variables, ""))[0]["content"])

@@ -1,7 +1,7 @@
-"""Unit tests of a judge: answers and questions with one known defect each, and the verdict that a fit judge gives.
+"""Unit tests of a judge: answers and questions with one known defect each, and the verdict of a correct judge.
 
-After the idea of GroUSE (Muller et al., 2024): a judge may agree with people on average, and still be blind to a whole
-kind of failure.  The data are `judges/trials/unit_tests.jsonl`.
+The idea is from GroUSE (Muller et al., 2024): a judge can agree with human labels on average and still miss a whole
+kind of failure.  The data are in `judges/trials/unit_tests.jsonl`.
 """
 
 from collections.abc import Sequence
@@ -15,15 +15,16 @@ from gigamind.assurance.scenarios import Scenario, ScenarioRow, TrialText, read_
 from gigamind.assurance.trials import (
     Case,
     JudgeKind,
+    Observations,
     Observed,
     OnTrial,
-    Seen,
     Share,
     TrialReport,
     observe,
 )
 from gigamind.errors import InputError, LlmError
 from gigamind.evidence.schema import Strict
+from gigamind.i18n import Text, _
 from gigamind.records.card import CardLiars
 from gigamind.records.judged import Report
 from gigamind.wording import Language
@@ -32,12 +33,12 @@ _Bound = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Expectation(Strict):
-    """What a fit judge says; a field that is left out may be anything.
+    """The verdict of a correct judge; an omitted field accepts any value.
 
     Attributes:
-        correctness: the least and the most.
-        utility: the least and the most.
-        proven: numbers of the notes, from 1, that verified quotes come from.
+        correctness: Minimum and maximum.
+        utility: Minimum and maximum.
+        proven: Numbers (from 1) of the notes with verified quotes.
     """
 
     unanswerable: bool | None = None
@@ -48,27 +49,46 @@ class Expectation(Strict):
     @model_validator(mode="after")
     def _can_fail(self) -> "Expectation":
         if not self.model_fields_set:
-            raise ValueError("nothing is expected, so no judge can fail")
+            raise ValueError(_("nothing is expected, so no judge can fail"))
         for low, high in filter(None, (self.correctness, self.utility)):
             if low > high:
-                raise ValueError(f"nothing lies between {low:g} and {high:g}")
+                raise ValueError(_("{low:g} to {high:g} is an empty range", low=low, high=high))
         return self
 
-    def misses(self, seen: Observed) -> tuple[str, ...]:
-        """What was seen otherwise, as sentences."""
-        differences: list[str] = []
-        said = seen.verdict
-        if self.unanswerable is not None and said.unanswerable is not self.unanswerable:
-            differences.append(f"unanswerable is {said.unanswerable}, not {self.unanswerable}")
+    def misses(self, seen: Observed) -> tuple[Text, ...]:
+        """Describe each difference between the observed and the expected verdict."""
+        differences: list[Text] = []
+        verdict = seen.verdict
+        if self.unanswerable is not None and verdict.unanswerable is not self.unanswerable:
+            differences.append(
+                _(
+                    "unanswerable is {actual}, expected {expected}",
+                    actual=str(verdict.unanswerable),
+                    expected=str(self.unanswerable),
+                )
+            )
         for name, bounds, value in (
-            ("correctness", self.correctness, said.correctness),
-            ("utility", self.utility, said.utility),
+            (_("correctness"), self.correctness, verdict.correctness),
+            (_("utility"), self.utility, verdict.utility),
         ):
             if bounds and (value is None or not bounds[0] <= value <= bounds[1]):
-                differences.append(f"{name} is {value}, not {bounds[0]:g} to {bounds[1]:g}")
+                low, high = bounds
+                differences.append(
+                    _(
+                        "{metric} is {value}, expected {low:g} to {high:g}",
+                        metric=name,
+                        value=str(value),
+                        low=low,
+                        high=high,
+                    )
+                )
         if self.proven is not None and seen.proven != self.proven:
             differences.append(
-                f"quotes come from notes {sorted(seen.proven)}, not {sorted(self.proven)}"
+                _(
+                    "quotes come from notes {actual}, expected {expected}",
+                    actual=str(sorted(seen.proven)),
+                    expected=str(sorted(self.proven)),
+                )
             )
         return tuple(differences)
 
@@ -77,9 +97,9 @@ class UnitTestRow(ScenarioRow):
     """One unit test.
 
     Attributes:
-        failure: the kind of failure that a blind judge would not see; or `none`, where the judge must not see one.
-        question: instead of that of the scenario.
-        answer: only for judges of answers.
+        failure: The kind of failure that a poor judge misses, or `none` if the case has no defect.
+        question: Replaces the question of the scenario.
+        answer: Only for judges of answers.
     """
 
     failure: Annotated[str, Field(pattern=r"^[a-z_]+$")]
@@ -92,38 +112,38 @@ class UnitTestRow(ScenarioRow):
 
 @dataclass(frozen=True, slots=True)
 class UnitTest:
-    """A unit test with the scenario that it is made from."""
+    """A unit test and its scenario."""
 
     row: UnitTestRow
     scenario: Scenario
 
     def case(self) -> Case:
-        """What the judge is shown."""
+        """Return the case for the judge."""
         question = self.row.question or self.scenario.question
         return Case(self.row.id, question, self.scenario.sources, self.row.answer or "")
 
 
 class UnitTestResult(Report):
-    """How one unit test ended.
+    """The result of one unit test.
 
     Attributes:
-        passed: None when the judge gave no verdict.
-        misses: what was otherwise than expected, or the code of the error.
+        passed: None if the judge gave no verdict.
+        misses: Differences from the expected verdict, or the code of the error.
     """
 
     id: str
     failure: str
     language: Language
     passed: bool | None
-    misses: tuple[str, ...]
+    misses: tuple[Text, ...]
 
 
 class UnitTestGroup(Report):
-    """The unit tests that have something in common.
+    """Unit tests with the same value of one field.
 
     Attributes:
-        passed: among those with a verdict.
-        unscored: those without.
+        passed: Share among the tests with a verdict.
+        unscored: Number of tests without a verdict.
     """
 
     name: str
@@ -133,11 +153,11 @@ class UnitTestGroup(Report):
 
 
 class UnitTestReport(TrialReport):
-    """Which failures a judge sees.
+    """The failures that a judge detects.
 
     Attributes:
-        tests: empty, as are the groups, where no model was named.
-        liars: what lying judges get away with; None of a judge that none can lie to.
+        tests: Empty, as are the groups, if no model was given.
+        liars: Results of the deceptive judges; None for judges of questions, which have no such test.
     """
 
     overall: UnitTestGroup
@@ -148,15 +168,15 @@ class UnitTestReport(TrialReport):
 
 
 def load_unit_tests(folder: Path | None = None) -> tuple[UnitTest, ...]:
-    """The unit tests of a folder of trials; by default, of the one that travels with the package.
+    """Read the unit tests of a trial folder, by default the one in the package.
 
     Raises:
-        InputError: a file cannot be read, or a row is wrong; with file and line.
+        InputError: A file cannot be read, or a row is invalid.  The message has file and line.
     """
     tests: list[UnitTest] = []
     for where, row, scenario in read_scenario_rows(folder, "unit_tests.jsonl", UnitTestRow):
         if (row.answer is None) == (row.kind == "search_qa"):
-            raise InputError(f"{where}: answer: needed by search_qa tests, and by no others")
+            raise InputError(_("{where}: answer: required for search_qa tests only", where=where))
         tests.append(UnitTest(row, scenario))
     return tuple(tests)
 
@@ -165,15 +185,15 @@ async def run_unit_tests(
     judge: OnTrial,
     tests: Sequence[UnitTest],
     liars: CardLiars | None = None,
-    seen: Seen | None = None,
+    seen: Observations | None = None,
 ) -> UnitTestReport:
-    """Judge every test for its kind; the report has `liars` as they are given.
+    """Judge every test of the judge's kind; `liars` are passed to the report.
 
     Args:
-        seen: to be filled with what is decided, for `unit_test_report` should this be stopped.
+        seen: Filled with the verdicts, so that `unit_test_report` can use them if this is interrupted.
 
     Raises:
-        EvaluationError: see `observe`.
+        EvaluationError: See `observe`.
     """
     seen = {} if seen is None else seen
     await observe(judge, [test.case() for test in tests if test.row.kind == judge.kind], seen)
@@ -181,9 +201,9 @@ async def run_unit_tests(
 
 
 def unit_test_report(
-    judge: OnTrial, tests: Sequence[UnitTest], liars: CardLiars | None, seen: Seen
+    judge: OnTrial, tests: Sequence[UnitTest], liars: CardLiars | None, seen: Observations
 ) -> UnitTestReport:
-    """The report of the tests that were seen."""
+    """Return the report of the tests in `seen`."""
     results = [_result(test.row, seen[test.row.id]) for test in tests if test.row.id in seen]
     return UnitTestReport.on(judge, results, _group, tests=tuple(results), liars=liars)
 

@@ -43,11 +43,11 @@ def certify(**values: Any) -> None:  # noqa: ANN401  checked by the options mode
 
 
 def _show(card: "JudgeCard", lang: Language, out: Path) -> None:
-    from gigamind.release.shortfall import card_words
     from gigamind.reports.cards.cautions import card_verdict, cautions
     from gigamind.reports.cards.view import liars_view, scale_view
+    from gigamind.wording import words
 
-    say = card_words(lang)
+    say = words(lang)
     verdict = card_verdict(card, say)
     click.echo(f"{verdict.headline}.")
     for reason in verdict.reasons:

@@ -28,7 +28,7 @@ from gigamind.text import columns, padded
 
 if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
-    from gigamind.assurance.trials import OnTrial, Seen, Share
+    from gigamind.assurance.trials import Observations, OnTrial, Share
     from gigamind.assurance.unit_tests import UnitTestReport
     from gigamind.records.card import CardLiars
 
@@ -54,8 +54,8 @@ class TrialOptions(ModelOptions):
 class Trial(Generic[Report]):
     """How to run a trial, and how to report the cases seen so far if it is interrupted."""
 
-    run: Callable[["OnTrial", "Seen"], Awaitable[Report]]
-    so_far: Callable[["OnTrial", "Seen"], Report]
+    run: Callable[["OnTrial", "Observations"], Awaitable[Report]]
+    so_far: Callable[["OnTrial", "Observations"], Report]
 
 
 def try_judge(
@@ -69,7 +69,7 @@ def try_judge(
         EvaluationError: the trial is incomplete, or the report cannot be written.
         KeyboardInterrupt: the trial was interrupted; the cases so far are shown but not written.
     """
-    from gigamind.assurance.trials import OnTrial, Seen, load_on_trial
+    from gigamind.assurance.trials import Observations, OnTrial, load_on_trial
     from gigamind.llm.fences import fence_key
     from gigamind.llm.ledger import Ledger
 
@@ -83,7 +83,7 @@ def try_judge(
         for model in loaded.models(options)
     }
 
-    on_trial, seen = OnTrial(loaded, models, key), Seen()
+    on_trial, seen = OnTrial(loaded, models, key), Observations()
 
     async def run() -> Report:
         try:
@@ -324,7 +324,7 @@ def _run_deceptive_judges(
     name: str, options: TestOptions
 ) -> tuple["CardLiars | None", "OnTrial | None"]:
     """Return the results of deceptive judges (None for a judge of questions), and the judge if it has no model."""
-    from gigamind.assurance.liars import read_labelled_answers, run_liars
+    from gigamind.assurance.deceptive_judges import read_labelled_answers, run_deceptive_judges
     from gigamind.assurance.trials import OnTrial, load_on_trial
     from gigamind.judges.protocol import KEY
     from gigamind.judges.search_qa.judge import SearchQA
@@ -336,16 +336,16 @@ def _run_deceptive_judges(
         )
         return None, None
     answers = read_labelled_answers(options.dataset, options.notes)
-    deceptive = asyncio.run(run_liars(loaded, answers))
+    deceptive = asyncio.run(run_deceptive_judges(loaded, answers))
     needs_model = options.model is None and not loaded.file.panel
     return deceptive, OnTrial(loaded, {}, KEY) if needs_model else None
 
 
 def _deceptive_table(deceptive: "CardLiars") -> str:
-    from gigamind.release.shortfall import card_words
     from gigamind.reports.cards.view import liars_view
+    from gigamind.wording import words
 
-    view = liars_view(deceptive, card_words(call_language()))
+    view = liars_view(deceptive, words(call_language()))
     names = (judge.name for judge in deceptive.liars)
     rows = [(name, *row.figures) for name, row in zip(names, view.rows, strict=True)]
     return f"{view.lead}\n\n{table(('', *view.head), rows)}\n"

@@ -36,14 +36,14 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
     A run with a failed gate requires --force.  If the command fails, the previous baseline stays.
     """
     from gigamind.cli.errors import call_language
-    from gigamind.reports.release import no_verdict_told
+    from gigamind.reports.release import worst_value_text
     from gigamind.tasks.promotion import promote_checked, refuse_failed
 
     if not force:
         refuse_failed(run, folder)
     file, worst = promote_checked(run, folder)
     if worst:
-        click.echo(no_verdict_told(worst, words(call_language())), err=True)
+        click.echo(worst_value_text(worst, words(call_language())), err=True)
     show_written(file, {"runs": 1}, _("Baseline: {file}", file=file))
 
 
@@ -76,14 +76,14 @@ def compare(
     if there is no verdict.
     """
     from gigamind.cli.show_runs import show_experiment
-    from gigamind.evaluation.experiment import hold_runs
+    from gigamind.evaluation.experiment import compare_runs
     from gigamind.records.folder import check_out_folder, write_texts
     from gigamind.tasks import TASKS
 
     options = validated(ReleaseOptions, values)
     if out:
         check_out_folder(out)
-    comparison = hold_runs(runs, options, lang, TASKS)
+    comparison = compare_runs(runs, options, lang, TASKS)
     if out:
         write_texts(out, comparison.files())
     show_result(comparison.dump(), lambda: show_experiment(comparison, out))

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 from pydantic import BaseModel
 from rich.console import Console
@@ -21,21 +21,21 @@ from gigamind.metrics.spec import OWN, blocks_of
 from gigamind.metrics.table import metric_of
 from gigamind.records.schema import RunReport, by_item
 from gigamind.release.policy import GateResult
-from gigamind.reports.comparison import passing_told
+from gigamind.reports.comparison import passing_notes
 from gigamind.reports.figures import plain_label
 from gigamind.reports.page.model_costs import cost_lines, few_judged
 from gigamind.reports.release import (
     bounds_decision,
-    bounds_told,
-    decision_told,
+    decision_text,
     main_figures,
-    mismatches_beside,
-    reasons_told,
-    ungated_told,
+    missed_bounds,
+    other_mismatches,
+    reason_texts,
+    ungated_text,
 )
 from gigamind.tasks import TASKS
 from gigamind.text import printable, printable_lines
-from gigamind.wording import Language, Words, between, change_in, counted, share, warning_in, words
+from gigamind.wording import Language, Words, between, share, words
 
 _MAX_LINES = 10
 _MAX_ITEMS = 5
@@ -87,7 +87,7 @@ def show_finished(
             show_release(finished.verdict, finished.out, words_of(run))
         elif bounds:
             _show_bounds(bounds, words_of(run))
-            shown_warnings = [*shown_warnings, *bounds_told(bounds, words_of(run))]
+            shown_warnings = [*shown_warnings, *missed_bounds(bounds, words_of(run))]
     show_run(TASKS[name], finished.summary, finished.out, shown_warnings)
 
 
@@ -114,7 +114,7 @@ def show_run(
     console.print(say(_("Report: {file}", file=out / report)))
     stderr = plain_console(stderr=True)
     show_warnings([text for text in run.warnings if text not in shown_warnings], say)
-    missing = [counted(n, singular, many, say) for n, singular, many in view.missing(summary) if n]
+    missing = [say(kind) for kind in view.missing(summary)]
     if missing:
         what = ", ".join(missing)
         if (out / "report.html").exists():  # its errors are in the reader's language
@@ -157,13 +157,13 @@ def plain_console(*, stderr: bool = False) -> Console:
 def show_release(verdict: ReleaseVerdict, out: Path | None, say: Words) -> None:
     """Print the release decision, the verdict of the gates with its reasons, and the items that got worse."""
     console, gate, comparison = plain_console(), verdict.gate, verdict.comparison
-    console.print(decision_told(verdict.release, say))
+    console.print(decision_text(verdict.release, say))
     verdict_name = _VERDICTS[gate.verdict]
     sentence = say(_("Release gate ({phase}): {verdict}", phase=gate.phase, verdict=verdict_name))
-    console.print(" – ".join(filter(None, (sentence, ungated_told(verdict.release, say)))))
-    for reason in (*reasons_told(gate, comparison, say), *passing_told(comparison, gate, say)):
+    console.print(" – ".join(filter(None, (sentence, ungated_text(verdict.release, say)))))
+    for reason in (*reason_texts(gate, comparison, say), *passing_notes(comparison, gate, say)):
         console.print(f"  {printable(reason)}")
-    for what, meaning in mismatches_beside(gate, comparison, say):
+    for what, meaning in other_mismatches(gate, comparison, say):
         console.print(f"  {what}: {meaning}")
     lost = [
         _("lost: {question} ({id})", question=_short(item.text), id=item.id)
@@ -174,7 +174,7 @@ def show_release(verdict: ReleaseVerdict, out: Path | None, say: Words) -> None:
             "worse: {question} ({id}): {change}",
             question=_short(item.text),
             id=item.id,
-            change=change_in(say.language, item.what),
+            change=item.what,
         )
         for item in comparison.changes
         if item.change == "worse"
@@ -198,7 +198,7 @@ def _show_bounds(gate: GateResult, say: Words) -> None:
     verdict = _VERDICTS[gate.verdict]
     line = _("Release gate ({phase}, no baseline): {verdict}", phase=gate.phase, verdict=verdict)
     console.print(say(line))
-    for reason in bounds_told(gate, say):
+    for reason in missed_bounds(gate, say):
         console.print(f"  {printable(reason)}")
     console.print()
 
@@ -237,9 +237,8 @@ def show_warning_lines(
 ) -> None:
     """Print the number of warnings and the first ones, by default in the language of the call."""
     if warnings:
-        say = say or call_translator()
-        texts = [warning_in(cast("Language", say.language), text) for text in warnings]
-        _show_first(console, n_("{n} warning:", "{n:,} warnings:", n=len(texts)), texts, say)
+        title = n_("{n} warning:", "{n:,} warnings:", n=len(warnings))
+        _show_first(console, title, warnings, say or call_translator())
 
 
 def _show_first(console: Console, title: Message, lines: Sequence[Text], say: Translator) -> None:

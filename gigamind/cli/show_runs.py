@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.table import Table
 
 from gigamind.cli.show import plain_console, show_release
-from gigamind.evaluation.experiment import Held
+from gigamind.evaluation.experiment import ComparedRuns
 from gigamind.i18n import _, c_, n_
 from gigamind.reports.figures import metric_name
 from gigamind.reports.history import Histories
@@ -17,14 +17,14 @@ from gigamind.reports.page.experiment import (
     notices,
     why_no_verdict,
 )
-from gigamind.reports.page.history import cause_told, change_told, result, subject
+from gigamind.reports.page.history import cause_text, change_text, result, subject
 from gigamind.text import printable
 from gigamind.wording import Language, share, words
 
 _MAX_LEVELS = 10
 
 
-def show_experiment(compared: Held, out: Path | None) -> None:
+def show_experiment(compared: ComparedRuns, out: Path | None) -> None:
     """Print the main metrics side by side, significant differences, and for two runs the verdict."""
     console, say, experiment = plain_console(), words(compared.lang), compared.experiment
     verdict = compared.verdict
@@ -69,7 +69,7 @@ def show_history(histories: Histories, out: Path | None, language: Language) -> 
         console.print(say(line))
         console.print(f"  {result(history, say)}")
         for change in history.changes:
-            console.print(f"  {change_told(change, history, say)}: {cause_told(change, say)}")
+            console.print(f"  {change_text(change, history, say)}: {cause_text(change, say)}")
             for level in change.metrics[:_MAX_LEVELS]:
                 name = metric_name(level.metric, say)
                 console.print(f"    {name} {share(level.before)} -> {share(level.after)}")

@@ -313,5 +313,5 @@ def _note(vault: "Vault", identities: "Identities", name: str) -> "Note":
             hint = _("Did you mean {note}?", note=close[0])
         raise InputError(joined((problem, hint), " "))
     if resolution.collision is not None:
-        print_line(str(resolution.collision), err=True)
+        print_line(resolution.collision.message, err=True)
     return resolution.note

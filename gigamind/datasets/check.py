@@ -1,6 +1,6 @@
-"""Holds the rows of a dataset against a vault, those of queries whole: what they name must be there.
+"""Check the rows of a dataset against a vault; queries in full: every note and span that they name must exist.
 
-A row that cannot be used is told with its line and what is wrong; the others go on.
+A row that cannot be used is reported with its line and problem; the others are kept.
 """
 
 import difflib
@@ -13,102 +13,116 @@ from typing import Generic
 from gigamind.datasets.jsonl import Dataset, Item
 from gigamind.datasets.row_errors import RowError, shortened, shortened_path
 from gigamind.datasets.schema import ExpectedSpan, QueryItem
+from gigamind.errors import text_of
+from gigamind.i18n import Message, Text, _, n_
 from gigamind.spans import Passage, Span, Utf16
 from gigamind.vault.identity import Collision, Identities, leaves_vault
 from gigamind.vault.notes import Note, Vault
-from gigamind.wording import warning
 
-# Each takes half a second in 10 000 notes, and another vault's dataset misses them all.
+# Each takes half a second with 10 000 notes, and with the dataset of another vault every row would need one.
 _MOST_SUGGESTIONS = 20
-MEND_SPAN = "Count UTF-16 code units from the start of the file: start inclusive, end exclusive"
+SPAN_FIX = _("Count UTF-16 code units from the start of the file: start inclusive, end exclusive")
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedRows(Generic[Item]):
-    """A dataset held against a vault; its usable rows stand in the class of its kind, in file order.
+    """A dataset checked against a vault; subclasses hold the usable rows, in file order.
 
     Attributes:
-        errors: all problems of all other rows, those of reading the file included, in file order.
-        warnings: what is odd but usable, collisions included.
-        collisions: ambiguous names met, each identifier once; errors under `--strict`.
-        fits: whether the vault has any of the notes that rows name.
+        errors: all problems of all other rows, including problems of reading the file, in file order.
+        warnings: anomalies that do not make a row unusable, including collisions.
+        collisions: ambiguous names, each identifier once; errors under `--strict`.
+        fits: whether the vault has at least one note that rows name.
     """
 
     dataset: Dataset[Item]
     errors: tuple[RowError, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Message, ...]
     collisions: tuple[Collision, ...]
     fits: bool
 
     @property
     def rows(self) -> int:
-        """All rows of the file, blank lines apart."""
+        """Return the number of rows in the file, without blank lines."""
         return len(self.dataset.lines) + len({error.line for error in self.dataset.errors})
 
     @property
     def rejected(self) -> int:
-        """Rows that have errors; one may have several."""
+        """Return the number of rows with errors; one may have several."""
         return len({error.line for error in self.errors})
 
     @property
     def proves_nothing(self) -> bool:
-        """Whether the usable rows would fit any vault, though others are meant for this one."""
+        """Return whether the usable rows would fit any vault, although others belong to this one."""
         return False
 
-    def why_unusable(self, least: float) -> str | None:
-        """Why no figure of these rows would be one of the dataset, with the likeliest cause; None where it would.
+    def why_unusable(self, least: float) -> Message | None:
+        """Return why the usable rows do not represent the dataset, with the likeliest cause; None if they do.
 
         Args:
-            least: share of the rows that must be usable, in [0, 1]; one row always must.
+            least: share of the rows that must be usable, in [0, 1]; at least one row must be.
         """
         if self.proves_nothing:
-            return f"no answerable row can be used. {self._cause()}"
+            return _("no answerable row is usable. {cause}", cause=self._cause())
         usable = self.rows - self.rejected
         if usable and usable >= least * self.rows:
             return None
-        asked = f", and --min-rows asks for a share of {least:g}" if usable else ""
-        return f"{usable} of {self.rows} rows can be used{asked}. {self._cause()}"
+        if not usable:
+            return _("0 of {rows:,} rows are usable. {cause}", rows=self.rows, cause=self._cause())
+        return _(
+            "{usable:,} of {rows:,} rows are usable, but --min-rows requires a share of {least:g}. {cause}",
+            usable=usable,
+            rows=self.rows,
+            least=least,
+            cause=self._cause(),
+        )
 
-    def _cause(self) -> str:
+    def _cause(self) -> Message:
         absent = len({error.line for error in self.errors if error.absent})
         unread = len({error.line for error in self.dataset.errors})
         if absent and not self.fits:
-            return "None of the notes of this dataset is in this vault. Is it the dataset of another vault?"
+            return _(
+                "The vault has none of the notes of this dataset. Does it belong to another vault?"
+            )
         if absent * 2 > self.rejected:
-            return "Most of the others name notes this vault lacks. Is it the dataset of another vault?"
+            return _(
+                "Most other rows name notes that the vault lacks. Does the dataset belong to another vault?"
+            )
         if unread * 2 > self.rejected:
-            return "Most of the others are not as the format asks. Is it a dataset of another kind?"
-        return "The others have labels that cannot be used."
+            return _("Most other rows do not match the format. Is it a dataset of another kind?")
+        return _("The other rows have unusable labels.")
 
 
 @dataclass(slots=True)
 class RowChecker(Generic[Item]):
-    """Holds the rows of one dataset against one vault, and collects what is wrong.
+    """Checks the rows of one dataset against one vault and collects problems.
 
     Attributes:
-        collisions: ambiguous names met, by identifier.
+        collisions: ambiguous names by identifier.
     """
 
     dataset: Dataset[Item]
     vault: Vault
     identities: Identities
     errors: list[RowError] = field(default_factory=list[RowError])
-    warnings: list[str] = field(default_factory=list[str])
+    warnings: list[Message] = field(default_factory=list[Message])
     fits: bool = False
     collisions: dict[str, Collision] = field(default_factory=dict[str, Collision])
     _units: dict[str, Utf16] = field(default_factory=dict[str, Utf16])
-    _suggestions: dict[str, str] = field(default_factory=dict[str, str])
+    _suggestions: dict[str, Message | None] = field(default_factory=dict[str, Message | None])
 
     def note(self, item: Item, name: str, path: str) -> Note | None:
-        """The note that a row names, or an error of the row in the field `name`."""
+        """Return the note that a row names; otherwise record an error in the field `name`."""
         if leaves_vault(path):
-            mend = "Write the path relative to the notes folder"
-            self.reject(item, name, f"{shortened(path)} leaves the vault", mend)
+            problem = _("{path} leaves the vault", path=shortened(path))
+            self.reject(item, name, problem, _("Write the path relative to the notes folder"))
             return None
         resolution = self.identities.resolve(path)
         if resolution is None:
-            message = f"no note {shortened_path(path)} in {self.vault.root}"
-            self.reject(item, name, message, self._suggest(path), absent=True)
+            problem = _(
+                "no note {path} in {vault}", path=shortened_path(path), vault=self.vault.root
+            )
+            self.reject(item, name, problem, self._suggest(path), absent=True)
             return None
         self.fits = True
         if resolution.collision is not None:
@@ -116,59 +130,68 @@ class RowChecker(Generic[Item]):
         return resolution.note
 
     def outcome(
-        self, *odd: str
-    ) -> tuple[Dataset[Item], tuple[RowError, ...], tuple[str, ...], tuple[Collision, ...], bool]:
-        """The fields of `CheckedRows`, with `odd` among the warnings."""
+        self, *odd: Message
+    ) -> tuple[
+        Dataset[Item], tuple[RowError, ...], tuple[Message, ...], tuple[Collision, ...], bool
+    ]:
+        """Return the fields of `CheckedRows`, with `odd` among the warnings."""
         errors = sorted([*self.dataset.errors, *self.errors], key=lambda error: error.line)
         collisions = tuple(self.collisions.values())
-        warnings = (*self.dataset.warnings, *odd, *self.warnings, *map(str, collisions))
+        warnings = (
+            *self.dataset.warnings,
+            *odd,
+            *self.warnings,
+            *(collision.message for collision in collisions),
+        )
         return self.dataset, tuple(errors), warnings, collisions, self.fits
 
     def units(self, note: Note) -> Utf16:
-        """Converter of offsets in a note, made once a note."""
+        """Return the offset converter of a note, created once per note."""
         if note.path not in self._units:
             self._units[note.path] = Utf16(note.text)
         return self._units[note.path]
 
-    def _suggest(self, path: str) -> str:
+    def _suggest(self, path: str) -> Message:
         if path not in self._suggestions and len(self._suggestions) < _MOST_SUGGESTIONS:
             named: dict[str, list[str]] = {}
             for note in self.vault.notes:
                 named.setdefault(PurePosixPath(note.path).stem, []).append(note.path)
             name = PurePosixPath(path).stem
-            for close in difflib.get_close_matches(name, named, n=1, cutoff=_one_letter_off(name)):
-                if len(named[close]) == 1:  # else nothing tells which index.md is meant
-                    mend = f"Write {shortened_path(named[close][0])}, if that is meant"
-                    self._suggestions[path] = mend
-            self._suggestions.setdefault(path, "")
-        return self._suggestions.get(path) or "Check the path, relative to the notes folder"
+            for close in difflib.get_close_matches(name, named, n=1, cutoff=_typo_cutoff(name)):
+                if len(named[close]) == 1:  # otherwise it is unclear which index.md is meant
+                    meant = shortened_path(named[close][0])
+                    self._suggestions[path] = _("Did you mean {path}?", path=meant)
+            self._suggestions.setdefault(path, None)
+        return self._suggestions.get(path) or _("Check the path, relative to the notes folder")
 
     def reject(
-        self, item: Item, name: str, message: str, mend: str, *, absent: bool = False
+        self, item: Item, name: str, problem: Text, fix: Text, *, absent: bool = False
     ) -> None:
-        """Say that a row cannot be used."""
+        """Record that a row cannot be used."""
         line = self.dataset.lines[item.id]
-        self.errors.append(RowError(line, item.id, name, message, mend, absent))
+        self.errors.append(RowError(line, item.id, name, problem, fix, absent))
 
-    def warn(self, item: Item, name: str, message: str) -> None:
-        """Say that a row is odd but usable."""
+    def warn(self, item: Item, name: str, problem: Text) -> None:
+        """Record an anomaly of a usable row."""
         place = f"{self.dataset.path}:{self.dataset.lines[item.id]}"
-        self.warnings.append(f'{place}: field "{name}": {message}')
+        self.warnings.append(
+            _('{place}: field "{field}": {problem}', place=place, field=name, problem=problem)
+        )
 
 
-def _one_letter_off(name: str) -> float:
-    """The likeness of names that differ in one letter, or two that changed places; of folders nothing is asked.
+def _typo_cutoff(name: str) -> float:
+    """Return the similarity of names that differ in one letter or one swap of letters; folders are ignored.
 
-    So typos and moved files are proposed.  Of the 70 names in examples/vault none is so near to another, and each that
-    is misspelt by one letter finds its own.  The default of difflib, over paths, proposed another note for 60 of them.
+    This suggests the right note for typos and moved files. No two of the 70 names in examples/vault are that similar,
+    and each misspelt by one letter finds itself. The default cutoff of difflib, over paths, was wrong for 60 of them.
     """
     return max(0.5, 1 - 1 / max(1, len(name)) - 1e-9)
 
 
-_MOST_SEARCHES = 500  # each takes some milliseconds, and in an older vault every span may differ
+_MOST_SEARCHES = 500  # each takes some milliseconds, and in an edited vault every span may differ
 
 FindAgain = Callable[[str, str], Span | None]
-"""Where a text, the first, stands in a note's text today; `None` unless that is sure."""
+"""Finds a text, the first argument, in an edited note's text; None unless the match is reliable."""
 
 
 def _nowhere(text: str, note_text: str) -> None:
@@ -176,20 +199,20 @@ def _nowhere(text: str, note_text: str) -> None:
 
 
 NOWHERE = Span(0, 0)
-"""Of an expected span whose text its note does not hold any more: no evidence matches it by position."""
+"""Place of an expected span whose text is no longer in its note: no evidence matches it by position."""
 
 Groups = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
-    """One query whose labels were found in the vault.
+    """A query whose labels were found in the vault.
 
     Attributes:
         line: 1-based, in the dataset's file.
         qrels: path of each labelled note -> gain: its grade, or 1.
-        spans: the expected spans, in code points, with the text that stands there now: each where its `text` stands,
-            for the note may have been edited above it; one whose text is gone is `NOWHERE` with the text of the row.
+        spans: the expected spans in code points, with the text found there. If the note was edited, a span is where its
+            text is now; if the text is gone, it is `NOWHERE` with the text of the row.
         groups: `expected_all_of` and `expected_any_of`, by path.
     """
 
@@ -201,31 +224,31 @@ class CheckedQuery:
 
     @property
     def gone(self) -> int:
-        """Expected spans whose text is no longer in their note."""
+        """Return the number of expected spans whose text is no longer in their note."""
         return sum(not span.span for span in self.spans)
 
     @property
     def relevant(self) -> tuple[str, ...]:
-        """The expected notes, by path."""
+        """Return the expected notes, by path."""
         return tuple(note for note, gain in self.qrels.items() if gain > 0)
 
     @property
     def is_judged(self) -> bool:
-        """Whether a note that no label names is unjudged, and not known to be irrelevant."""
+        """Return whether unlabelled notes are unjudged, rather than irrelevant."""
         return self.item.gains is not None
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedDataset(CheckedRows[QueryItem]):
-    """A dataset of queries held against a vault."""
+    """A dataset of queries checked against a vault."""
 
     queries: tuple[CheckedQuery, ...]
 
     @property
     def proves_nothing(self) -> bool:
-        """Unanswerable rows name no note, so they fit every vault."""
-        asked = any(item.answerable for item in self.dataset.items)
-        return asked and not any(query.item.answerable for query in self.queries)
+        """Return whether only unanswerable rows are left, which name no note and so fit every vault."""
+        answerable = any(item.answerable for item in self.dataset.items)
+        return answerable and not any(query.item.answerable for query in self.queries)
 
 
 def check_queries(
@@ -234,16 +257,16 @@ def check_queries(
     identities: Identities,
     find_again: FindAgain = _nowhere,
 ) -> CheckedDataset:
-    """Find every expected note and span in the vault; `find_again` is asked for spans of notes that were edited.
+    """Find every expected note and span in the vault; `find_again` locates spans of edited notes.
 
-    Without a vault, notes go by the names that rows give them, and spans are nowhere.
+    Without a vault, notes keep the names that rows use, and spans are dropped.
     """
     known = vault or Vault(Path(), (), ())
     checker = _QueryChecker(dataset, known, identities, find_again=find_again)
     checker.has_vault = vault is not None
     checked = [checker.check(item) for item in dataset.items]
     queries = tuple(query for query in checked if query is not None)
-    return CheckedDataset(*checker.outcome(*checker.told()), queries)
+    return CheckedDataset(*checker.outcome(*checker.span_warnings()), queries)
 
 
 @dataclass(slots=True)
@@ -275,7 +298,7 @@ class _QueryChecker(RowChecker[QueryItem]):
         return CheckedQuery(item, self.dataset.lines[item.id], qrels, passages, groups)
 
     def _paths(self, item: QueryItem, name: str, notes: Sequence[str]) -> list[str]:
-        """The notes of a field by path; without a vault, by the names that rows give them."""
+        """Return the paths of the notes of a field; without a vault, the names that rows use."""
         if not self.has_vault:
             return list(notes)
         resolved = [self.note(item, f"{name}[{at}]", note) for at, note in enumerate(notes)]
@@ -287,16 +310,21 @@ class _QueryChecker(RowChecker[QueryItem]):
         )
 
     def _grade(self, item: QueryItem, qrels: dict[str, int]) -> None:
-        """Give the notes their grades; each has one, and one that is expected is not irrelevant."""
+        """Assign grades to notes; each note has one grade, and an expected note must not be irrelevant."""
         graded: set[str] = set()
         for name, gain in (item.gains or {}).items():
             for path in self._paths(item, f"gains[{shortened(name)}]", (name,)):
                 if path in graded:
-                    mend = "Keep one of its names"
-                    self.reject(item, "gains", f"{shortened_path(path)} is graded twice", mend)
+                    problem = _("{path} is graded twice", path=shortened_path(path))
+                    self.reject(item, "gains", problem, _("Keep one of its names"))
                 elif path in qrels and gain <= 0:
-                    message = f"{shortened_path(path)} is an expected note, and its grade is {gain}"
-                    self.reject(item, "gains", message, "Grade it above 0, or do not expect it")
+                    problem = _(
+                        "{path} is an expected note with the grade {grade}",
+                        path=shortened_path(path),
+                        grade=gain,
+                    )
+                    fix = _("Grade it above 0, or remove it from the expected notes")
+                    self.reject(item, "gains", problem, fix)
                 graded.add(path)
                 qrels[path] = gain
 
@@ -304,8 +332,8 @@ class _QueryChecker(RowChecker[QueryItem]):
         graded = any(gain > 0 for gain in (item.gains or {}).values())
         grouped = item.expected_all_of or item.expected_any_of
         if item.answerable and not (item.expected_notes or graded or grouped):
-            mend = "Name a note that answers it, or set answerable to false"
-            self.reject(item, "expected_notes", "empty, though the query is answerable", mend)
+            fix = _("Name a note that answers it, or set answerable to false")
+            self.reject(item, "expected_notes", _("empty, but the query is answerable"), fix)
         labels = {
             "expected_notes": item.expected_notes,
             "expected_spans": item.expected_spans,
@@ -314,8 +342,8 @@ class _QueryChecker(RowChecker[QueryItem]):
             "expected_any_of": item.expected_any_of,
         }
         for name in (name for name, given in labels.items() if given and not item.answerable):
-            mend = "Empty it, or set answerable to true"
-            self.reject(item, name, "not empty, though answerable is false", mend)
+            fix = _("Clear it, or set answerable to true")
+            self.reject(item, name, _("not empty, but answerable is false"), fix)
 
     def _passage(
         self, item: QueryItem, name: str, span: ExpectedSpan, qrels: Mapping[str, int]
@@ -323,39 +351,50 @@ class _QueryChecker(RowChecker[QueryItem]):
         note = self.note(item, f"{name}.note_path", span.note_path)
         if note is None:
             return None
-        place, odd = self._place(span, note)
-        if odd and not span.text:
-            self.reject(item, name, odd, MEND_SPAN)
+        place, problem = self._place(span, note)
+        if problem and not span.text:
+            self.reject(item, name, problem, SPAN_FIX)
             return None
         if note.path not in qrels:
-            self.warn(item, name, f"{note.path} is not among the expected notes")
+            self.warn(item, name, _("{note} is not an expected note", note=note.path))
         if place is not None and span.text in {None, place.slice(note.text)}:
             return Passage(note.path, place.slice(note.text), place)
         text = span.text or ""
         if place is not None:
-            says = shortened(place.slice(note.text))
-            odd = f"{note.path} says {says}, the dataset {shortened(text)}"
-        today = self._today(text, span.start, note) if text else None
-        if today is None:
+            problem = _(
+                "{note} has {actual} there, the dataset {expected}",
+                note=note.path,
+                actual=shortened(place.slice(note.text)),
+                expected=shortened(text),
+            )
+        current = self._current(text, span.start, note) if text else None
+        if current is None:
             self.gone[item.id] = None
-            self.warn(item, name, odd)
+            self.warn(item, name, problem)
             return Passage(note.path, text, NOWHERE)
         self.moved[item.id] = None
-        start, end = self.units(note).span_from_code_points(today)
-        where = f'Its text stands at "start": {start}, "end": {end} now'
-        self.warn(item, name, f"{odd}. {where}")
-        return Passage(note.path, today.slice(note.text), today)
+        start, end = self.units(note).span_from_code_points(current)
+        moved = _(
+            '{problem}. The text is at "start": {start}, "end": {end}',
+            problem=problem,
+            start=start,
+            end=end,
+        )
+        self.warn(item, name, moved)
+        return Passage(note.path, current.slice(note.text), current)
 
-    def _place(self, span: ExpectedSpan, note: Note) -> tuple[Span | None, str]:
-        """Where the offsets of a span lie in a note, or why they lie nowhere."""
+    def _place(self, span: ExpectedSpan, note: Note) -> tuple[Span | None, Text]:
+        """Return the span of the row's offsets in a note, or None and why there is none."""
         try:
             place = self.units(note).span_to_code_points(span.start, span.end)
         except ValueError as error:
-            return None, f"{error} of {note.path}"
-        return (place, "") if place else (None, f"empty at {span.start} of {note.path}")
+            return None, _("{note}: {reason}", note=note.path, reason=text_of(error))
+        if place:
+            return place, ""
+        return None, _("{note}: the span at {start} is empty", note=note.path, start=span.start)
 
-    def _today(self, text: str, start: int, note: Note) -> Span | None:
-        """Where a text stands: verbatim, nearest to where it was, in UTF-16 units; else where `find_again` is sure."""
+    def _current(self, text: str, start: int, note: Note) -> Span | None:
+        """Return the verbatim occurrence nearest to `start` (UTF-16 units), otherwise what `find_again` finds."""
         places = [match.start() for match in re.finditer(re.escape(text), note.text)]
         if places:
             units = self.units(note)
@@ -364,11 +403,24 @@ class _QueryChecker(RowChecker[QueryItem]):
         self._searches += 1
         return self.find_again(text, note.text) if self._searches <= _MOST_SEARCHES else None
 
-    def told(self) -> Iterator[str]:
-        """How many rows have spans that moved or are gone, and what to do."""
+    def span_warnings(self) -> Iterator[Message]:
+        """Yield how many rows have spans that moved or are gone, and what to do."""
         if self.moved:
             vault, rows = self.vault.root, self.dataset.path
-            mend = f"gigamind dataset check --dataset {rows} --notes {vault} --fix OUT"
-            yield warning("spans_moved", rows=f"{len(self.moved):,}", command=mend)
+            yield n_(
+                "{n} row of the dataset has an expected span in an edited note. The span was located"
+                " by its text. To write the new offsets: {command}",
+                "{n:,} rows of the dataset have expected spans in edited notes. The spans were located"
+                " by their text. To write the new offsets: {command}",
+                n=len(self.moved),
+                command=f"gigamind dataset check --dataset {rows} --notes {vault} --fix OUT",
+            )
         if self.gone:
-            yield warning("spans_gone", rows=f"{len(self.gone):,}", first=next(iter(self.gone)))
+            yield n_(
+                "{n} row has an expected span whose text is no longer in the note: {first}."
+                " Nothing can answer it as labelled. Label it again, or restore the passage.",
+                "{n:,} rows have expected spans whose text is no longer in the note, such as {first}."
+                " Nothing can answer them as labelled. Label them again, or restore the passages.",
+                n=len(self.gone),
+                first=next(iter(self.gone)),
+            )

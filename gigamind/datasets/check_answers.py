@@ -1,4 +1,4 @@
-"""Holds answers, and questions that are yet to be answered, against a vault: the notes that they are given."""
+"""Check answers, and questions to be answered, against a vault: find the notes of their contexts."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 from gigamind.datasets.check import CheckedRows, RowChecker
 from gigamind.datasets.jsonl import Dataset
 from gigamind.datasets.schema import ContextNote, QuestionItem
+from gigamind.i18n import _
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault
 
@@ -15,7 +16,7 @@ class GivenNote:
     """A note of the context.
 
     Attributes:
-        path: in the vault; None for one that the row itself holds.
+        path: in the vault; None if the row itself contains the text.
     """
 
     path: str | None
@@ -25,7 +26,7 @@ class GivenNote:
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """One answer, or a question that is yet to be answered, with the text of its notes.
+    """An answer, or a question to be answered, with the text of its notes.
 
     Attributes:
         line: 1-based, in the dataset's file.
@@ -37,13 +38,13 @@ class CheckedAnswer:
 
     @property
     def answer(self) -> str:
-        """Empty for a question that is yet to be answered."""
+        """Return the answer; empty for a question to be answered."""
         return self.item.answer or ""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswers(CheckedRows[QuestionItem]):
-    """A dataset of answers, its notes found."""
+    """A dataset of answers with its notes found."""
 
     answers: tuple[CheckedAnswer, ...]
 
@@ -58,7 +59,7 @@ def check_answers(
     """Find every note of every context; without a vault, a row that names a path is an error.
 
     Args:
-        answered: the rows hold the answers that are judged; of questions alone, notes that cannot be read are left out.
+        answered: the rows contain the answers to judge; of mere questions, unreadable notes are left out.
     """
     checker = _AnswerChecker(dataset, vault or Vault(Path(), (), ()), identities)
     checker.has_vault, checker.answered = vault is not None, answered
@@ -87,14 +88,14 @@ class _AnswerChecker(RowChecker[QuestionItem]):
     def _given(self, item: QuestionItem, name: str, note: ContextNote) -> GivenNote | None:
         if note.path is None:
             if note.text is None:
-                mend = 'Write {"path": "a.md"}, or {"title": "A", "text": "..."}'
-                self.reject(item, name, "neither a path nor a text", mend)
+                fix = _('Write {{"path": "a.md"}}, or {{"title": "A", "text": "..."}}')
+                self.reject(item, name, _("neither a path nor a text"), fix)
                 return None
             return GivenNote(None, note.title or "", note.text)
         if not self.has_vault:
             if self.answered:
-                mend = "Add --notes"
-                self.reject(item, f"{name}.path", "names a note, and there is no vault", mend)
+                problem = _("names a note, but there is no vault")
+                self.reject(item, f"{name}.path", problem, _("Add --notes"))
             return None
         named = self.note(item, f"{name}.path", note.path)
         if named is None:
@@ -106,5 +107,9 @@ class _AnswerChecker(RowChecker[QuestionItem]):
         labels = item.labels
         for place, claim in enumerate(labels.claims if labels else ()):
             if claim.note is not None and claim.note > notes:
-                message = f"names note {claim.note} of {notes}; it is not used"
-                self.warn(item, f"labels.claims[{place}].note", message)
+                problem = _(
+                    "ignored, because it is note {number} of {count}",
+                    number=claim.note,
+                    count=notes,
+                )
+                self.warn(item, f"labels.claims[{place}].note", problem)

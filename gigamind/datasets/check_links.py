@@ -1,4 +1,4 @@
-"""Holds the links of a dataset against a vault: their notes, targets and anchors."""
+"""Check the links of a dataset against a vault: their notes, targets and anchors."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,7 @@ from gigamind.datasets.check import CheckedRows, RowChecker
 from gigamind.datasets.jsonl import Dataset
 from gigamind.datasets.row_errors import shortened, shortened_path
 from gigamind.datasets.schema import LinkItem
+from gigamind.i18n import Message, _
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note, Vault
@@ -13,12 +14,12 @@ from gigamind.vault.notes import Note, Vault
 
 @dataclass(frozen=True, slots=True)
 class CheckedLink:
-    """One place that ought to be a link, found in the vault.
+    """A place that should be a link, found in the vault.
 
     Attributes:
         line: 1-based, in the dataset's file.
-        targets: paths of the notes it may lead to.
-        span: where the anchor stands, in code points; None where the range does not cut it out.
+        targets: paths of the accepted target notes.
+        span: range of the anchor in code points; None if the row's range does not match the anchor.
     """
 
     item: LinkItem
@@ -30,10 +31,10 @@ class CheckedLink:
 
 @dataclass(frozen=True, slots=True)
 class CheckedLinks(CheckedRows[LinkItem]):
-    """A link dataset held against a vault.
+    """A link dataset checked against a vault.
 
     Attributes:
-        misfits: usable rows whose range does not cut out the anchor.
+        misfits: usable rows whose range does not match the anchor.
     """
 
     links: tuple[CheckedLink, ...]
@@ -50,10 +51,14 @@ def check_links(dataset: Dataset[LinkItem], vault: Vault, identities: Identities
     return CheckedLinks(*checker.outcome(*odd), links, misfits)
 
 
-def _misfit_warning(dataset: Dataset[LinkItem], vault: Vault, misfits: int, rows: int) -> str:
-    return (
-        f"{dataset.path}: the ranges of {misfits} of {rows} rows do not cut out their anchors in {vault.root}."
-        " Give the copy that generate-links made (--out-notes), not the original vault, and unchanged."
+def _misfit_warning(dataset: Dataset[LinkItem], vault: Vault, misfits: int, rows: int) -> Message:
+    return _(
+        "{file}: the ranges of {count:,} of {rows:,} rows do not match their anchors in {vault}."
+        " Give the unchanged copy that generate-links wrote (--out-notes), not the original vault.",
+        file=dataset.path,
+        count=misfits,
+        rows=rows,
+        vault=vault.root,
     )
 
 
@@ -62,18 +67,17 @@ class _LinkChecker(RowChecker[LinkItem]):
         before = len(self.errors)
         note = self.note(item, "source_note", item.source_note)
         if not item.expected_links:
-            self.reject(item, "expected_links", "empty", "Name the note that it leads to")
+            self.reject(item, "expected_links", _("empty"), _("Name the note that it leads to"))
         paths = self._targets(item)
         if note is None or len(self.errors) > before:
             return None
         if note.path in paths:
-            self.warn(
-                item, "expected_links", f"{shortened_path(note.path)} is the source note itself"
-            )
+            problem = _("{note} is the source note itself", note=shortened_path(note.path))
+            self.warn(item, "expected_links", problem)
         return CheckedLink(item, self.dataset.lines[item.id], note, paths, self._span(item, note))
 
     def _targets(self, item: LinkItem) -> frozenset[str]:
-        """Paths of the targets; one that is gone is no error while another is left, for any of them is right."""
+        """Return the paths of the targets; a missing target is a warning while another one exists."""
         before = len(self.errors)
         targets = [
             self.note(item, f"expected_links[{index}]", name)
@@ -83,8 +87,13 @@ class _LinkChecker(RowChecker[LinkItem]):
         if paths:
             for error in (error for error in self.errors[before:] if error.absent):
                 self.errors.remove(error)
-                kept = ", ".join(map(shortened, sorted(paths)))
-                self.warn(item, error.field, f"{error.message}; the row keeps {kept}. {error.mend}")
+                warning = _(
+                    "{problem}; the row keeps {targets}. {fix}",
+                    problem=error.message,
+                    targets=[shortened(path) for path in sorted(paths)],
+                    fix=error.mend,
+                )
+                self.warn(item, error.field, warning)
         return paths
 
     def _span(self, item: LinkItem, note: Note) -> Span | None:

@@ -1,4 +1,4 @@
-"""What a dataset holds, counted."""
+"""Count what a dataset contains."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,19 +8,20 @@ from statistics import median
 from gigamind.datasets.jsonl import Dataset, DatasetKind
 from gigamind.datasets.row_errors import RowError
 from gigamind.datasets.schema import LinkItem, QueryItem
+from gigamind.i18n import _
 
-NONE = "(none)"
+NONE = _("(none)")
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The counts of one dataset.
+    """The counts of one dataset. Names are messages, so that they can be shown in the reader's language.
 
     Attributes:
-        rows: usable ones.
+        rows: usable rows.
         rejected: rows that cannot be used.
         counts: field -> value -> rows; rows without a value count as "(none)", a row with several values for each.
-        figures: name -> number, of the rows together.
+        figures: name -> number, over all rows.
     """
 
     kind: DatasetKind
@@ -42,10 +43,12 @@ def describe_queries(dataset: Dataset[QueryItem]) -> Description:
     }
     lengths = [len(item.query) for item in items]
     figures = {
-        "different expected notes": len({note for item in items for note in item.expected_notes}),
-        "expected spans": sum(len(item.expected_spans) for item in items),
-        "repeated queries": len(items) - len({item.query for item in items}),
-        "median query, characters": median(lengths or [0]),
+        _("different expected notes"): len(
+            {note for item in items for note in item.expected_notes}
+        ),
+        _("expected spans"): sum(len(item.expected_spans) for item in items),
+        _("repeated queries"): len(items) - len({item.query for item in items}),
+        _("median query, characters"): median(lengths or [0]),
     }
     return Description("queries", len(items), _rejected(dataset.errors), counts, figures)
 
@@ -61,9 +64,11 @@ def describe_links(dataset: Dataset[LinkItem]) -> Description:
     }
     lengths = [len(item.anchor.split()) for item in items]
     figures = {
-        "source notes": len({item.source_note for item in items}),
-        "different expected notes": len({note for item in items for note in item.expected_links}),
-        "median anchor, words": median(lengths or [0]),
+        _("source notes"): len({item.source_note for item in items}),
+        _("different expected notes"): len(
+            {note for item in items for note in item.expected_links}
+        ),
+        _("median anchor, words"): median(lengths or [0]),
     }
     return Description("links", len(items), _rejected(dataset.errors), counts, figures)
 
@@ -80,10 +85,10 @@ def _rejected(errors: Sequence[RowError]) -> int:
 
 
 def _count(values: Iterable[str | None]) -> dict[str, int]:
-    """The most frequent first, equal ones in alphabetical order."""
+    """Count values, the most frequent first, ties in alphabetical order."""
     counted = Counter(value or NONE for value in values)
     return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
 def _yes(fact: bool) -> str:  # noqa: FBT001  the fact is the whole call
-    return "yes" if fact else "no"
+    return _("yes") if fact else _("no")

@@ -1,6 +1,6 @@
-"""Makes a link dataset from a vault that has links: takes some away in a copy, and writes down what stood there.
+"""Generate a link dataset from a vault with links: remove some links in a copy and record them.
 
-The original is only read.  Rows are `LinkItem`s; the range of an anchor counts UTF-16 code units of the copied note.
+The original is only read. Rows are `LinkItem`s; an anchor's range counts UTF-16 code units of the copied note.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,7 @@ from gigamind.datasets.sample import sample
 from gigamind.datasets.schema import AnchorRange, LinkItem
 from gigamind.datasets.write import copy_vault, refuse_places, write_rows
 from gigamind.errors import EvaluationError, InputError, NotesError
+from gigamind.i18n import Message, _
 from gigamind.spans import Span, Utf16
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
@@ -22,10 +23,10 @@ CONTEXT_CHARS = 200  # code points on either side of an anchor
 
 
 class NoteLink(NamedTuple):
-    """One link in the running text of a note that leads to another note.
+    """A link in the running text of a note that leads to another note.
 
     Attributes:
-        target: path of the note it leads to.
+        target: path of the note that it leads to.
     """
 
     note: Note
@@ -34,58 +35,64 @@ class NoteLink(NamedTuple):
 
 
 class GeneratedLinks(NamedTuple):
-    """What was generated.
+    """The generated dataset.
 
     Attributes:
-        links: how many links could have been removed.
+        links: number of removable links.
         warnings: of the vault.
     """
 
     rows: tuple[LinkItem, ...]
     links: int
-    warnings: tuple[str, ...]
+    warnings: tuple[Message, ...]
 
 
 def generate_links(
     notes: Path, out_notes: Path, dataset: Path, *, remove_ratio: float = 0.3, seed: int = 42
 ) -> GeneratedLinks:
-    """Copy a vault, remove a share of its links there, and write the dataset of what was removed.
+    """Copy a vault, remove a share of its links in the copy, and write a dataset of the removed links.
 
-    Equal vaults, ratios and seeds give equal bytes.  At least one link is removed.
+    Equal vaults, ratios and seeds give equal bytes. At least one link is removed.
 
     Args:
-        remove_ratio: share of the links that are removed, in (0, 1].
+        remove_ratio: share of the links to remove, in (0, 1].
 
     Raises:
-        InputError: the ratio or a place cannot be, or the vault has no link to remove.
-        NotesError: the vault cannot be read or copied, or was changed meanwhile.
+        InputError: the ratio or a path is invalid, or the vault has no link to remove.
+        NotesError: the vault cannot be read or copied, or changed in the meantime.
         EvaluationError: the dataset cannot be written.
     """
     if not 0 < remove_ratio <= 1:
-        raise InputError(f"--remove-ratio {remove_ratio:g}: must be above 0, and 1 or less")
+        raise InputError(
+            _("--remove-ratio {ratio:g}: must be above 0 and at most 1", ratio=remove_ratio)
+        )
     refuse_places(notes, out_notes, dataset)
     before = notes_hash(notes)
     vault = read_vault(notes)
     links = removable_links(vault, Identities(vault.notes))
     if not links:
         raise InputError(
-            f"{notes}: no note links to another note, so no link can be removed. Give a vault with [[links]]."
+            _(
+                "{vault}: there is no link to remove, because no note links to another. Give a vault with [[links]].",
+                vault=notes,
+            )
         )
     chosen = sample(links, float(remove_ratio), seed)
     changed, rows = _without(chosen)
     with copy_vault(notes, out_notes, changed) as copy:
         _check(copy, rows)
         if notes_hash(notes) != before:
-            raise NotesError(f"{notes}: was changed while it was copied. Try again.")
+            raise NotesError(_("{vault}: changed while it was copied. Try again.", vault=notes))
     write_rows(dataset, rows)
     return GeneratedLinks(tuple(rows), len(links), vault.warnings)
 
 
 def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
-    """Links to other notes in the order of the vault.
+    """Return links to other notes in the order of the vault.
 
-    Embeds, links in headings or around code (no link is ever suggested there), links around an image or without visible
-    text, and notes that are not valid UTF-8 (the copy would differ in other places too) are left out.
+    Embeds are left out, as are links in headings or around code, where no link is suggested, and links around an image
+    or without visible text. Notes that are not valid UTF-8 are left out because their copy would differ in other places
+    too.
     """
     removable: list[NoteLink] = []
     for note in vault.notes:
@@ -103,7 +110,7 @@ def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
 
 
 def _entangled(note: Note) -> set[Span]:
-    """Links that stand in a heading, or around or inside another link."""
+    """Return links in a heading, or around or inside another link."""
     spans = [part.span for part in (*note.document.links, *note.document.headings)]
     entangled: set[Span] = set()
     around: Span | None = None
@@ -116,7 +123,7 @@ def _entangled(note: Note) -> set[Span]:
 
 
 def _without(chosen: Sequence[NoteLink]) -> tuple[dict[str, str], list[LinkItem]]:
-    """The changed notes' texts by path, and a row for each link that is gone."""
+    """Return the changed notes' texts by path, and a row for each removed link."""
     by_note: dict[str, list[NoteLink]] = {}
     for removed in chosen:
         by_note.setdefault(removed.note.path, []).append(removed)
@@ -146,9 +153,9 @@ def _without(chosen: Sequence[NoteLink]) -> tuple[dict[str, str], list[LinkItem]
 
 
 def unlinked(text: str, links: Sequence[Link]) -> tuple[str, list[Span]]:
-    """A text without these links, their visible text kept, and where each of those now stands.
+    """Remove links from a text, keep their visible text, and return the spans of the kept texts.
 
-    `links` are in the order of the text and do not overlap.  Emphasis inside a link stays, outside the anchor.
+    `links` are in text order and do not overlap. Emphasis inside a link stays, outside the anchor.
     """
     pieces: list[str] = []
     anchors: list[Span] = []
@@ -165,7 +172,7 @@ def unlinked(text: str, links: Sequence[Link]) -> tuple[str, list[Span]]:
 
 
 def _shown(link: Link, text: str) -> str:
-    """What stays of a link.  Obsidian shows `[[note#h1#h2]]` as "note > h1 > h2"."""
+    """Return what remains of a link. Obsidian shows `[[note#h1#h2]]` as "note > h1 > h2"."""
     written = link.text_span.slice(text)
     if not (link.wikilink and link.fragment) or "|" in link.span.slice(text):
         return written
@@ -173,13 +180,15 @@ def _shown(link: Link, text: str) -> str:
 
 
 def _check(copy: Mapping[str, Path], rows: Sequence[LinkItem]) -> None:
-    """Read the copied notes back: every range must cut out its anchor.  `copy` maps a note's path to its new file."""
+    """Read the copied notes back and compare every range with its anchor. `copy`: path of a note -> its new file."""
     texts = {row.source_note: copy[row.source_note].read_bytes().decode() for row in rows}
     units = {path: Utf16(text) for path, text in texts.items()}
     for row in rows:
         place, path = row.anchor_range, row.source_note
         if place is None or _slice(texts[path], units[path], place) != row.anchor:
-            raise EvaluationError(f"{path}: the range of {row.id} does not cut out its anchor")
+            raise EvaluationError(
+                _("{file}: the range of {id} does not match its anchor", file=path, id=row.id)
+            )
 
 
 def _slice(text: str, units: Utf16, place: AnchorRange) -> str:

@@ -1,6 +1,6 @@
-"""Makes a dataset of queries from a vault without a model: by forms (see `question_forms.py`), with near misses.
+"""Generate a query dataset from a vault without a model, by forms (see `question_forms.py`), with near misses.
 
-Which questions are taken hangs on the vault and the seed alone: in rounds, one a note, of the form taken least so far.
+The selection depends only on vault and seed: in rounds, one question per note, of the form used least so far.
 """
 
 import random
@@ -21,21 +21,22 @@ from gigamind.datasets.write import (
     write_rows,
 )
 from gigamind.errors import InputError
+from gigamind.i18n import Message, _, joined, n_
 from gigamind.spans import Utf16
 from gigamind.vault.identity import key
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note, Vault, read_vault
 
 _LEAST_COMMON = 5  # notes
-# What a note must hold for each form, for those whose vault has none.
-_MADE_OF: Mapping[Form, str] = {
-    "title": "a title",
-    "heading": "a heading of level 1 to 3 with text below it that few notes share",
-    "list": "a list item that explains a term, such as “- **term**: what it means”",
-    "table": "a table whose rows begin with a name",
-    "sentence": "a paragraph whose first sentence begins with what it is about",
-    "near-miss": "a year, a version or a name, in what is asked about, to change",
-    "left-out": "a name that stands in no other note",
+# What a note needs for a question of each form.
+_NEEDS: Mapping[Form, Message] = {
+    "title": _("a title"),
+    "heading": _("a heading of level 1 to 3 that few notes share, with text below it"),
+    "list": _("a list item that explains a term, such as “- **term**: what it means”"),
+    "table": _("a table whose rows start with a name"),
+    "sentence": _("a paragraph whose first sentence starts with its subject"),
+    "near-miss": _("a year, version or name to change in the subject of a question"),
+    "left-out": _("a name that no other note contains"),
 }
 _ORDER: tuple[Form, ...] = (*FORMS, "left-out")
 _UNANSWERABLE: frozenset[Form] = frozenset({"near-miss", "left-out"})
@@ -43,14 +44,14 @@ _UNANSWERABLE: frozenset[Form] = frozenset({"near-miss", "left-out"})
 
 @dataclass(frozen=True, slots=True)
 class QueryForms:
-    """What is asked for.
+    """Options of the generation.
 
     Attributes:
-        per_note: answerable questions a note at most, from 1 on.
-        unanswerable_per_note: near misses a note at most, where that form is among `forms`, and questions about a
-            note that is left out.
-        leave_out: share of the notes that the copy lacks, in [0, 1): what only they name has no answer there.
-        limit: questions in all; None for as many as there are.
+        per_note: maximum number of answerable questions per note, at least 1.
+        unanswerable_per_note: maximum number of near misses per note, if `forms` includes them, and of questions about
+            a left-out note.
+        leave_out: share of the notes that the copy lacks, in [0, 1); questions only they answer become unanswerable.
+        limit: total number of questions; None for all.
     """
 
     forms: tuple[Form, ...] = ("title",)
@@ -63,14 +64,14 @@ class QueryForms:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedQueries:
-    """What was generated.
+    """The generated dataset.
 
     Attributes:
-        empty_notes: notes without text, about which nothing can be asked, in path order.
-        notes: how many notes have text.
+        empty_notes: notes without text, which give no questions, in path order.
+        notes: number of notes with text.
         left_out: paths of the notes that the copy lacks.
-        by_form: form -> questions taken, and the notes that could give one.
-        warnings: of the vault, and on what could not be made.
+        by_form: form -> questions taken, and notes that could give one.
+        warnings: of the vault, and about questions that could not be generated.
     """
 
     rows: tuple[QueryItem, ...]
@@ -78,60 +79,63 @@ class GeneratedQueries:
     notes: int
     left_out: tuple[str, ...]
     by_form: Mapping[Form, tuple[int, int]]
-    warnings: tuple[str, ...]
+    warnings: tuple[Message, ...]
 
 
 def generate_queries(
     notes: Path, out: Path, wanted: QueryForms, out_notes: Path | None = None
 ) -> GeneratedQueries:
-    """Write a dataset of questions about a vault.  Equal vaults and seeds give equal bytes.
+    """Write a dataset of questions about a vault. Equal vaults and seeds give equal bytes.
 
     Args:
-        out_notes: folder for the copy without the notes that are left out, where some are.
+        out_notes: folder for the copy without the left-out notes; required if notes are left out.
 
     Raises:
-        InputError: a place cannot be, no note has text, or none gives a question of these forms.
+        InputError: a path is invalid, no note has text, or none gives a question of these forms.
         NotesError: the vault cannot be read or copied.
         EvaluationError: the dataset cannot be written.
     """
     if (out_notes is None) != (wanted.leave_out == 0.0):
         raise InputError(
-            "--leave-out and --out-notes: go together, for the questions are about the copy without those notes"
+            _(
+                "--leave-out needs --out-notes, a folder for the copy without those notes, and vice versa"
+            )
         )
     if out_notes is None:
         refuse_query_place(notes, out)
     else:
         refuse_places(notes, out_notes, out, option="--out")
-    made = queries(read_vault(notes), wanted)
-    if not made.rows:
-        raise InputError("\n".join([f"{notes}: gives no question", *made.warnings]))
+    generated = queries(read_vault(notes), wanted)
+    if not generated.rows:
+        head = _("{vault}: no question could be generated", vault=notes)
+        raise InputError(joined([head, *generated.warnings], separator="\n"))
     if out_notes is not None:
-        with copy_vault(notes, out_notes, {}, made.left_out):
-            pass  # nothing in it is changed
-    write_rows(out, made.rows)
-    return made
+        with copy_vault(notes, out_notes, {}, generated.left_out):
+            pass  # the copy needs no changes
+    write_rows(out, generated.rows)
+    return generated
 
 
 def refuse_query_place(notes: Path, out: Path) -> None:
-    """See to it that a dataset neither stands in the vault nor replaces another.
+    """Check that a dataset neither lies in the vault nor replaces another file.
 
     Raises:
         InputError: it would.
     """
     if out.resolve().is_relative_to(notes.resolve()):
-        raise InputError(f"--out {out}: lies in the vault. Name a file beside it.")
+        raise InputError(_("--out {file}: lies in the vault. Name a file outside it.", file=out))
     refuse_existing_file("--out", out)
 
 
 def askable_notes(vault: Vault) -> tuple[list[Note], list[str]]:
-    """The notes with text, and the paths of those without.
+    """Return the notes with text, and the paths of those without.
 
     Raises:
         InputError: no note has text.
     """
     askable = [note for note in vault.notes if _has_text(note)]
     if not askable:
-        raise InputError(f"{vault.root}: no note has text, so there is nothing to ask about.")
+        raise InputError(_("{vault}: no note has text to ask about", vault=vault.root))
     return askable, [note.path for note in vault.notes if not _has_text(note)]
 
 
@@ -140,22 +144,28 @@ def _has_text(note: Note) -> bool:
 
 
 def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
-    """The rows of a vault, in its order.
+    """Return the generated rows of a vault, in its order.
 
     Raises:
-        InputError: no note has text, or the numbers cannot be.
+        InputError: no note has text, or a number is invalid.
     """
     for option, number in (("--max-per-note", wanted.per_note), ("--limit", wanted.limit)):
         if number is not None and number < 1:
-            raise InputError(f"{option} {number}: must be 1 or more")
+            raise InputError(
+                _("{option} {number}: must be 1 or more", option=option, number=number)
+            )
     if not 0.0 <= wanted.leave_out < 1.0:
-        raise InputError(f"--leave-out {wanted.leave_out:g}: must be 0 or more, and less than 1")
+        raise InputError(
+            _("--leave-out {share:g}: must be at least 0 and below 1", share=wanted.leave_out)
+        )
     askable, empty = askable_notes(vault)
     drawn = sample(askable, float(wanted.leave_out), wanted.seed) if wanted.leave_out else ()
     gone = {note.path for note in drawn}
     askable = [note for note in askable if note.path not in gone]
     if not askable:
-        raise InputError(f"--leave-out {wanted.leave_out:g}: leaves no note with text")
+        raise InputError(
+            _("--leave-out {share:g}: no note with text would be left", share=wanted.leave_out)
+        )
     vocabulary = Vocabulary.of(askable) if drawn or "near-miss" in wanted.forms else None
     offers = _offers(askable, wanted, vocabulary)
     if vocabulary:
@@ -171,8 +181,14 @@ def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
     rows = _rows(askable, taken)
     warnings = [*vault.warnings, *_shortfalls(by_form, len(askable))]
     if wanted.limit is not None and len(rows) < wanted.limit:
-        shortfall = f"--limit {wanted.limit}: only {len(rows)} questions could be made"
-        warnings.append(f"{shortfall}; more --forms, notes or --max-per-note give more")
+        warnings.append(
+            n_(
+                "--limit {limit:,}: only {n} question could be generated. Add --forms, notes or --max-per-note.",
+                "--limit {limit:,}: only {n:,} questions could be generated. Add --forms, notes or --max-per-note.",
+                n=len(rows),
+                limit=wanted.limit,
+            )
+        )
     left_out = tuple(note.path for note in drawn)
     return GeneratedQueries(rows, tuple(empty), len(askable), left_out, by_form, tuple(warnings))
 
@@ -181,7 +197,7 @@ _Offer = dict[Form, list[Draft]]
 
 
 def _of_left_out(note: Note, kept: Vocabulary, seed: int) -> _Offer:
-    """What is asked about a note that is left out: of what no other note names."""
+    """Return questions about a left-out note, about names that no other note contains."""
     own = [
         replace(draft, form="left-out", evidence=None)
         for draft in drafts(note)
@@ -194,11 +210,11 @@ def _of_left_out(note: Note, kept: Vocabulary, seed: int) -> _Offer:
 def _offers(
     notes: Sequence[Note], wanted: QueryForms, vocabulary: Vocabulary | None
 ) -> list[_Offer]:
-    """What each note could give, by form, drawn by the seed."""
-    made = [list(drafts(note)) for note in notes]
-    common = _common(made)
+    """Return the possible questions of each note by form, shuffled by the seed."""
+    all_drafts = [list(drafts(note)) for note in notes]
+    common = _common(all_drafts)
     offers: list[_Offer] = []
-    for note, of_note in zip(notes, made, strict=True):
+    for note, of_note in zip(notes, all_drafts, strict=True):
         kept = [draft for draft in of_note if key(draft.subject) not in common]
         if vocabulary and "near-miss" in wanted.forms:
             kept += [near for draft in kept for near in near_misses(draft, vocabulary)]
@@ -209,30 +225,30 @@ def _offers(
     return offers
 
 
-def _common(made: Sequence[Sequence[Draft]]) -> frozenset[str]:
-    """Keys of what so many notes speak of that it says nothing of one: See also, Description, 결정 사항."""
+def _common(all_drafts: Sequence[Sequence[Draft]]) -> frozenset[str]:
+    """Return the keys of subjects too common to identify a note: See also, Description, 결정 사항."""
     counts = Counter(
-        name for of_note in made for name in {key(d.subject) for d in of_note if d.subject}
+        name for of_note in all_drafts for name in {key(d.subject) for d in of_note if d.subject}
     )
-    least = max(_LEAST_COMMON, len(made) // 10)
+    least = max(_LEAST_COMMON, len(all_drafts) // 10)
     return frozenset(name for name, count in counts.items() if count >= least)
 
 
 def _taken(offers: Sequence[_Offer], wanted: QueryForms) -> list[list[Draft]]:
-    """Those of each note, in rounds: the form that was taken least, the title's before the others."""
+    """Select questions of each note in rounds: the form used least so far, title questions first."""
     order = list(range(len(offers)))
     random.Random(wanted.seed).shuffle(order)  # noqa: S311
     left: list[_Offer] = [
         {form: list(of_form) for form, of_form in offer.items()} for offer in offers
     ]
-    taken: list[list[Draft]] = [[] for _ in offers]
+    taken: list[list[Draft]] = [[] for _offer in offers]
     used: Counter[Form] = Counter()
-    asked: set[str] = set()
+    questions: set[str] = set()
     before = -1
-    while before < len(asked):
-        before = len(asked)
+    while before < len(questions):
+        before = len(questions)
         for note in order:
-            if len(asked) == wanted.limit:
+            if len(questions) == wanted.limit:
                 break
             unanswerable = sum(draft.form in _UNANSWERABLE for draft in taken[note])
             full = {
@@ -248,13 +264,13 @@ def _taken(offers: Sequence[_Offer], wanted: QueryForms) -> list[list[Draft]]:
                 form = min(open_forms, key=lambda form: (used[form], _ORDER.index(form)))
                 draft = left[note][form].pop(0)
                 taken[note].append(draft)
-                used[form] += draft.question not in asked
-                asked.add(draft.question)
+                used[form] += draft.question not in questions
+                questions.add(draft.question)
     return taken
 
 
 def _rows(notes: Sequence[Note], taken: Sequence[Sequence[Draft]]) -> tuple[QueryItem, ...]:
-    """A row a question; one that two notes give expects both."""
+    """Return one row per question; a question that two notes give expects both."""
     rows: dict[str, QueryItem] = {}
     for note, of_note in zip(notes, taken, strict=True):
         units = Utf16(note.text)
@@ -266,7 +282,7 @@ def _rows(notes: Sequence[Note], taken: Sequence[Sequence[Draft]]) -> tuple[Quer
 
 
 def both(known: QueryItem, row: QueryItem) -> QueryItem:
-    """One row of two with the same question: it expects what each of them expects."""
+    """Merge two rows with the same question: the result expects what each of them expects."""
     return known.model_copy(
         update={
             "expected_notes": tuple(dict.fromkeys((*known.expected_notes, *row.expected_notes))),
@@ -276,7 +292,7 @@ def both(known: QueryItem, row: QueryItem) -> QueryItem:
 
 
 def _place(draft: Draft) -> tuple[bool, int, int, str]:
-    """The title's first, then by the place in the note, near misses last."""
+    """Sort key: title questions first, then by position in the note, unanswerable ones last."""
     start = draft.evidence.start if draft.evidence else -1
     return draft.form in _UNANSWERABLE, start, _ORDER.index(draft.form), draft.question
 
@@ -301,8 +317,13 @@ def _row(id_: str, draft: Draft, note: Note, units: Utf16) -> QueryItem:
     )
 
 
-def _shortfalls(by_form: Mapping[Form, tuple[int, int]], notes: int) -> Iterable[str]:
-    """What could not be made, for want of what."""
-    for form, (_, able) in by_form.items():
+def _shortfalls(by_form: Mapping[Form, tuple[int, int]], notes: int) -> Iterable[Message]:
+    """Yield why no question of a form could be generated."""
+    for form, (_taken, able) in by_form.items():
         if not able:
-            yield f"no question of the form {form}: none of {notes} notes has {_MADE_OF[form]}"
+            yield _(
+                "no question of the form {form}: none of {notes:,} notes has {needed}",
+                form=form,
+                notes=notes,
+                needed=_NEEDS[form],
+            )

@@ -1,4 +1,4 @@
-"""Reads a dataset of queries, links or answers: usable rows, and for all others what is wrong and how to mend it."""
+"""Read a dataset of queries, links or answers: usable rows, and problems of the others with how to fix them."""
 
 import codecs
 import difflib
@@ -16,7 +16,8 @@ from pydantic import ValidationError
 
 from gigamind.datasets.row_errors import RowError, schema_errors, shortened
 from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem, QuestionItem, Row
-from gigamind.errors import DatasetError, InputError
+from gigamind.errors import DatasetError, InputError, reason_of
+from gigamind.i18n import Message, _, n_
 
 _BOM = b"\xef\xbb\xbf"
 _EXAMPLES: Mapping[type[Row], str] = {
@@ -25,7 +26,7 @@ _EXAMPLES: Mapping[type[Row], str] = {
     QuestionItem: '{"id": "a1", "question": "..."}',
     AnswerItem: '{"id": "a1", "question": "...", "answer": "...", "context_notes": [...]}',
 }
-_MOST_DIGITS = 300  # Python refuses to read 4 300, and a float ends at 308
+_MOST_DIGITS = 300  # Python's limit is 4 300, a float's about 308
 
 Item = TypeVar("Item", QueryItem, LinkItem, QuestionItem)
 DatasetKind = Literal["queries", "links", "questions"]
@@ -33,13 +34,13 @@ DatasetKind = Literal["queries", "links", "questions"]
 
 @dataclass(frozen=True, slots=True)
 class Dataset(Generic[Item]):
-    """A dataset as its file gives it.
+    """A dataset as read from its file.
 
     Attributes:
         items: usable rows in file order.
         lines: id of each usable row -> its 1-based line.
         errors: every problem of the other rows, in file order.
-        warnings: what is odd but usable.
+        warnings: anomalies that do not make a row unusable.
         sha256: `dataset_hash`, of the file's bytes, in hexadecimal.
     """
 
@@ -47,14 +48,14 @@ class Dataset(Generic[Item]):
     items: tuple[Item, ...]
     lines: Mapping[str, int]
     errors: tuple[RowError, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Message, ...]
     sha256: str
 
 
 def dataset_kind(path: Path) -> DatasetKind:
-    """What a dataset is of, by its first readable row: of links, when that has a `source_note` or an `anchor`.
+    """Return the kind of a dataset by its first readable row: links if that has a `source_note` or an `anchor`.
 
-    One with a `question` and no `query` is of questions, answered or not.
+    A row with a `question` and no `query` belongs to questions, answered or not.
 
     Raises:
         InputError: as for `_read`.
@@ -74,11 +75,11 @@ def dataset_kind(path: Path) -> DatasetKind:
 
 
 def _read(path: Path, model: type[Item]) -> Dataset[Item]:
-    """Read a dataset.  Byte order mark, CR LF and blank lines are allowed.
+    """Read a dataset. Byte order mark, CR LF and blank lines are allowed.
 
     Raises:
         InputError: the file is missing, a folder, or unreadable.
-        DatasetError: the file holds no row.
+        DatasetError: the file has no rows.
     """
     content = _content(path)
     _refuse_other_formats(path, content, model)
@@ -92,7 +93,7 @@ def _read(path: Path, model: type[Item]) -> Dataset[Item]:
         else:
             items.append(outcome)
     if not items and not errors:
-        raise DatasetError(f"{path}: holds no row. Write one JSON object a line.")
+        raise DatasetError(_("{file}: no rows. Write one JSON object per line.", file=path))
     return Dataset(
         path=path,
         items=tuple(items),
@@ -109,7 +110,7 @@ read_questions = partial(_read, model=QuestionItem)
 
 
 def read_answers(path: Path) -> Dataset[QuestionItem]:
-    """Read questions that are all answered.
+    """Read questions that all have answers.
 
     Raises:
         InputError, DatasetError: as for `_read`.
@@ -119,44 +120,66 @@ def read_answers(path: Path) -> Dataset[QuestionItem]:
 
 def _content(path: Path) -> bytes:
     if path.is_dir():
-        raise InputError(f"{path}: is a folder. Give a JSONL file.")
+        raise InputError(_("{file}: is a folder. Give a JSONL file.", file=path))
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file. Check the path of the dataset.") from error
+        raise InputError(
+            _("{file}: no such file. Check the path of the dataset.", file=path)
+        ) from error
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be read ({error.strerror}). Check its permissions."
+            _(
+                "{file}: cannot be read ({reason}). Check the permissions.",
+                file=path,
+                reason=reason_of(error),
+            )
         ) from error
 
 
 def _refuse_other_formats(path: Path, content: bytes, model: type[Row]) -> None:
-    """Say it once of a file that is wrong as a whole, not of each of its lines.
+    """Report a file in a wrong format once, not for each of its lines.
 
     Raises:
-        InputError: it is UTF-16, one JSON array, or has no line that begins as an object does.
+        InputError: it is UTF-16, one JSON array, or has no line that starts like an object.
     """
     into = f"{path.stem}-rows.jsonl"
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise InputError(f"{path}: is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 {path} > {into}")
+        raise InputError(
+            _(
+                "{file}: is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 {file} > {output}",
+                file=path,
+                output=into,
+            )
+        )
     rows = list(_rows(content))
     if not rows:
         return
     line, row = rows[0]
     if row.startswith(b"[") and (len(rows) == 1 or not row.endswith(b"]")):
         raise InputError(
-            f"{path}:{line}: is one JSON array. Write an object a line: jq -c '.[]' {path} > {into}"
+            _(
+                "{file}:{line}: is one JSON array. Write one object per line: jq -c '.[]' {file} > {output}",
+                file=path,
+                line=line,
+                output=into,
+            )
         )
-    if any(begun.startswith(b"{") for _, begun in rows):
+    if any(start.startswith(b"{") for _line, start in rows):
         return
-    begins = shortened(row.decode(errors="replace"))
     raise InputError(
-        f"{path}:{line}: no JSON, but {begins}. Write an object a line: {_EXAMPLES[model]}"
+        _(
+            "{file}:{line}: not JSON: {text}. Write one object per line: {example}",
+            file=path,
+            line=line,
+            text=shortened(row.decode(errors="replace")),
+            example=_EXAMPLES[model],
+        )
     )
 
 
 def _rows(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Lines that are not blank, with their numbers."""
+    """Yield non-blank lines with their numbers."""
     for line, row in enumerate(content.removeprefix(_BOM).split(b"\n"), start=1):
         if row.strip():
             yield line, row.strip()
@@ -165,7 +188,7 @@ def _rows(content: bytes) -> Iterator[tuple[int, bytes]]:
 def _read_row(
     line: int, row: bytes, seen: dict[str, int], model: type[Item]
 ) -> Item | tuple[RowError, ...]:
-    """The item of one row, or its errors.  `seen` maps each id so far to the line that has it, and grows."""
+    """Return the item of a row, or its errors. `seen` maps each id so far to its line, and grows."""
     decoded = _decode(line, row)
     if isinstance(decoded, RowError):
         return (decoded,)
@@ -175,8 +198,10 @@ def _read_row(
     item_id = fields.get("id")
     item_id = item_id if isinstance(item_id, str) else ""
     if item_id in seen:
-        message = f"{shortened(item_id)} is already the id of line {seen[item_id]}"
-        return (RowError(line, item_id, "id", message, "Give every row an id of its own"),)
+        problem = _(
+            "{id} is already the id of line {line}", id=shortened(item_id), line=seen[item_id]
+        )
+        return (RowError(line, item_id, "id", problem, _("Give every row a unique id")),)
     if item_id:
         seen[item_id] = line
     try:
@@ -189,22 +214,17 @@ def _decode(line: int, row: bytes) -> str | RowError:
     try:
         return row.decode()
     except UnicodeDecodeError as error:
-        message = f"invalid UTF-8 at byte {error.start} of the line"
-        return RowError(
-            line,
-            "",
-            "",
-            message,
-            "Convert the file: iconv -f CP949 -t UTF-8 (or whatever it is in)",
-        )
+        problem = _("invalid UTF-8 at byte {byte} of the line", byte=error.start)
+        fix = _("Convert the file: iconv -f CP949 -t UTF-8 (or from its own encoding)")
+        return RowError(line, "", "", problem, fix)
 
 
 class _BadRowError(ValueError):
-    """A row that is JSON to Python and still no row for us."""
+    """A row that Python accepts as JSON but that is not valid here."""
 
-    def __init__(self, field: str, message: str, mend: str) -> None:
-        super().__init__(message)
-        self.field, self.message, self.mend = field, message, mend
+    def __init__(self, field: str, problem: Message, fix: Message) -> None:
+        super().__init__(problem)
+        self.field, self.problem, self.fix = field, problem, fix
 
 
 def _parse(line: int, row: str) -> dict[str, object] | RowError:
@@ -217,40 +237,46 @@ def _parse(line: int, row: str) -> dict[str, object] | RowError:
             parse_int=_whole,
         )
     except _BadRowError as error:
-        return RowError(line, "", error.field, error.message, error.mend)
+        return RowError(line, "", error.field, error.problem, error.fix)
     except json.JSONDecodeError as error:
-        message = f"broken JSON at character {error.pos + 1} of the line: {error.msg}"
-        return RowError(line, "", "", message, "Write one JSON object on one line")
+        problem = _(
+            "invalid JSON at character {position} of the line: {reason}",
+            position=error.pos + 1,
+            reason=error.msg,
+        )
+        return RowError(line, "", "", problem, _("Write one JSON object on one line"))
     except RecursionError:
-        return RowError(line, "", "", "nested too deeply", "Write a flat JSON object")
+        return RowError(line, "", "", _("nested too deeply"), _("Write a flat JSON object"))
     if not isinstance(value, dict):
-        message = f"expected a JSON object, got {shortened(value)}"
-        return RowError(line, "", "", message, "Write one JSON object on one line")
+        problem = _("expected a JSON object, got {value}", value=shortened(value))
+        return RowError(line, "", "", problem, _("Write one JSON object on one line"))
     return cast("dict[str, object]", value)
 
 
 def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    for name, count in Counter(name for name, _ in pairs).items():
+    for name, count in Counter(name for name, _value in pairs).items():
         if count > 1:
-            raise _BadRowError(name, "appears more than once in one object", "Keep one")
+            raise _BadRowError(name, _("appears more than once in one object"), _("Keep one"))
     return dict(pairs)
 
 
 def _finite(number: str) -> float:
     value = float(number)
     if not math.isfinite(value):
-        raise _BadRowError("", f"{number} is no JSON number", "Write a finite number or null")
+        problem = _("{number} is not a JSON number", number=number)
+        raise _BadRowError("", problem, _("Write a finite number or null"))
     return value
 
 
 def _whole(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
-        raise _BadRowError("", f"a number of {len(digits)} digits", "Write it as text")
+        problem = _("a number of {digits:,} digits", digits=len(digits))
+        raise _BadRowError("", problem, _("Write it as text"))
     return int(digits)
 
 
-def _unknown_fields(path: Path, items: Sequence[Row], model: type[Row]) -> Iterator[str]:
-    """One warning for each unknown field, with the number of rows that have it, in alphabetical order."""
+def _unknown_fields(path: Path, items: Sequence[Row], model: type[Row]) -> Iterator[Message]:
+    """Yield a warning for each unknown field, with the number of rows that have it, in alphabetical order."""
     rows = Counter(name for item in items for name in item.model_extra or {})
     yield from _unknown(path, "", rows, model.model_fields)
     for field in model.model_fields:
@@ -266,14 +292,25 @@ def _unknown_fields(path: Path, items: Sequence[Row], model: type[Row]) -> Itera
 
 
 def _parts(value: object) -> list[Row]:
-    """The rows inside one field."""
+    """Return the rows inside one field."""
     values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
     return [part for part in values if isinstance(part, Row)]
 
 
-def _unknown(path: Path, prefix: str, rows: Counter[str], known: Collection[str]) -> Iterator[str]:
+def _unknown(
+    path: Path, prefix: str, rows: Counter[str], known: Collection[str]
+) -> Iterator[Message]:
     for name, count in sorted(rows.items()):
+        warning = n_(
+            '{file}: unknown field "{field}" in {n} row is kept but not used',
+            '{file}: unknown field "{field}" in {n:,} rows is kept but not used',
+            n=count,
+            file=path,
+            field=f"{prefix}{name}",
+        )
         close = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
-        guess = f'; did you mean "{close[0]}"?' if close else ""
-        number = "1 row" if count == 1 else f"{count} rows"
-        yield f'{path}: unknown field "{prefix}{name}" in {number} is kept and not used{guess}'
+        yield (
+            _('{warning}. Did you mean "{field}"?', warning=warning, field=close[0])
+            if close
+            else warning
+        )

@@ -1,4 +1,4 @@
-"""Adds what people said of unjudged hits to the rows of a dataset."""
+"""Add human judgements of unjudged hits to the rows of a dataset."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -6,12 +6,13 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from gigamind.datasets.schema import Filled, Gain, QueryItem
-from gigamind.errors import InputError
+from gigamind.errors import InputError, reason_of
+from gigamind.i18n import _
 from gigamind.loading import numbered_lines, parsed
 
 
 class _Line(BaseModel):
-    """What is read of a line of unjudged.jsonl; null is a hit that nobody judged yet."""
+    """A line of unjudged.jsonl; `gain` is null for a hit that is not judged yet."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
@@ -21,34 +22,53 @@ class _Line(BaseModel):
 
 
 def read_gains(path: Path, known: Collection[str]) -> dict[str, dict[str, int]]:
-    """Query -> note -> grade of the lines that have one.
+    """Return query -> note -> grade of the lines that have one.
 
     Args:
         known: ids of the queries of the dataset.
 
     Raises:
-        InputError: the file cannot be read, a line is of no query of the dataset or no label, or none has a grade.
+        InputError: the file cannot be read, a line is invalid or about an unknown query, or no line has a grade.
     """
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{path}: the labels cannot be read ({error}); save it as UTF-8"
+            _(
+                "{file}: the labels cannot be read ({reason}). Save them as UTF-8.",
+                file=path,
+                reason=reason_of(error) if isinstance(error, OSError) else str(error),
+            )
         ) from error
     gains: dict[str, dict[str, int]] = {}
     for number, row in numbered_lines(text):
         line = parsed(_Line, row, f"{path}:{number}")
         if line.id not in known:
             raise InputError(
-                f'{path}:{number}: no query "{line.id}" in the dataset; give that of the run'
+                _(
+                    '{file}:{line}: no query "{id}" in the dataset. Give the dataset of the run.',
+                    file=path,
+                    line=number,
+                    id=line.id,
+                )
             )
         if line.gain is None:
             continue
         if gains.setdefault(line.id, {}).setdefault(line.note, line.gain) != line.gain:
-            raise InputError(f'{path}:{number}: "{line.note}" has another gain above; keep one')
+            raise InputError(
+                _(
+                    '{file}:{line}: "{note}" has another gain above. Keep one.',
+                    file=path,
+                    line=number,
+                    note=line.note,
+                )
+            )
     if not gains:
         raise InputError(
-            f'{path}: no line has a gain; write "gain": 0 for an irrelevant note, 1 or more for others'
+            _(
+                '{file}: no line has a gain. Write "gain": 0 for an irrelevant note, 1 or more for a relevant one.',
+                file=path,
+            )
         )
     return gains
 
@@ -56,7 +76,7 @@ def read_gains(path: Path, known: Collection[str]) -> dict[str, dict[str, int]]:
 def labelled(
     items: Sequence[QueryItem], gains: Mapping[str, Mapping[str, int]]
 ) -> Iterator[QueryItem]:
-    """The rows with their new grades, which count before older ones; one that finds a relevant note is answerable."""
+    """Yield the rows with new grades, which override older ones; a relevant note makes a row answerable."""
     for item in items:
         own = gains.get(item.id)
         if own is None:

@@ -1,4 +1,4 @@
-"""Reads labels that people gave to items, JSON lines `{"id": ..., ...}`: values that a judge can be held to."""
+"""Read human labels, JSON lines `{"id": ..., ...}`, that judges are compared with."""
 
 import hashlib
 from collections.abc import Mapping
@@ -8,21 +8,22 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from gigamind.errors import InputError
+from gigamind.errors import InputError, reason_of
+from gigamind.i18n import Text, _
 from gigamind.loading import parsed, refuse_problems
 
 _Grade = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
 
 
 class Label(BaseModel):
-    """What every row has; fields that are not known (who labelled, a remark) are left alone."""
+    """Fields of every row; unknown ones (annotator, remark) are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     id: Annotated[str, Field(min_length=1, strict=True)]
 
     def values(self) -> Mapping[str, float]:
-        """The label on each scale it speaks to, in [0, 1]."""
+        """Return the label per scale, in [0, 1]."""
         return {
             name: float(value)
             for name, value in self.model_dump(exclude={"id"}).items()
@@ -37,7 +38,7 @@ class AnswerabilityLabel(Label):
 
 
 class AnswerLabel(Label):
-    """How good an answer is; all but one may be left out."""
+    """How good an answer is; at least one scale is required."""
 
     correctness: _Grade | None = None
     completeness: _Grade | None = None
@@ -46,17 +47,17 @@ class AnswerLabel(Label):
     @model_validator(mode="after")
     def _check_any(self) -> Self:
         if not self.values():
-            raise ValueError("has neither correctness nor completeness nor utility")
+            raise ValueError(_("one of correctness, completeness and utility is required"))
         return self
 
 
 class ScoreLabel(Label):
-    """A value on any of the scales of a team's own judge."""
+    """A value on any scale of a user-supplied judge."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     def values(self) -> Mapping[str, float]:
-        """The label on each scale it speaks to, in [0, 1]; what is no such number is a remark."""
+        """Return the label per scale, in [0, 1]; anything else is a remark."""
         return {
             name: float(value)
             for name, value in (self.model_extra or {}).items()
@@ -81,18 +82,20 @@ class Labels:
 
 
 def read_labels(path: Path, model: type[Label]) -> Labels:
-    """All labels of a file; a label in doubt is no label, so one bad row refuses the file.
+    """Read all labels of a file; one invalid row rejects the file, because a doubtful label is no label.
 
     Raises:
-        InputError: it cannot be read, holds no row, or rows that are no labels; names the lines.
+        InputError: it cannot be read, has no rows, or has invalid rows; names the lines.
     """
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: the labels cannot be read ({error.strerror})") from error
+        raise InputError(
+            _("{file}: the labels cannot be read ({reason})", file=path, reason=reason_of(error))
+        ) from error
     values: dict[str, Mapping[str, float]] = {}
     lines: dict[str, int] = {}
-    problems: list[str] = []
+    problems: list[Text] = []
     for number, row in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         if not row.strip():
             continue
@@ -100,16 +103,27 @@ def read_labels(path: Path, model: type[Label]) -> Labels:
         try:
             label = parsed(model, row, where)
         except InputError as error:
-            problems.append(str(error))
+            problems.append(error.message)
             continue
         if label.id in lines:
             problems.append(
-                f'{where}: "{label.id}" is already labelled in line {lines[label.id]}; keep one'
+                _(
+                    '{place}: "{id}" is already labelled in line {line}. Keep one.',
+                    place=where,
+                    id=label.id,
+                    line=lines[label.id],
+                )
             )
         else:
             values[label.id], lines[label.id] = label.values(), number
     refuse_problems(problems)
     if not values:
         fields = ", ".join(f'"{name}": ...' for name in model.model_fields)
-        raise InputError(f"{path}: holds no label. Write one JSON object a line: {{{fields}}}.")
+        raise InputError(
+            _(
+                "{file}: no labels. Write one JSON object per line: {{{fields}}}.",
+                file=path,
+                fields=fields,
+            )
+        )
     return Labels(path, values, lines, hashlib.sha256(content).hexdigest())

@@ -1,6 +1,6 @@
-"""Questions that a vault comes close to and does not answer: a year, a version or a name is changed to another.
+"""Turn questions into near misses that the vault does not answer, by changing a year, a version or a name.
 
-The other stands nowhere in the vault, neither in a text nor in a path, so nothing there answers the question.
+The new value occurs nowhere in the vault, neither in a text nor in a path.
 """
 
 import calendar
@@ -16,7 +16,7 @@ from gigamind.vault.notes import Note
 _YEAR = re.compile(r"(?<![\d.])(?:19|20)\d\d(?![\d.])")
 _VERSION = re.compile(r"\bv\d+(?:\.\d+)*\b|(?<=[A-Za-z] )\d+(?:\.\d+)+\b")
 _FURTHEST = 40
-# A name stands with a capital inside sentences, and never without.
+# A name is capitalised inside sentences and never occurs in lower case.
 _NAME = re.compile(r"(?<=[a-z,가-힣] )[A-Z][a-z]{2,}\b")
 _LATIN = re.compile(r"\b[A-Z][a-z]{2,}\b")
 _LEAST_NAMED = 2
@@ -27,7 +27,7 @@ _CITY_NAMES = (
     "|속초|김천|나주"
 )
 _CITIES: Sequence[str] = _CITY_NAMES.split("|")
-# Before another syllable, only what goes with every city that ends alike.
+# Only particles that fit every city with the same kind of final sound may follow.
 _CITY = re.compile(
     rf"(?<![가-힣])(?:{_CITY_NAMES})(?=$|[^가-힣]|(?:시|점|은|는|이|가|을|를|의|에|에서|로|으로)(?![가-힣]))"
 )
@@ -35,11 +35,11 @@ _CITY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What a vault mentions.
+    """The words of a vault.
 
     Attributes:
         text: all texts and paths, in lower case.
-        names: words with a capital that are names.
+        names: capitalised words that are names.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, notes: Iterable[Note]) -> "Vocabulary":
-        """That of these notes."""
+        """Return the vocabulary of these notes."""
         texts = [f"{note.path}\n{note.text}" for note in notes]
         named = Counter(name for text in texts for name in _NAME.findall(_prose(text)))
         small = {word for text in texts for word in re.findall(r"\b[a-z]{3,}\b", text)}
@@ -57,12 +57,12 @@ class Vocabulary:
         return cls("\n".join(texts).lower(), frozenset(names - _NO_NAMES))
 
     def knows(self, word: str) -> bool:
-        """Whether the word stands anywhere in the vault."""
+        """Return whether the word occurs anywhere in the vault."""
         return word.lower() in self.text
 
 
 def near_misses(draft: Draft, vault: Vocabulary) -> Iterator[Draft]:
-    """The question with one word changed, once for each kind of word that it has."""
+    """Yield the question with one word changed, once for each kind of word in it."""
     for place in ("subject", "title"):
         words: str = getattr(draft, place)
         for change, old, new in _changes(words, vault):
@@ -71,7 +71,7 @@ def near_misses(draft: Draft, vault: Vocabulary) -> Iterator[Draft]:
 
 
 def _changes(words: str, vault: Vocabulary) -> Iterator[tuple[str, str, str]]:
-    """Kind of change, what is changed, and to what."""
+    """Yield the kind of change, the old and the new text."""
     if year := _YEAR.search(words):
         others = (str(int(year[0]) + d * s) for d in range(1, _FURTHEST) for s in (1, -1))
         yield from _first_unknown("year", year[0], others, vault)
@@ -104,5 +104,5 @@ def _first_unknown(
 
 
 def _prose(text: str) -> str:
-    """Without headings, whose words may all have capitals."""
+    """Return the text without headings, in which all words may be capitalised."""
     return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))

@@ -1,8 +1,7 @@
-"""The questions that one note gives without a model, by form, each with the passage that answers it.
+"""Generate the questions of a note without a model, by form, each with the passage that answers it.
 
-A form is what a question is made of: the note's title, a heading, an item of a list that explains a term, a cell of a
-table, or the subject of a paragraph's first sentence.  A question names its note and the note's words, so it is easier
-than one that a person asks.
+A form is the source of a question: the note's title, a heading, a list item that explains a term, a table cell, or the
+subject of a paragraph's first sentence. Questions repeat the words of the note, so they are easier than human ones.
 """
 
 import hashlib
@@ -12,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gigamind.choices import Form
-from gigamind.spans import Span
 from gigamind.particles import ends_in_consonant, with_particle
+from gigamind.spans import Span
 from gigamind.text import sentences, tokens
 from gigamind.vault.identity import key
 from gigamind.vault.language import note_language
@@ -22,15 +21,15 @@ from gigamind.vault.notes import Note
 
 _DEEPEST = 3
 _MAX_EVIDENCE = 500  # characters of a section's first block that are labelled as its evidence
-_MAX_NAME = 40  # of a term or a label that is asked about
-_LEAST_TOKENS = 3  # of an explanation
+_MAX_NAME = 40  # characters of a term or label in a question
+_LEAST_TOKENS = 3  # tokens of an explanation
 _PLACE = re.compile(r"\{([THhC])(?::(이/가|은/는|을/를))?\}")
 _WORD = re.compile(r"[가-힣]|[^\W\d_]{2}")
 _ORNAMENT_BEFORE = re.compile(r"^[^\w(（\[‘“\"']+")
 _ORNAMENT = r"[^\w)）\]’”\"'?？!.%+]"
 _ORNAMENT_BEHIND = re.compile(rf"(?<!{_ORNAMENT}){_ORNAMENT}+$")
 _NUMBER = re.compile(r"^(?:(?:\d+\.)+\d*|\d+\)|\d+\s[-–—])\s+")
-# Headings that are no noun, by language: the first that fits decides.  {h} is {H} with a small first letter.
+# Headings that are not nouns, by language: the first match decides. {h} is {H} with a lower-case first letter.
 _OTHER_PATTERNS = {
     "ko": (
         (r"[?？]$|(?:는가|은가|인가|나요|까요?|니까)$", "{T}: {H}?"),
@@ -44,7 +43,7 @@ _OTHER_PATTERNS = {
         (r"(?i)\?$|^(?:why|how|what|when|where|who|which)\b", "{T}: {h}?"),
     ),
 }
-# {T} is the title, {H} what is asked about, {C} a column of a table, {T:이/가} the title with its particle.
+# {T} is the title, {H} the subject, {C} a table column, {T:이/가} the title with its particle.
 _PATTERNS = {
     "ko": {
         "title": (
@@ -101,11 +100,11 @@ class Draft:
     """A question in parts, of which near misses change one.
 
     Attributes:
-        patterns: one of them is filled in.
-        subject: what is asked about in the note; "" where it is the note itself.
-        column: of a table; else "".
-        evidence: where the answer stands; None where it is the whole note, or nowhere.
-        change: of a near miss, what was changed: year, version or name; else "".
+        patterns: templates, of which one is filled in.
+        subject: subject within the note; "" for the note itself.
+        column: table column, or "".
+        evidence: span of the answer; None if it is the whole note, or if there is none.
+        change: what a near miss changed: year, version or name; otherwise "".
     """
 
     form: Form
@@ -118,7 +117,7 @@ class Draft:
 
     @property
     def question(self) -> str:
-        """One of the patterns filled in: which one hangs on the words alone, so equal words give equal questions."""
+        """Return one of the patterns, filled in; the choice depends only on the words, so it is reproducible."""
         digest = hashlib.sha256(f"{self.title}\0{self.subject}{self.column}".encode()).digest()
         pattern = self.patterns[int.from_bytes(digest[:4], "big") % len(self.patterns)]
         small = self.subject[:1].lower() + self.subject[1:]
@@ -136,7 +135,7 @@ class Draft:
 
 
 def says_something(note: Note, start: int, end: int) -> bool:
-    """Whether a block other than a heading or a rule stands in this part of a note."""
+    """Return whether this part of a note has a block other than a heading or a rule."""
     return next(_content(note, start, end), None) is not None
 
 
@@ -147,7 +146,7 @@ def _content(note: Note, start: int, end: int) -> Iterator[Block]:
 
 
 def drafts(note: Note) -> Iterator[Draft]:
-    """Every question that a note gives, near misses apart, the title's first."""
+    """Yield every question of a note except near misses, the title's first."""
     language = "ko" if note_language(note) == "ko" else "en"
     patterns, title = _PATTERNS[language], _title(note)
     asks = title.endswith(("?", "？"))
@@ -160,13 +159,13 @@ def drafts(note: Note) -> Iterator[Draft]:
         *_of_sentences(note, language, title),
     )
     for draft in others:
-        # Words of the title alone would make a title's question of it.
+        # With words of the title alone it would repeat the question about the title.
         if not set(tokens(f"{draft.subject} {draft.column}")) <= of_title or draft.title != title:
             yield draft
 
 
 def _title(note: Note) -> str:
-    """The frontmatter's title, else the first heading of level 1: a file name is no way to ask."""
+    """Return the title of the frontmatter, otherwise the first heading of level 1: a file name makes a bad question."""
     if note.title == note.stem:
         first = (_trimmed(h.text) for h in note.document.headings if h.level == 1)
         return next(filter(None, first), note.title)
@@ -174,12 +173,12 @@ def _title(note: Note) -> str:
 
 
 def _trimmed(text: str) -> str:
-    """A heading without emoji and other signs around it."""
+    """Return a heading without surrounding emoji and other signs."""
     return _ORNAMENT_BEHIND.sub("", _ORNAMENT_BEFORE.sub("", text))
 
 
 def _of_headings(note: Note, language: str, title: str) -> Iterator[Draft]:
-    """Headings of level 1 to 3 with words in them and text below them, without the title and repetitions."""
+    """Yield questions about headings of level 1 to 3 that have words and text below, without repetitions."""
     seen = {key(title)}
     headings = note.document.headings
     for index, heading in enumerate(headings):
@@ -194,7 +193,7 @@ def _of_headings(note: Note, language: str, title: str) -> Iterator[Draft]:
         if block is None:
             continue
         evidence = _beginning(note.text, block.span)
-        if heading.level == 1:  # another title, which needs no title beside it
+        if heading.level == 1:  # a second title, which stands alone
             asks = text.endswith(("?", "？"))
             patterns = ("{T}",) if asks else _PATTERNS[language]["title"]
             yield Draft("heading", patterns, text, evidence=evidence)
@@ -206,7 +205,7 @@ def _of_headings(note: Note, language: str, title: str) -> Iterator[Draft]:
 
 
 def _beginning(text: str, span: Span) -> Span:
-    """The first lines or sentences of a block, at least one, of so many characters at most as a reader takes in."""
+    """Return the first lines or sentences of a block, at least one, up to `_MAX_EVIDENCE` characters."""
     pieces = sentences(span.slice(text))
     fitting = [piece.end for piece in pieces if piece.end <= _MAX_EVIDENCE]
     return Span(span.start, span.start + (fitting or [piece.end for piece in pieces[:1]])[-1])
@@ -224,7 +223,7 @@ _TERM = re.compile(
 
 
 def _of_lists(note: Note, patterns: tuple[str, ...], title: str) -> Iterator[Draft]:
-    """Items that explain a term: the term is asked about, if one item alone explains it."""
+    """Yield questions about terms that exactly one list item explains."""
     terms = list(_terms(note))
     counts = Counter(key(term) for term, _ in terms)
     for term, evidence in terms:
@@ -233,7 +232,7 @@ def _of_lists(note: Note, patterns: tuple[str, ...], title: str) -> Iterator[Dra
 
 
 def _terms(note: Note) -> Iterator[tuple[str, Span]]:
-    """Each term with its item."""
+    """Yield each explained term with its list item."""
     for block in note.document.blocks:
         if block.kind != "list":
             continue
@@ -255,7 +254,7 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 
 def _of_tables(note: Note, patterns: tuple[str, ...], title: str) -> Iterator[Draft]:
-    """Cells: the row's first cell and the column's head are asked about."""
+    """Yield questions about cells: for a row's first cell, the value in a column."""
     for block in note.document.blocks:
         if block.kind != "table":
             continue
@@ -267,7 +266,7 @@ def _of_tables(note: Note, patterns: tuple[str, ...], title: str) -> Iterator[Dr
             row = Span(at, at + len(line.rstrip()))
             at += len(line)
             cells = _cells(line)
-            body = number > 1  # below the head and its line
+            body = number > 1  # below the header and its separator line
             if not body or labels[cells[0]] > 1 or not _askable(cells[0]):
                 continue
             for column, cell in list(zip(columns, cells, strict=False))[1:]:
@@ -285,7 +284,7 @@ def _askable(name: str) -> bool:
 
 
 _ENGLISH_SUBJECT = re.compile(r"(?P<subject>[A-Z][^,.;:()\n]{2,50}?) (?:is|are|was|were) \S")
-# What begins a sentence and names nothing.
+# First words of sentences without a named subject.
 _NO_SUBJECT = re.compile(
     r"(?i)(?:it|this|that|these|those|there|here|he|she|they|we|you|i|if|when|what|who|how|why|which|where|to|in|on|at|for"
     r"|after|before|as|since|because|while|once|by|from|with|all|both|some|most|many|one|each|every|any|another|other|but|and"
@@ -301,11 +300,11 @@ _MAX_SUBJECT_WORDS = 5
 _KOREAN_TOPIC = re.compile(
     r"(?P<subject>(?:[\w·/()-]+ ){0,2}[\w·/()-]*[가-힣A-Za-z\d)])(?P<particle>은|는) \S"
 )
-_ADJECTIVE = re.compile(r"[은는한된던린난인할될] ")  # before the noun: part of a clause
+_ADJECTIVE = re.compile(r"[은는한된던린난인할될] ")  # a modifier before the noun
 
 
 def _of_sentences(note: Note, language: str, title: str) -> Iterator[Draft]:
-    """First sentences of paragraphs, if they begin with what they are about."""
+    """Yield questions about the subject of a paragraph's first sentence."""
     for block in note.document.blocks:
         if block.kind != "paragraph":
             continue
@@ -314,10 +313,10 @@ def _of_sentences(note: Note, language: str, title: str) -> Iterator[Draft]:
         first = next(iter(sentences(text)), None)
         if first is None or len(tokens(first.slice(text))) <= 2 * _LEAST_TOKENS:
             continue
-        said = _visible(first.slice(text))
-        if said.endswith((":", "：")):  # what it says stands below
+        sentence = _visible(first.slice(text))
+        if sentence.endswith((":", "：")):  # its content follows below
             continue
-        subject = (_korean_subject if language == "ko" else _english_subject)(said, note.text)
+        subject = (_korean_subject if language == "ko" else _english_subject)(sentence, note.text)
         if subject:
             start = block.span.start
             evidence = Span(start + first.start, start + first.end)
@@ -337,7 +336,7 @@ def _english_subject(sentence: str, _: str) -> str:
 
 
 def _korean_subject(sentence: str, text: str) -> str:
-    """The topic of a sentence: a noun, which another particle follows elsewhere in the note, or it has none."""
+    """Return the topic of a sentence if it is a noun that another particle follows elsewhere in the note."""
     match = _KOREAN_TOPIC.match(sentence)
     if match is None:
         return ""
@@ -350,6 +349,6 @@ def _korean_subject(sentence: str, text: str) -> str:
 
 
 def _visible(text: str) -> str:
-    """Inline Markdown as a reader sees it, on one line: the parser reads it as a heading."""
+    """Return inline Markdown as a reader sees it, on one line, by parsing it as a heading."""
     headings = parse("# " + " ".join(text.split())).headings
     return headings[0].text if headings else ""

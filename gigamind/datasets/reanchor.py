@@ -1,6 +1,6 @@
-"""Writes a dataset of queries anew where notes were edited: each expected span at the place where its text stands now.
+"""Rewrite a query dataset after edits of the notes: each expected span gets the current position of its text.
 
-Other lines stay byte by byte; a span whose text is gone keeps its offsets, for only a person can say what answers now.
+Other lines stay byte for byte. A span whose text is gone keeps its offsets, because only a person can relabel it.
 """
 
 import json
@@ -15,27 +15,27 @@ from gigamind.vault.notes import Vault
 
 
 def write_reanchored(out: Path, checked: CheckedDataset, vault: Vault) -> int:
-    """How many rows have other offsets now.
+    """Write the dataset and return the number of changed rows.
 
     Raises:
         EvaluationError: the file cannot be written.
     """
     content = checked.dataset.path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     lines = content.decode().removesuffix("\n").split("\n")
-    mended = 0
+    changed = 0
     for query in checked.queries:
         row = cast("dict[str, Any]", json.loads(lines[query.line - 1]))
         spans = list(_spans(query, vault))
         if row.get("expected_spans", []) != spans:
             row["expected_spans"] = spans
             lines[query.line - 1] = json.dumps(row, ensure_ascii=False)
-            mended += 1
+            changed += 1
     write_lines(out, lines)
-    return mended
+    return changed
 
 
 def _spans(query: CheckedQuery, vault: Vault) -> Iterator[dict[str, object]]:
-    """As the row has them, but for what moved."""
+    """Yield the expected spans of a row with updated offsets."""
     for given, passage in zip(query.item.expected_spans, query.spans, strict=True):
         row = given.model_dump(exclude_none=True)
         note = vault.note(passage.note)

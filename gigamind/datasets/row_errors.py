@@ -1,4 +1,4 @@
-"""What is wrong with one row of a dataset, in the words of whoever has to mend it."""
+"""Describe the problems of a dataset row for the person who fixes it."""
 
 import json
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from gigamind.i18n import Message, Text, _
 from gigamind.loading import field_name
 
 if TYPE_CHECKING:
@@ -14,125 +15,159 @@ if TYPE_CHECKING:
 
 _LONGEST = 60  # characters of a value in a message
 
-# pydantic's error type -> what was expected, how to mend it
-_PHRASES = {
+# pydantic's error type -> what was expected, how to fix it
+_PHRASES: dict[str, tuple[Message, Message]] = {
     "int_type": (
-        "a whole number",
-        "Write a number such as 145 without quotes and without a decimal point",
+        _("a whole number"),
+        _("Write a number such as 145, without quotes and without a decimal point"),
     ),
-    "string_type": ("text", "Write it in double quotes"),
-    "bool_type": ("true or false", "Write true or false without quotes"),
-    "tuple_type": ("a list", 'Write a list in brackets, such as ["a", "b"]'),
+    "string_type": (_("text"), _("Write it in double quotes")),
+    "bool_type": (_("true or false"), _("Write true or false without quotes")),
+    "tuple_type": (_("a list"), _('Write a list in brackets, such as ["a", "b"]')),
     "model_type": (
-        "an object",
-        'Write an object such as {"note_path": "a.md", "start": 0, "end": 5}',
+        _("an object"),
+        _('Write an object such as {{"note_path": "a.md", "start": 0, "end": 5}}'),
     ),
-    "literal_error": ("easy, mid or hard", 'Write "easy", "mid" or "hard", or leave the field out'),
-    "greater_than_equal": ("0 or more", "Count UTF-16 code units from the start of the file"),
+    "literal_error": (
+        _("easy, mid or hard"),
+        _('Write "easy", "mid" or "hard", or leave the field out'),
+    ),
+    "greater_than_equal": (
+        _("0 or more"),
+        _("Count UTF-16 code units from the start of the file"),
+    ),
 }
 _GAINS = (
-    "a grade, a whole number from -1000 to 1000",
-    'Write an object such as {"a.md": 2, "b.md": 0}',
+    _("a grade, a whole number from -1000 to 1000"),
+    _('Write an object such as {{"a.md": 2, "b.md": 0}}'),
 )
 _GROUPS = (
-    "groups of notes",
-    'Write a list of lists that are not empty, such as [["a", "b"], ["c"]]',
+    _("groups of notes"),
+    _('Write a list of non-empty lists, such as [["a", "b"], ["c"]]'),
 )
 # Of answers, by the field that is wrong.
-_ANSWER_PHRASES = {
+_SCORE = (_("a number from 0 to 1"), _("Write a number such as 0.75, or leave the field out"))
+_ANSWER_PHRASES: dict[str, tuple[Message, Message]] = {
     "verdict": (
-        "supported, contradicted or not_found",
-        'Write "supported", "contradicted" or "not_found"',
+        _("supported, contradicted or not_found"),
+        _('Write "supported", "contradicted" or "not_found"'),
     ),
-    **dict.fromkeys(
-        ("correctness", "utility"),
-        ("a number from 0 to 1", "Write a number such as 0.75, or leave the field out"),
+    "correctness": _SCORE,
+    "utility": _SCORE,
+    "vital": (_("true or false"), _("Write true or false, or leave the field out")),
+    "note": (
+        _("the number of a note"),
+        _("Count the context notes from 1, or leave the field out"),
     ),
-    "vital": ("true or false", "Write true or false, or leave the field out"),
-    "note": ("the number of a note", "Count the context notes from 1, or leave the field out"),
-    "context_notes": ("a list", 'Write a list such as [{"path": "a.md"}]'),
-    "labels": ("an object", 'Write an object such as {"correctness": 0.75, "utility": 1.0}'),
+    "context_notes": (_("a list"), _('Write a list such as [{{"path": "a.md"}}]')),
+    "labels": (
+        _("an object"),
+        _('Write an object such as {{"correctness": 0.75, "utility": 1.0}}'),
+    ),
 }
-_NOTE = ("an object", 'Write an object such as {"path": "a.md"}, or {"title": "A", "text": "..."}')
-_CLAIM = ("an object", 'Write an object such as {"text": "...", "verdict": "supported"}')
+_NOTE = (
+    _("an object"),
+    _('Write an object such as {{"path": "a.md"}}, or {{"title": "A", "text": "..."}}'),
+)
+_CLAIM = (
+    _("an object"),
+    _('Write an object such as {{"text": "...", "verdict": "supported"}}'),
+)
 _OTHER_KINDS = (
-    ("question", "query", "This is a row of queries: --answer-model has them answered first"),
+    (
+        "question",
+        "query",
+        _("This is a row of queries. Use --answer-model to have them answered first"),
+    ),
     (
         "query",
         "question",
-        "This is a row of answers: evaluate them with gigamind eval answers, without --answer-model",
+        _("This is a row of answers. Use gigamind eval answers without --answer-model"),
     ),
 )
-_BLANK = ("text", "Fill it in")
-_NO_TIME = ("an ISO 8601 date or time", 'Write it as "2026-01-31" or "2026-01-31T09:00:00+09:00"')
+_BLANK = (_("text"), _("Fill it in"))
+_NO_TIME = (
+    _("an ISO 8601 date or time"),
+    _('Write it as "2026-01-31" or "2026-01-31T09:00:00+09:00"'),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class RowError:
-    """One problem of one row.
+    """A problem of a row.
 
     Attributes:
         line: 1-based, in the dataset's file.
-        item_id: id of the row; "" when it could not be read.
-        field: such as `expected_spans[0].start`; "" when the row as a whole is wrong.
-        message: what is wrong, without a full stop.
-        mend: what to do, a sentence without a full stop.
-        absent: whether it is that the vault lacks a note which the row names.
+        item_id: id of the row; "" if it could not be read.
+        field: such as `expected_spans[0].start`; "" for the row as a whole.
+        message: the problem, without a full stop.
+        mend: how to fix it, without a full stop; a key of `gigamind dataset check --json`.
+        absent: whether the row names a note that the vault lacks.
     """
 
     line: int
     item_id: str
     field: str
-    message: str
-    mend: str
+    message: Text
+    mend: Text
     absent: bool = False
 
-    def describe(self, path: Path) -> str:
-        """The problem in one line that starts with file and line."""
-        field = f'field "{self.field}": ' if self.field else ""
-        return f"{path}:{self.line}: {field}{self.message}. {self.mend}."
+    def describe(self, path: Path) -> Message:
+        """Return the problem in one line that starts with file and line."""
+        place = f"{path}:{self.line}"
+        if not self.field:
+            return _("{place}: {problem}. {fix}.", place=place, problem=self.message, fix=self.mend)
+        return _(
+            '{place}: field "{field}": {problem}. {fix}.',
+            place=place,
+            field=self.field,
+            problem=self.message,
+            fix=self.mend,
+        )
 
 
 def shortened(value: object) -> str:
-    """A value as JSON, cut to a length that fits a message."""
+    """Return a value as JSON, cut to a length that fits a message."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def shortened_path(path: str) -> str:
-    """The same of a path, which is cut at its front: the file's name tells most."""
+    """Return a path as JSON, cut at its front, because the file name matters most."""
     text = json.dumps(path, ensure_ascii=False)
     return text if len(text) <= _LONGEST else f'"…{text[2 - _LONGEST :]}'
 
 
 def schema_errors(error: ValidationError, line: int, item_id: str) -> tuple[RowError, ...]:
-    """One error for each field that breaks the schema."""
+    """Return one error for each field that breaks the schema."""
     return tuple(_schema_error(details, line, item_id) for details in error.errors())
 
 
 def _schema_error(details: "ErrorDetails", line: int, item_id: str) -> RowError:
     field = field_name(details["loc"])
     if details["type"] == "missing":
-        return RowError(line, item_id, field, "missing", _mend_missing(field, details["input"]))
+        return RowError(line, item_id, field, _("missing"), _fix_missing(field, details["input"]))
     if details["type"] == "json_invalid":
-        # Python reads half of a surrogate pair, UTF-8 cannot hold it.
+        # Python accepts half of a surrogate pair, but UTF-8 cannot represent it.
         reason = details.get("ctx", {}).get("error", details["msg"])
-        mend = r"Write one JSON object on one line, and \ud83d\ude00 escapes in pairs"
-        return RowError(line, item_id, "", f"broken JSON: {reason}", mend)
-    expected, mend = _phrase(details)
-    got = shortened(details["input"])
-    return RowError(line, item_id, field, f"expected {expected}, got {got}", mend)
+        fix = _(r"Write one JSON object on one line, with \ud83d\ude00 escapes in pairs")
+        return RowError(line, item_id, "", _("invalid JSON: {reason}", reason=str(reason)), fix)
+    expected, fix = _phrase(details)
+    problem = _(
+        "expected {expected}, got {value}", expected=expected, value=shortened(details["input"])
+    )
+    return RowError(line, item_id, field, problem, fix)
 
 
-def _mend_missing(field: str, row: object) -> str:
-    """What to do; a row of another kind of dataset is known by the field that it has instead."""
-    for wanted, instead, meant in _OTHER_KINDS:
+def _fix_missing(field: str, row: object) -> Message:
+    """Return what to do; another kind of dataset is recognised by the field that it has instead."""
+    for wanted, instead, fix in _OTHER_KINDS:
         if field == wanted and isinstance(row, dict) and instead in row:
-            return meant
-    return "Add it: every row needs it"
+            return fix
+    return _("Add it; every row needs it")
 
 
-def _phrase(details: "ErrorDetails") -> tuple[str, str]:
+def _phrase(details: "ErrorDetails") -> tuple[Message, Message]:
     if details["loc"][0] == "gains":
         return _GAINS
     if details["loc"][0] in {"expected_all_of", "expected_any_of"}:
@@ -145,7 +180,7 @@ def _phrase(details: "ErrorDetails") -> tuple[str, str]:
     if details["type"] == "value_error":
         return _NO_TIME if details["loc"][0] == "created_at" else _BLANK
     fallback = (
-        f"something else ({details['msg']})",
-        "See the dataset format in docs/quick-start.md",
+        _("something else ({reason})", reason=details["msg"]),
+        _("See the dataset format in docs/files.md"),
     )
     return _PHRASES.get(details["type"], fallback)

@@ -1,4 +1,4 @@
-"""Draws a smaller set of items, the same one for the same seed."""
+"""Draw a random sample of items, reproducible by its seed."""
 
 import random
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ Item = TypeVar("Item")
 
 
 def sample_size(text: str) -> int | float:
-    """The value of `--sample`: a count from 1 on, or a ratio in (0, 1]; "1" is one item, "1.0" all of them.
+    """Parse `--sample`: a count of at least 1, or a ratio in (0, 1]; "1" is one item, "1.0" all of them.
 
     Raises:
         InputError: it is neither.
@@ -24,14 +24,14 @@ def sample_size(text: str) -> int | float:
         if size > 0 and (isinstance(size, int) or size <= 1):
             return size
     raise InputError(
-        _("must be a count of at least 1, such as 50, or a share up to 1.0, such as 0.2")
+        _("expected a count of at least 1, such as 50, or a ratio up to 1.0, such as 0.2")
     )
 
 
 def sample(items: Sequence[Item], size: float, seed: int) -> tuple[Item, ...]:
-    """`size` items drawn without replacement, in their own order; all of them when there are no more.
+    """Draw `size` items without replacement, in their original order; all of them if there are fewer.
 
-    A ratio is rounded to the nearest count, and to 1 at least.
+    A ratio is rounded to the nearest count, at least 1.
     """
     count = size if isinstance(size, int) else max(1, round(size * len(items)))
     if count >= len(items):

@@ -1,19 +1,21 @@
-"""The rows of `queries.jsonl`, `links.jsonl` (seed 3.1, 3.2) and `answers.jsonl`, before a vault is looked at."""
+"""Row schemas of `queries.jsonl`, `links.jsonl` (seed 3.1, 3.2) and `answers.jsonl`, before the vault is read."""
 
 from datetime import datetime
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from gigamind.i18n import _
+
 Difficulty = Literal["easy", "mid", "hard"]
 Label = Literal["accept", "reject"]
 GENERATED: Final = "generated"
-"""The source, and a tag, of rows that were made of the notes: easier than what people ask, and for review."""
+"""Source and tag of rows generated from the notes: easier than human questions, and for review."""
 
 
 def _not_blank(text: str) -> str:
     if not text.strip():
-        raise ValueError("expected text")
+        raise ValueError(_("expected text"))
     return text
 
 
@@ -21,7 +23,7 @@ def _iso_8601(text: str) -> str:
     try:
         datetime.fromisoformat(text)
     except ValueError as error:
-        raise ValueError("expected an ISO 8601 date or time") from error
+        raise ValueError(_("expected an ISO 8601 date or time")) from error
     return text
 
 
@@ -30,18 +32,18 @@ Timestamp = Annotated[str, AfterValidator(_iso_8601)]
 
 
 class Row(BaseModel):
-    """Unknown fields are kept: a team may carry its own columns."""
+    """A row; unknown fields are kept, because teams may add their own columns."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
 
 class ExpectedSpan(Row):
-    """Where the answer to a query stands.
+    """The span of the answer to a query.
 
     Attributes:
         start: UTF-16 code units from the start of the note's file.
         end: UTF-16 code units, exclusive.
-        text: what stood there when the row was written; a difference is a warning.
+        text: the text when the row was written; a difference is a warning.
     """
 
     note_path: Filled
@@ -55,19 +57,18 @@ Group = Annotated[tuple[Filled, ...], Field(min_length=1)]
 
 
 class QueryItem(Row):
-    """One query with its labels.
+    """A query with its labels.
 
-    Notes go by their paths or names.
+    Notes are given by path or name.
 
     Attributes:
-        expected_notes: the notes that answer it; empty when nothing does, or when the other labels name them all.
-        gains: grade of each note that was judged, 0 or less for an irrelevant one; an expected note without a grade has
-            1, and one with a grade above 0 is expected.  Where it is given, a note that no label names is unjudged;
-            else it is irrelevant.
+        expected_notes: notes that answer it; empty if none does, or if the other labels name them all.
+        gains: grade of each judged note, 0 or less for an irrelevant one. An expected note without a grade has 1, and a
+            note with a grade above 0 is expected. If present, unlabelled notes are unjudged, otherwise irrelevant.
         expected_all_of: groups of notes; an answer needs one note of every group.
         expected_any_of: groups of notes; an answer needs all notes of one group.
         created_at: ISO 8601, as written.
-        source: where the row comes from, such as "generated"; such rows are for review.
+        source: origin of the row, such as "generated"; generated rows are for review.
     """
 
     id: Filled
@@ -86,25 +87,25 @@ class QueryItem(Row):
 
     @property
     def is_generated(self) -> bool:
-        """Whether the row was made of the notes, by forms or by a model."""
+        """Return whether the row was generated from the notes, by forms or by a model."""
         return self.source == GENERATED or GENERATED in self.tags
 
 
 class AnchorRange(Row):
-    """Where an anchor stands, in UTF-16 code units of the source note's file, half-open."""
+    """Range of an anchor in UTF-16 code units of the source note's file, half-open."""
 
     start: int = Field(ge=0)
     end: int = Field(ge=0)
 
 
 class LinkItem(Row):
-    """One place in a note that ought to be a link.
+    """A place in a note that should be a link.
 
     Attributes:
-        anchor: the text that would be linked.
-        expected_links: paths or names of the notes it may lead to.
-        context: the text around the anchor when the row was written.
-        label: a person's verdict on this link; None counts as expected and is not part of the acceptance proxy.
+        anchor: text of the link.
+        expected_links: paths or names of accepted target notes.
+        context: text around the anchor when the row was written.
+        label: human verdict on this link; None counts as expected and is not part of the acceptance proxy.
         created_at: ISO 8601, as written.
     """
 
@@ -125,12 +126,12 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class ContextNote(Row):
-    """A note as the answer's author saw it: by its path in the vault, or by its title and text.
+    """A note as shown to the author of the answer: by its path in the vault, or by title and text.
 
     Attributes:
         path: path or name of the note.
-        title: shown to the judge; that of the note without it.
-        text: what was shown of it; the whole note without it.
+        title: shown to the judge; defaults to the note's title.
+        text: the part that was shown; defaults to the whole note.
     """
 
     path: Filled | None = None
@@ -139,12 +140,12 @@ class ContextNote(Row):
 
 
 class LabelledClaim(Row):
-    """A person's verdict on one statement of the answer.
+    """A human verdict on one statement of the answer.
 
     Attributes:
-        note: number of the note that shows it, from 1.
-        correct: whether it is true, in the notes or not; a figure that needs it is left out where nobody says.
-        quote: the words of that note.
+        note: number of the note that supports it, from 1.
+        correct: whether it is true, in the notes or not; metrics that need it are left out if it is missing.
+        quote: supporting words of that note.
     """
 
     text: Filled
@@ -155,19 +156,19 @@ class LabelledClaim(Row):
 
 
 class LabelledFact(Row):
-    """A fact that the question asks for, in words of a note; `vital` where an answer is useless without."""
+    """A fact that the question asks for, in words of a note; `vital` if an answer is useless without it."""
 
     text: Filled
     vital: bool = True
 
 
 class AnswerLabels(Row):
-    """What people say of an answer; the run is held against it.
+    """Human labels of an answer, which the run is compared with.
 
     Attributes:
-        facts: all that a complete answer gives; completeness is measured by them.
+        facts: all facts of a complete answer; the basis of completeness.
         correctness: share of its claims that the notes support.
-        abstains: whether it says that the notes do not tell.
+        abstains: whether it states that the notes have no answer.
     """
 
     correctness: Share | None = None
@@ -178,10 +179,10 @@ class AnswerLabels(Row):
 
 
 class QuestionItem(Row):
-    """One question that a system is to answer; an answer that the row has is not that of the system.
+    """A question for a system to answer; an answer in the row is not the system's.
 
     Attributes:
-        context_notes: what the labelled facts stand in.
+        context_notes: notes that contain the labelled facts.
     """
 
     id: Filled
@@ -196,7 +197,7 @@ class QuestionItem(Row):
 
 
 class AnswerItem(QuestionItem):
-    """One answer with its context; the notes are numbered from 1 in their order."""
+    """An answer with its context; notes are numbered from 1 in their order."""
 
     answer: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]  frozen
     context_notes: tuple[ContextNote, ...]  # pyright: ignore[reportGeneralTypeIssues]  it must be said

@@ -1,4 +1,4 @@
-"""Writes a dataset as JSON lines, and the copy of a vault that it is about, each whole or not at all."""
+"""Write a dataset as JSON lines, and the copy of its vault, each completely or not at all."""
 
 import contextlib
 import os
@@ -9,11 +9,12 @@ from pathlib import Path
 
 from gigamind.datasets.schema import Row
 from gigamind.errors import EvaluationError, InputError, NotesError, reason_of
+from gigamind.i18n import _
 from gigamind.vault.walk import walk
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """One line for each row; fields without a value are left out.
+    """Write one line per row; fields without a value are left out.
 
     Raises:
         EvaluationError: the file cannot be written.
@@ -22,12 +23,12 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 
 def row_line(row: Row) -> str:
-    """A row as JSON text; fields without a value are left out."""
+    """Return a row as JSON text; fields without a value are left out."""
     return row.model_dump_json(exclude_none=True, exclude_defaults=True)
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Rows that are JSON text already.
+    """Write rows that are already JSON text.
 
     Raises:
         EvaluationError: the file cannot be written.
@@ -36,7 +37,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """A file, whole or not at all.
+    """Write a file completely or not at all.
 
     Raises:
         EvaluationError: it cannot be written.
@@ -49,62 +50,84 @@ def write_text(path: Path, text: str) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):  # its folder may be a file
             aside.unlink()
-        raise EvaluationError(f"{path}: cannot be written ({error.strerror or error})") from error
+        raise EvaluationError(
+            _("{file}: cannot be written ({reason})", file=path, reason=reason_of(error))
+        ) from error
 
 
 def refuse_places(
     notes: Path, out_notes: Path, dataset: Path, *, option: str = "--dataset"
 ) -> None:
-    """See to it, before any work is done, that neither the vault nor anything else is written over.
+    """Check, before any work, that neither the vault nor existing files are overwritten.
 
     Args:
-        option: that names the dataset.
+        option: option that names the dataset.
 
     Raises:
-        InputError: a place lies in the vault or around it, or holds something already.
+        InputError: a path lies in the vault or around it, or exists already.
     """
     refuse_copy(notes, out_notes, option="--out-notes")
     rows = dataset.resolve()
     if any(rows.is_relative_to(place.resolve()) for place in (notes, out_notes)):
-        raise InputError(f"{option} {dataset}: lies in a vault. Name a file beside it.")
+        raise InputError(
+            _(
+                "{option} {file}: lies in a vault. Name a file outside it.",
+                option=option,
+                file=dataset,
+            )
+        )
     refuse_existing_file(option, dataset)
 
 
 def refuse_copy(notes: Path, out: Path, *, option: str) -> None:
-    """See to it that a copy of a vault can be made at `out`, which `option` names.
+    """Check that a copy of a vault can be written to `out`, which `option` names.
 
     Raises:
-        InputError: it lies in the vault or around it, or holds something already.
+        InputError: it lies in the vault or around it, or exists already.
     """
     vault, copy = notes.resolve(), out.resolve()
     if copy.is_relative_to(vault) or vault.is_relative_to(copy):
         raise InputError(
-            f"{option} {out}: overlaps the vault {notes}, which is never written."
-            " Name a folder beside it."
+            _(
+                "{option} {folder}: overlaps the vault {vault}, which is read-only. Name a folder outside it.",
+                option=option,
+                folder=out,
+                vault=notes,
+            )
         )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(
-            f"{option} {out}: exists already and is no empty folder. Name a new one, or remove it."
+            _(
+                "{option} {folder}: exists already and is not an empty folder. Name a new one, or remove it.",
+                option=option,
+                folder=out,
+            )
         )
 
 
 def refuse_existing_file(option: str, path: Path) -> None:
-    """A dataset may hold hours of labelling.
+    """Check that a dataset does not replace a file, which may contain hours of labelling.
 
     Raises:
-        InputError: something stands at `path`.
+        InputError: `path` exists.
     """
     if path.exists():
-        raise InputError(f"{option} {path}: exists already. Name a new file, or remove this one.")
+        raise InputError(
+            _(
+                "{option} {file}: exists already. Name a new file, or remove this one.",
+                option=option,
+                file=path,
+            )
+        )
 
 
 @contextlib.contextmanager
 def copy_vault(
     root: Path, out: Path, changed: Mapping[str, str], without: Collection[str] = ()
 ) -> Generator[dict[str, Path]]:
-    """Copy every file that `walk` finds; the block sees the copied notes, path -> file, before the copy gets its name.
+    """Copy every file that `walk` finds; the block gets path -> file of the copied notes before they move to `out`.
 
-    Notes are copied, so that they can be edited apart; attachments are hard links where the file system allows.
+    Notes are copied, so that they can be edited; attachments are hard links if the file system allows.
 
     Args:
         changed: path of a note -> its text in the copy.
@@ -132,7 +155,14 @@ def copy_vault(
             out.resolve().rmdir()  # empty, as checked at the start
         aside.rename(out.resolve())
     except OSError as error:
-        raise NotesError(f"{root}: cannot be copied to {out} ({reason_of(error)})") from error
+        raise NotesError(
+            _(
+                "{vault}: cannot be copied to {folder} ({reason})",
+                vault=root,
+                folder=out,
+                reason=reason_of(error),
+            )
+        ) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 

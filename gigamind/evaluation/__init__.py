@@ -1,1 +1,1 @@
-"""One evaluation for every task: options, the runner, asking models, costs, the out folder."""
+"""Run evaluations: options, execution, resuming, comparison and output."""

@@ -1,6 +1,6 @@
-"""Evaluates items by asking a model, so that nothing that was paid for is lost: not by Ctrl-C, kill, budget or a fault.
+"""Evaluate items with a model; keep what was paid for despite Ctrl-C, kill, an exhausted budget or an error.
 
-What is kept meanwhile, and by `--resume` gone on from, is that of `unfinished.py`.
+`unfinished.py` describes the files that are kept meanwhile and resumed by `--resume`.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from gigamind.evaluation.shards import (
     ATTEMPTS_FILE,
     Shard,
     folders_of,
-    is_asked,
+    is_awaited,
     results_in,
     rows_in,
 )
@@ -39,6 +39,7 @@ from gigamind.evaluation.unfinished import (
     is_resumable,
     unfinished_folder,
 )
+from gigamind.i18n import Message, Text, _, from_json, joined
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.batches.batcher import Batches, BatchTimes
 from gigamind.llm.batches.journal import read_batches
@@ -53,35 +54,27 @@ from gigamind.runs.store import ItemKey, ItemResult, RunStore, Unscored, check_r
 Item = TypeVar("Item")
 _LOOK_S = 0.5
 _BEAT_S = 1.0
-# So would it where the first ones all end like this: it is not the item that is wrong.
+# If the first items all end like this, the cause is not the item, and asking stops as well.
 _ALIKE: frozenset[LlmCode] = frozenset({
     *("bad_request", "invalid_output", "malformed_response"),
     *("server_error", "timeout", "rate_limited"),
 })  # fmt: skip
-_ENOUGH = 8  # in a row, without one success
+_ENOUGH = 8  # equal errors in a row, without one success
 _MOST_IN_BATCHES = 50_000  # items whose conversations are held in memory
-# What may help where a model said its last word.
-_MENDED = "another --model, or a judge file of your own (--judge)"
-_MENDED_BY = {
-    "invalid_output": "another --model, --structured md_json, or a judge file of your own (--judge)",
-    "truncated": "another --model, or a judge file of your own (--judge) with a larger max_tokens",
-}
-# What must come first where the same can be asked again.
-_FIRST = {
-    "auth_failed": "mend that and ",
-    "quota_exhausted": "mend that and ",
-    "not_asked": "mend that and ",
-    "budget_exceeded": "raise the limit and ",
-    "cassette_miss": "allow it to ask (--store-mode) and ",
+# What may help if the error of a model is final.
+_FIX = _("another --model, or your own judge file (--judge)")
+_FIX_BY_CODE = {
+    "invalid_output": _("another --model, --structured md_json, or your own judge file (--judge)"),
+    "truncated": _("another --model, or your own judge file (--judge) with a larger max_tokens"),
 }
 
 
 Models = Mapping[str, Mapping[str, LanguageModel]]
-"""The models of a run: by what they are asked for (`judge`, `answer`, ...), then by their names, in order."""
+"""The models of a run: by role (`judge`, `answer`, ...), then by name, in order."""
 
 
 def every_model(models: Models) -> list[LanguageModel]:
-    """All of them."""
+    """Return all models."""
     return [model for named in models.values() for model in named.values()]
 
 
@@ -95,26 +88,26 @@ def ask_all(
     resume: bool,
     allow_none: bool = False,
     progress: Progress | None = None,
-    stage: Callable[[ItemKey], str] = lambda _: "Judging",
+    stage: Callable[[ItemKey], Text] = lambda _key: _("Judging"),
     needs: Callable[[ItemKey, Item], int] = lambda _key, _item: 1,
     shard: Shard | None = None,
 ) -> ModelRun:
-    """Ask about every item that has no final result yet.
+    """Evaluate every item that has no final result yet.
 
     Args:
-        ask: gives JSON values or `Unscored` for an item, from the models that `connect` gave; raises LlmError
-            where it cannot.
-        connect: opens the models over the account of the run.
-        identity: what the run is of, by name, for `--resume` to check.
-        allow_none: a run is one even where no item has a verdict, unless the model cannot be asked at all.
-        stage: what asking about an item is called while it goes on.
-        needs: calls that an item takes, were every reply good at once.
-        shard: what the items are, of those of the run; None for all of it, `GATHERED` for what is known of all of it.
+        ask: returns JSON values or `Unscored` for an item, using the models that `connect` returned; raises LlmError on
+            failure.
+        connect: opens the models with the ledger of the run.
+        identity: what the run is of, by name; checked by `--resume`.
+        allow_none: accept a run without any verdict, unless the model cannot be used at all.
+        stage: name of the stage of an item, for the progress.
+        needs: calls that an item needs if every reply is valid.
+        shard: the part of the run that `items` are; None for the whole run, `GATHERED` for its known results.
 
     Raises:
-        InputError: a run to resume is missing or of something else, or one is there already.
+        InputError: a run to resume is missing or of something else, or one exists already.
         LlmError: a model cannot be called at all: its key is missing, or its provider unknown.
-        EvaluationError: no item could be evaluated; says why most could not, and what may help.
+        EvaluationError: no item could be evaluated; says why most failed, and what may help.
     """
     run = unfinished_folder(out)
     others, gathers = folders_of(run, shard), shard is not None and shard.gathers
@@ -131,22 +124,26 @@ def ask_all(
         except BaseException:
             ledger.close()
             if not store.results and not ledger.rows and others == [folder]:
-                shutil.rmtree(folder)  # nothing is lost, and the next attempt need not resume
+                shutil.rmtree(folder)  # nothing to keep, so the next attempt need not resume
             raise
         stages = _Stages(items, stage, progress or Quiet(), models, store)
         guarded = _Guarded(ask, models, stages, shard, needs)
         known: dict[ItemKey, ItemResult] = {}
         try:
             asking = _all({} if gathers else items, guarded, store)
-            results = asyncio.run(asking if folder == run else _while_asked(run, asking))
+            results = asyncio.run(asking if folder == run else _while_awaited(run, asking))
             known = {result.key: result for result in results or ()}
             interrupted = results is None
         except KeyboardInterrupt:
             interrupted = True
         except UnwrittenError as error:
             raise UnwrittenError(
-                f"{error}; the run was stopped, and what it was told by then is kept: make room, and continue it"
-                f" with --resume {out}"
+                _(
+                    "{reason}. The run was stopped; finished items are kept."
+                    " Free some space, then resume with --resume {folder}.",
+                    reason=error.message,
+                    folder=out,
+                )
             ) from error
         finally:
             ledger.close()  # models close it, too, where there are any
@@ -154,7 +151,7 @@ def ask_all(
             for skipped in (
                 result for result in known.values() if result.outcome == "skipped_budget"
             ):
-                store.append(skipped)  # whoever gathers must know that it was tried
+                store.append(skipped)  # so that gathering knows that it was tried
         known = known or {key: store.results[key] for key in items if key in store.results}
     unasked = tuple(key for key in items if key not in known)
     if items and not interrupted and not unasked and folder == run:
@@ -164,19 +161,19 @@ def ask_all(
 
 
 def _begun(shard: Shard, run: Path, identity: Mapping[str, str]) -> Path:
-    """A new folder for a shard of that run, which is of the same."""
+    """Create a folder for a shard, after checking that the shard belongs to that run."""
     check_run(run, identity)
     return shard.begin(run)
 
 
-async def _while_asked(
+async def _while_awaited(
     run: Path, asking: Coroutine[Any, Any, Sequence[ItemResult]]
 ) -> Sequence[ItemResult] | None:
-    """What asking gives; None where nobody waits for it any more, and it was broken off."""
+    """Return the results; None if the process of the run has ended, so that asking was cancelled."""
     task = asyncio.create_task(asking)
     while not task.done():
         await asyncio.wait([task], timeout=_LOOK_S)
-        if not task.done() and not is_asked(run):
+        if not task.done() and not is_awaited(run):
             task.cancel()
             await asyncio.wait([task])
             return None
@@ -184,13 +181,13 @@ async def _while_asked(
 
 
 def judged_again(names: Sequence[str], share: float, seed: int) -> frozenset[str]:
-    """The items to judge a second time; the same with equal seeds."""
+    """Return the items to judge a second time; the same for equal seeds."""
     return frozenset(sample(names, math.ceil(share * len(names)), seed))
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What all models of a run are paid from and written to: see `open_model`."""
+    """Budget, ledger and stores that all models of a run share; see `open_model`."""
 
     ledger: Ledger
     replies: Path
@@ -208,10 +205,10 @@ class Account:
         progress: Progress,
         shard: Shard | None = None,
     ) -> "Account":
-        """That of a run, which goes on with what it had spent where it is resumed; or of one of its shards.
+        """Return the account of a run, with the earlier spending of a resumed one, or of one of its shards.
 
         Raises:
-            InputError: it left batches that nobody waits for without `--batch`.
+            InputError: the run has open batches, but `--batch` is missing.
         """
         folder = unfinished_folder(out)
         if shard and not shard.gathers:
@@ -220,7 +217,7 @@ class Account:
         spent = totals(attempts_of(out)) if options.resume else None
         batches = None
 
-        def narrate(line: str) -> None:
+        def narrate(line: Text) -> None:
             if isinstance(progress, Narrator):
                 progress.tell(line)
 
@@ -228,8 +225,11 @@ class Account:
             batches = Batches(out, folder, BatchTimes.of(options.batch_poll), narrate)
         elif any(batch.is_open for batch in read_batches(folder)):
             raise InputError(
-                f"--resume {out}: it has sent batches that are not read yet; add --batch, or stop them first with:"
-                f" gigamind llm batches {out} --cancel"
+                _(
+                    "--resume {folder}: the run has open batches. Add --batch, or stop them first:"
+                    " gigamind llm batches {folder} --cancel",
+                    folder=out,
+                )
             )
         return cls(ledger, options.replies, budget_of(options, spent), batches=batches)
 
@@ -240,13 +240,13 @@ class Account:
         options: ModelOptions,
         adjust: Callable[[ModelSettings], ModelSettings],
     ) -> dict[str, LanguageModel]:
-        """The models of these names for one role, with the settings of whoever asks them."""
+        """Open the models of these names for one role; `adjust` adapts their settings."""
 
         def with_role(settings: ModelSettings) -> ModelSettings:
             adjusted = replace(adjust(settings), role=role)
             if self.shard:
                 return self.shard.share(adjusted)
-            # All wait for one batch: how many travel at a time is up to the provider.
+            # All requests wait for one batch; the provider decides how many run at a time.
             return replace(adjusted, max_in_flight=_MOST_IN_BATCHES) if self.batches else adjusted
 
         paid = (self.ledger, self.replies, with_role, self.budget)
@@ -257,12 +257,12 @@ class Account:
 
 
 class _Stages:
-    """Tells what is done, each stage for itself, and what the matter is where little is."""
+    """Reports the progress of each stage, and problems of the servers."""
 
     def __init__(
         self,
         items: Collection[ItemKey],
-        stage: Callable[[ItemKey], str],
+        stage: Callable[[ItemKey], Text],
         progress: Progress,
         models: Models,
         store: RunStore,
@@ -295,20 +295,21 @@ class _Stages:
         self._tell_trouble()
 
     async def beat(self) -> None:
-        """Tell it again and again, until it is cancelled: a slow server ends nothing for minutes."""
+        """Report problems repeatedly until cancelled, because a slow server may end no item for minutes."""
         while True:
             await asyncio.sleep(_BEAT_S)
             self._tell_trouble()
 
     def _tell_trouble(self) -> None:
         if isinstance(self._progress, Narrator):
-            lost = f"{self._without_verdict} without a verdict" if self._without_verdict else ""
+            count = self._without_verdict
+            lost = _("{count:,} without a verdict", count=count) if count else ""
             troubles = (lost, *(gates.describe() for gates in self._gates))
-            self._progress.trouble(", ".join(filter(None, troubles)))
+            self._progress.trouble(joined(filter(None, troubles), ", "))
 
 
 class _Guarded:
-    """Asks about one item; after an error that no item can escape, or many alike and no success, asks no more."""
+    """Evaluates one item; stops asking after an error that affects every item, or many equal ones without success."""
 
     def __init__(
         self,
@@ -324,7 +325,10 @@ class _Guarded:
         self._needs = needs
         self.stages = stages
         hopeless = shard.hopeless if shard else None
-        self._hopeless = LlmError(hopeless[0], cast("LlmCode", hopeless[1])) if hopeless else None
+        # The messages of shards come as JSON from another process.
+        self._hopeless = (
+            LlmError(from_json(hopeless[0]), cast("LlmCode", hopeless[1])) if hopeless else None
+        )
         self._succeeded = shard.succeeded if shard else False
         self._alike: list[LlmCode] = []
 
@@ -337,7 +341,7 @@ class _Guarded:
             raise self._hopeless
         scored = False
         try:
-            async with self._room(key, item):
+            async with self._reserved(key, item):
                 value = await self._ask(self.models, key, item)
         except LlmError as error:
             self._failed(error)
@@ -346,12 +350,12 @@ class _Guarded:
             scored = not isinstance(value, Unscored)
             self._succeeded |= scored
             if self._succeeded and self._hopeless and self._hopeless.code == "not_asked":
-                self._hopeless = None  # this one was in flight when the others had failed
+                self._hopeless = None  # this item was in flight when the others failed
             return value
         finally:
             self.stages.ended(key, scored=scored)
 
-    def _room(self, key: ItemKey, item: Any) -> AbstractAsyncContextManager[None]:  # noqa: ANN401  as above
+    def _reserved(self, key: ItemKey, item: Any) -> AbstractAsyncContextManager[None]:  # noqa: ANN401  as above
         for model in every_model(self.models)[:1]:  # they share a budget
             if model.budget.limits.holds_items:
                 return model.budget.whole(self._needs(key, item))
@@ -366,7 +370,13 @@ class _Guarded:
             if len(self._alike) == _ENOUGH:
                 advice = advice_for(error, every_model(self.models)[0].settings)
                 self._hopeless = LlmError(
-                    f"not asked, for the first {_ENOUGH} failed alike: {error} ({error.code}). {advice}",
+                    _(
+                        "not sent, because the first {count} items failed in the same way: {reason} ({code}). {advice}",
+                        count=_ENOUGH,
+                        reason=error.message,
+                        code=error.code,
+                        advice=advice,
+                    ),
                     "not_asked",
                 )
 
@@ -377,7 +387,7 @@ async def _all(
     beat = asyncio.create_task(guarded.stages.beat())
     try:
         results = await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
-        if guarded.shard:  # whoever comes next begins at once, and the pace is that of them all
+        if guarded.shard:  # the next shard starts at once, and all shards share the rate limit
             await asyncio.sleep(max(map(_rest_s, every_model(guarded.models)), default=0.0))
     except ExceptionGroup as errors:
         unwritten, others = errors.split(UnwrittenError)
@@ -402,7 +412,7 @@ def _first(errors: ExceptionGroup[UnwrittenError]) -> UnwrittenError:
 
 
 def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path, *, allow_none: bool) -> None:
-    """A run without a single verdict says nothing; what stopped it, or the first of the commonest errors, says why."""
+    """Raise if a run has no verdict at all, with the error that stopped it or the most frequent one."""
     if any(result.outcome == "scored" for result in results.values()):
         return
     if allow_none and not any(result.code in HOPELESS for result in results.values()):
@@ -412,18 +422,40 @@ def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path, *, allow_
     first = next(result for result in results.values() if result.code == code)
     kind = BudgetError if code == "budget_exceeded" else EvaluationError
     raise kind(
-        f"no item could be judged: {first.message or code} ({code}); {_way_on(first, results, out)}"
+        _(
+            "no item could be judged: {reason} ({code}). {advice}",
+            reason=first.message or code,
+            code=code,
+            advice=_advice(first, out),
+        )
     )
 
 
-def _way_on(first: ItemResult, results: Mapping[ItemKey, ItemResult], out: Path) -> str:
-    """What would end otherwise: going on, where that asks the same anew, else asking in another way."""
-    if not first.is_final:
-        return f"what was done is kept, {_FIRST.get(first.code, '')}continue it with --resume {out}"
-    left = any(not result.is_final for result in results.values())
-    anew = "about the others only" if left else "nothing anew"
-    return (
-        f"that is final, and --resume {out} would ask {anew}: try {_MENDED_BY.get(first.code, _MENDED)},"
-        " with another --out (--store-mode refresh asks the same model once more); what was asked stands in"
-        f" {unfinished_folder(out) / ATTEMPTS_FILE}"
-    )
+def _advice(first: ItemResult, out: Path) -> Message:
+    """Return how to continue: resume the run, or if the error is final, run it in another way."""
+    if first.is_final:
+        return _(
+            "The error is final, so --resume {folder} would not repeat the request."
+            " Try {fix}, with another --out, or --store-mode refresh to ask the same model again."
+            " All requests are in {file}.",
+            folder=out,
+            fix=_FIX_BY_CODE.get(first.code, _FIX),
+            file=unfinished_folder(out) / ATTEMPTS_FILE,
+        )
+    match first.code:
+        case "auth_failed" | "quota_exhausted" | "not_asked":
+            return _(
+                "Fix this, then resume with --resume {folder}. Finished items are kept.", folder=out
+            )
+        case "budget_exceeded":
+            return _(
+                "Raise the limit, then resume with --resume {folder}. Finished items are kept.",
+                folder=out,
+            )
+        case "cassette_miss":
+            return _(
+                "Allow requests with --store-mode, then resume with --resume {folder}. Finished items are kept.",
+                folder=out,
+            )
+        case _other:
+            return _("Resume with --resume {folder}. Finished items are kept.", folder=out)

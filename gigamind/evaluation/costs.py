@@ -1,4 +1,4 @@
-"""The `llm` block of a summary: what asking cost, how the items ended, what flipped, and how far a panel agreed."""
+"""Build the `llm` block of a summary: cost, outcomes, test-retest consistency and panel agreement."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from gigamind.errors import Outcome
 from gigamind.evaluation.unfinished import ModelRun
-from gigamind.judges.asking import Seat
+from gigamind.judges.asking import PanelMember
 from gigamind.judges.panel import PanelVerdict, Vote, panel_alpha
 from gigamind.llm.ledger import Attempt, totals
 from gigamind.records.judged import (
@@ -34,7 +34,7 @@ def llm_report(
     panel: PanelReport | None = None,
     checks: CoverageReport | None = None,
 ) -> LlmReport:
-    """The block of a run over so many items; results of checks are not among those of the run."""
+    """Return the block for a run over `items` items; results of checks are reported separately."""
     roles = sliced(
         run.attempts, lambda row: [f"{row.role}: {row.model}" if row.role else row.model]
     )
@@ -52,7 +52,7 @@ def llm_report(
 def coverage_report(
     results: Iterable[ItemResult], items: int, flips: FlipReport | None = None
 ) -> CoverageReport:
-    """How the questions about so many items ended."""
+    """Return how the questions about `items` items ended."""
     results = list(results)
     outcomes: Counter[Outcome] = Counter(result.outcome for result in results)
     return CoverageReport(
@@ -65,7 +65,7 @@ def coverage_report(
 
 
 def unread_fields(results: Iterable[ItemResult]) -> dict[str, int]:
-    """What could not be read of the replies about some items, by field, the commonest first."""
+    """Count fields of replies that could not be read, most frequent first."""
     counts: Counter[str] = Counter()
     for result in results:
         value: dict[str, Any] = result.value or {}
@@ -74,7 +74,7 @@ def unread_fields(results: Iterable[ItemResult]) -> dict[str, int]:
 
 
 def usage(rows: Sequence[Attempt]) -> UsageReport:
-    """Sums over some requests."""
+    """Return the totals of some requests."""
     sums = totals(rows)
     return UsageReport.like(
         sums,
@@ -87,7 +87,7 @@ def usage(rows: Sequence[Attempt]) -> UsageReport:
 
 
 def flip_report(flipped: Sequence[bool]) -> FlipReport | None:
-    """How often fresh judgments differed; None when there were none."""
+    """Return how often repeated judgements differed; None if there were none."""
     if not flipped:
         return None
     count, n = sum(flipped), len(flipped)
@@ -102,23 +102,23 @@ def panel_report(
     items: Iterable[tuple[Sequence[CastVote], str]],
     level: Level,
     value: Callable[[CastVote], float],
-    said: Callable[[CastVote], Hashable],
+    label: Callable[[CastVote], Hashable],
     *,
     seed: int,
 ) -> PanelReport | None:
-    """How far a panel agreed; None where none voted.
+    """Return the agreement of a panel; None if no member voted.
 
     Args:
-        items: the votes on each item, and why it has no verdict.
-        value: what a vote is worth on a scale of this level.
-        said: what differs where votes are split.
+        items: votes on each item, and the error code if it has no verdict.
+        value: numeric value of a vote on a scale of this level.
+        label: property that differs if votes are split.
     """
     voted = [(votes, code) for votes, code in items if votes]
     if not voted:
         return None
-    cast = [{Seat(v.model, v.repeat): v for v in votes if not v.code} for votes, _ in voted]
+    cast = [{PanelMember(v.model, v.repeat): v for v in votes if not v.code} for votes, _ in voted]
     paired = [votes for votes in cast if len(votes) >= _PAIR]
-    split, count = sum(len(set(map(said, votes.values()))) > 1 for votes in paired), len(paired)
+    split, count = sum(len(set(map(label, votes.values()))) > 1 for votes in paired), len(paired)
     alone = sum(len(votes) == 1 for votes, _ in voted)
     verdicts: list[PanelVerdict[float]] = [
         PanelVerdict(None, None, {s: Vote(value(v)) for s, v in votes.items()}, (), None)

@@ -1,8 +1,8 @@
-"""What a run would cost and last, before it is started (seed 4.3): calls, tokens, dollars, time.
+"""Estimate the cost and duration of a run before it starts (seed 4.3): calls, tokens, dollars, time.
 
-Tokenizers differ by half for Korean, and nobody knows how long a model will answer, so figures are ranges.  What an
-earlier run left in a cache or a store is not counted: the estimate is of a first run.  A model of this machine, which
-costs nothing, is sent a few small requests to see how fast it is; any other is sent nothing, and its speed is assumed.
+Tokenizers differ by half for Korean and the length of answers is unknown, so figures are ranges. Caches and stored
+replies are ignored: the estimate is for a first run. A local model, which is free, gets a few small requests to measure
+its speed. Other models get none, and their speed is assumed.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from dataclasses import replace
 from gigamind.errors import LlmError
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.task import Estimate
+from gigamind.i18n import Text, _
 from gigamind.judges.asking import PlannedCall
 from gigamind.llm import tokens
 from gigamind.llm.ask import connect, unpriced
@@ -23,17 +24,17 @@ from gigamind.llm.settings import DEFAULT_IN_FLIGHT
 from gigamind.llm.speed import Speed
 from gigamind.llm.usage import Price, Usage, micro_usd
 
-_REPLY_S = (1.0, 8.0)  # of one request, where nothing is known of its server
-_ASSUMED = f"the speed is assumed: {_REPLY_S[0]:g} to {_REPLY_S[1]:g} s a reply"
+_REPLY_S = (1.0, 8.0)  # assumed range per request
+_ASSUMED = _("assuming {low:g} to {high:g} s per reply", low=_REPLY_S[0], high=_REPLY_S[1])
 
 
 def with_fresh(calls: Sequence[PlannedCall], options: ModelRunOptions) -> list[PlannedCall]:
-    """Calls, and those of them that are made a second time."""
+    """Return the calls, and those that are repeated to measure test-retest consistency."""
     return [*calls, *calls[: math.ceil(options.fresh_fraction * len(calls))]]
 
 
 def asking(
-    what: str,
+    work: Text,
     model: str,
     calls: Sequence[PlannedCall],
     options: ModelRunOptions,
@@ -41,24 +42,25 @@ def asking(
     *,
     gates: Gates,
 ) -> Estimate:
-    """Of calls to one model.
+    """Estimate calls to one model.
 
     Args:
-        votes: how often, at least and at most, each is made.
-        gates: keep the speeds of servers, for the next estimate.
+        work: what the calls do, for the report.
+        votes: minimum and maximum number of times each call is number.
+        gates: remember the speeds of servers for the next estimate.
 
     Raises:
-        InputError: the price file cannot be read, or the cost is limited and the price not known.
+        InputError: the price file cannot be read, or the cost is limited and the price unknown.
     """
     certain = [call for call in calls if call.certain]
     likely = sum(tokens.likely(call.request) for call in calls)
-    surely = (
+    certain_tokens = (
         likely
         if len(certain) == len(calls)
         else sum(tokens.likely(call.request) for call in certain)
     )
     most = min(sum(tokens.most(call.request) for call in calls), 1.6 * likely)
-    low = (round(0.7 * votes[0] * surely), votes[0] * sum(call.least for call in certain))
+    low = (round(0.7 * votes[0] * certain_tokens), votes[0] * sum(call.least for call in certain))
     high = (round(votes[1] * most), votes[1] * sum(call.most for call in calls))
     own = read_prices(options.prices) if options.prices else {}
     price = price_of(model, own, api_base=options.api_base, batch=options.batch)
@@ -68,8 +70,8 @@ def asking(
     speed = _measured(model, calls, options, gates) if price is LOCAL and calls else None
     if speed:
         seconds = [
-            _limited(options, made * count, sum(pair), _computed_s(speed, *pair, options))
-            for made, count, pair in zip(
+            _limited(options, number * count, sum(pair), _computed_s(speed, *pair, options))
+            for number, count, pair in zip(
                 (len(certain), len(calls)), votes, (low, high), strict=True
             )
         ]
@@ -77,19 +79,22 @@ def asking(
         in_flight = options.max_in_flight or DEFAULT_IN_FLIGHT
         seconds = [
             _limited(
-                options, made * count, tokens_used, math.ceil(made * count / in_flight) * reply_s
+                options,
+                number * count,
+                tokens_used,
+                math.ceil(number * count / in_flight) * reply_s,
             )
-            for made, count, tokens_used, reply_s in zip(
+            for number, count, tokens_used, reply_s in zip(
                 (len(certain), len(calls)), votes, used, _REPLY_S, strict=True
             )
         ]
     return Estimate(
-        f"{what} with {model}",
+        _("{work} with {model}", work=work, model=model),
         len(calls) * votes[1],
         used,
         dollars_of(price, [low, high]),
         (seconds[0], seconds[1]),
-        f"the speed was measured by a few small requests: {speed.describe()}"
+        _("speed measured with a few small requests: {speed}", speed=speed.describe())
         if speed
         else _ASSUMED,
         options.batch,
@@ -97,13 +102,13 @@ def asking(
 
 
 def _computed_s(speed: Speed, prompt: int, completion: int, options: ModelOptions) -> float:
-    """That a server takes for so many tokens, as many requests at a time as it is sent and computes."""
+    """Return the seconds a server needs for these tokens, given the requests that it handles in parallel."""
     at_once = min(speed.at_once, options.max_in_flight or DEFAULT_IN_FLIGHT)
     return speed.seconds(prompt, completion) / at_once
 
 
 def _limited(options: ModelOptions, calls: int, used_tokens: int, computed_s: float) -> float:
-    """The slowest of what is waited for: replies, and the provider's limits a minute."""
+    """Return the longest wait: replies, or the provider's limits per minute."""
     waits = [computed_s]
     if options.requests_per_minute:
         waits.append(60 * calls / options.requests_per_minute)
@@ -115,7 +120,7 @@ def _limited(options: ModelOptions, calls: int, used_tokens: int, computed_s: fl
 def _measured(
     name: str, calls: Sequence[PlannedCall], options: ModelOptions, gates: Gates
 ) -> Speed | None:
-    """The speed of a model of this machine; None where it cannot be had, as when no server runs."""
+    """Measure the speed of a local model; None if that fails, for example because no server runs."""
     longest = max(calls, key=lambda call: tokens.likely(call.request)).request
 
     async def measure() -> Speed | None:
@@ -133,7 +138,7 @@ def _measured(
 
 
 def dollars_of(price: Price | None, used: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
-    """Dollars of prompt and completion tokens, for the low and the high end."""
+    """Return the cost in dollars of the low and the high number of prompt and completion tokens."""
     if price is None:
         return None
     low, high = (micro_usd(price.cost_pico_usd(Usage(*pair))) / 1e6 for pair in used)

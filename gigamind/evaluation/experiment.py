@@ -1,4 +1,4 @@
-"""Finished runs held against each other, from their files: the experiment, and for two of them the gates' verdict."""
+"""Compare finished runs from their files: the experiment, and for two runs the verdict of the gates."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,9 @@ from gigamind.errors import InputError
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import ReleaseVerdict, announce, read_reference
 from gigamind.evaluation.task import Task
+from gigamind.i18n import _
 from gigamind.release.comparison import Snapshot
-from gigamind.release.experiment import Experiment, hold_against
+from gigamind.release.experiment import Experiment, compare_with_first
 from gigamind.release.model import FILE
 from gigamind.release.snapshot import read_baseline, read_run
 from gigamind.reports.decision import brief
@@ -25,13 +26,13 @@ _LEAST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What was found.
+class ComparedRuns:
+    """The result of a comparison.
 
     Attributes:
-        runs: the runs of the experiment.
-        verdict: None where more than two runs were compared.
-        report: report.html of the second of two runs beside the first; "" where its texts are not at hand.
+        runs: the compared runs.
+        verdict: None if more than two runs were compared.
+        report: report.html of the second of two runs with the first as baseline; "" if its files are missing.
     """
 
     experiment: Experiment
@@ -41,12 +42,12 @@ class Held:
     report: str = ""
 
     def dump(self) -> dict[str, Any]:
-        """JSON values: `experiment`, and of two runs `comparison` and `gate`."""
+        """Return JSON values: `experiment`, and for two runs `comparison` and `gate`."""
         verdict = self.verdict.dump() if self.verdict else {}
         return {**verdict, "experiment": self.experiment.model_dump(mode="json")}
 
     def files(self) -> dict[str, str]:
-        """All that is written, by name."""
+        """Return the output files by name."""
         page = render_experiment(
             self.experiment,
             self.runs,
@@ -61,29 +62,34 @@ class Held:
         return files | ({_REPORT: self.report} if self.report else {})
 
 
-def hold_runs(
+def compare_runs(
     paths: Sequence[Path], options: ReleaseOptions, lang: LanguageChoice, tasks: Tasks
-) -> Held:
-    """Hold runs against the first of them; two get a verdict, which is announced where the options say.
+) -> ComparedRuns:
+    """Compare runs with the first of them; two runs get a verdict, which is announced as the options say.
 
     Args:
-        paths: out folders, snapshots or folders of baselines, at least two.
+        paths: output folders, snapshots or folders of baselines, at least two.
         options: of the gates.
-        lang: of the pages; auto: that of the last run, and of the environment where it says none.
+        lang: of the pages; auto: that of the last run, or of the environment.
         tasks: by name.
 
     Raises:
-        InputError: a run cannot be read, they are of different tasks or datasets, or more than two are to be gated.
+        InputError: a run cannot be read, tasks or datasets differ, or gates are requested for more than two runs.
     """
     if len(paths) < _LEAST:
         raise InputError(
-            "name two runs or more, such as: gigamind compare runs/a runs/b; the others are held against the first"
+            _(
+                "Name at least two runs, such as: gigamind compare runs/a runs/b."
+                " All are compared with the first."
+            )
         )
     gated = options.fail_on_regression or options.junit or options.comment
     if len(paths) > _LEAST and gated:
         raise InputError(
-            "--fail-on-regression, --junit, --comment: a gate holds one run against its baseline;"
-            " name two runs, or leave them out"
+            _(
+                "--fail-on-regression, --junit, --comment: gates compare one run with one baseline."
+                " Name two runs, or leave these options out."
+            )
         )
     kinds = {name: task.compared for name, task in tasks.items()}
     last = read_baseline(paths[-1], kinds)
@@ -103,12 +109,12 @@ def hold_runs(
                 record, lang=language, baseline=reference.baseline, gate=verdict.gate
             )
     runs = (reference.baseline, *between, last)
-    experiment = hold_against([label_of(path) for path in paths], runs)
-    return Held(experiment, runs, verdict, language, report)
+    experiment = compare_with_first([label_of(path) for path in paths], runs)
+    return ComparedRuns(experiment, runs, verdict, language, report)
 
 
 def label_of(path: Path) -> str:
-    """What people call a run: the name of its folder, or of a file that is not called as every snapshot is."""
+    """Return the name of a run: its folder, or its file if that has a name of its own."""
     whole = path.resolve()
     if whole.is_dir():
         return whole.name

@@ -1,4 +1,4 @@
-"""The last step of every evaluation: hold the run against its baseline, and write the out folder."""
+"""Finish every evaluation: compare the run with its baseline and write the output folder."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +28,8 @@ from gigamind.evaluation.release import (
 )
 from gigamind.evaluation.task import Task
 from gigamind.evaluation.unfinished import HOPELESS, check_unfinished
-from gigamind.metrics.spec import unit_of, units_of
+from gigamind.i18n import Message, Text, _, joined, n_
+from gigamind.metrics.spec import units_of
 from gigamind.records.card import read_card
 from gigamind.records.folder import check_out_folder, served_at, write_run
 from gigamind.records.history import past_runs
@@ -41,7 +42,7 @@ from gigamind.release.policy import GateResult, read_policy
 from gigamind.release.shortfall import held_card, judged_languages
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
 from gigamind.reports.decision import MOST_RUNS, Place, brief, decide
-from gigamind.reports.release import bounds_told, with_bounds, with_section
+from gigamind.reports.release import missed_bounds, with_bounds, with_section
 from gigamind.wording import Language, Words, words
 
 HTML_FILE = "report.html"
@@ -53,11 +54,11 @@ Line = TypeVar("Line", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The part of the options that writing takes.
+    """The options that writing needs.
 
     Attributes:
-        figures: whether the report's figures are written as files, too.
-        replaces: whether the folder is that of the run that is being resumed.
+        figures: whether the report's figures are also written as files.
+        replaces: whether the folder belongs to the run that is resumed.
     """
 
     format: Literal["json", "md", "both"]
@@ -68,7 +69,7 @@ class Outputs:
 
     @classmethod
     def of(cls, options: EvalOptions) -> "Outputs":
-        """The part of these options."""
+        """Return the part of these options."""
         replaces = isinstance(options, ModelRunOptions) and options.resume is not None
         figures = options.figures is not None
         return cls(options.format, options.language, figures, options.save_snapshot, replaces)
@@ -78,8 +79,8 @@ class Evaluated(NamedTuple, Generic[Summary]):
     """A finished evaluation.
 
     Attributes:
-        out: the folder it was written to.
-        verdict: of the release gates; None where the run was compared with nothing.
+        out: its output folder.
+        verdict: of the release gates; None without a baseline.
     """
 
     summary: Summary
@@ -88,7 +89,7 @@ class Evaluated(NamedTuple, Generic[Summary]):
 
 
 def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | None:
-    """What `bounds_of` says of the run in that folder; None, too, where `--format md` left out its JSON."""
+    """Return `bounds_of` for the run in that folder; None also if `--format md` left out its JSON."""
     if options.gates is None or options.compare or not (out / "per_item.jsonl").is_file():
         return None
     record = read_run(out, kinds)
@@ -96,7 +97,7 @@ def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | N
 
 
 def read_finished(task: Task[Any, Summary, Any], out: Path) -> Evaluated[Summary] | None:
-    """A run by its out folder; None where that holds no summary.json, which `--format md` leaves out.
+    """Read a run from its output folder; None if it has no summary.json, which `--format md` leaves out.
 
     Raises:
         InputError: its verdict cannot be read.
@@ -109,7 +110,7 @@ def read_finished(task: Task[Any, Summary, Any], out: Path) -> Evaluated[Summary
 
 
 class Refused(TypedDict):
-    """Why a run whose out folder stands is no result all the same; `exit_code` tells the kind of error."""
+    """Why a run with an output folder still counts as failed; `exit_code` is that of the error."""
 
     exit_code: int
     message: str
@@ -120,9 +121,9 @@ class FlowResult(TypedDict):
     """A finished evaluation as JSON values.
 
     Attributes:
-        headline, page: how it ended and why, in a line, and the page of it: see `reports.decision`.
-        release: see `ReleaseVerdict.dump`; None where the run was compared with nothing.
-        refused: None where the run is a result.
+        headline, page: outcome and reason in one line, and its page; see `reports.decision`.
+        release: see `ReleaseVerdict.dump`; None without a baseline.
+        refused: None if the run succeeded.
     """
 
     task: TaskName
@@ -135,7 +136,7 @@ class FlowResult(TypedDict):
 
 
 def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | None:
-    """See to it, before any work is done, that the run can be written, and compared where that is asked for.
+    """Check, before any work, that the run can be written and, if requested, compared.
 
     Raises:
         InputError: it cannot.
@@ -150,8 +151,11 @@ def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | 
         policy = read_policy(options.gates)
         if options.fail_on_regression and not options.compare and not policy.bounds:
             raise InputError(
-                f"--fail-on-regression: nothing is compared, and {options.gates} has no [floors] and no [ceilings] to"
-                " hold the run by; name the baseline, such as --compare eval/baselines"
+                _(
+                    "--fail-on-regression: no baseline, and {file} has neither [floors] nor [ceilings]."
+                    " Name the baseline, such as --compare eval/baselines.",
+                    file=options.gates,
+                )
             )
     return _reference(options, kinds)
 
@@ -163,12 +167,12 @@ def finish(
     out: Path,
     reference: Reference | None,
 ) -> Evaluated[Summary]:
-    """Write the out folder, with snapshot and comparison where asked for, and announce the verdict.
+    """Write the output folder, with snapshot and comparison if requested, and announce the verdict.
 
     Raises:
-        EvaluationError: the folder cannot be written; or every item failed, or the budget left some unjudged, or too
-            many have no verdict, and that was not allowed (the folder stands and says why).
-        InputError: the run cannot be compared with the baseline; the folder stands, without a comparison.
+        EvaluationError: the folder cannot be written; or, unless partial results are allowed, every item failed, the
+            budget left items unjudged, or too many have no verdict (the folder is written and says why).
+        InputError: the run cannot be compared with the baseline; the folder is written without a comparison.
     """
     written = _write(_with_card(record, options), task, options, out, reference)
     if written.refused:
@@ -179,7 +183,7 @@ def finish(
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """What became of a run whose out folder stands: the gates' verdict, or its bounds', and why it is no result."""
+    """The result of writing a run: the verdict of the gates or bounds, and why it counts as failed."""
 
     verdict: ReleaseVerdict | None
     refused: GigamindError | None
@@ -202,7 +206,7 @@ def _write(
         return _Written(None, empty)
     snapshot = task.compared.take_snapshot(record)
     bounds = bounds_of(snapshot, record.run.status, options)
-    broken = bounds_told(bounds, words(outputs.lang))
+    broken = missed_bounds(bounds, words(outputs.lang))
     run = record.run.model_copy(update={"warnings": (*broken, *record.run.warnings)})
     record = replace(record, run=run)
     files = _texts(task, record, outputs)
@@ -212,8 +216,10 @@ def _write(
     if reference and record.run.status == "complete":
         try:
             verdict = reference.judge(snapshot)
-        except InputError as error:  # what was measured is kept, even where it cannot be compared
-            refused = InputError(f"{error}; the run itself is kept in {out}")
+        except InputError as error:  # the results are kept even if they cannot be compared
+            refused = InputError(
+                _("{reason}. The results are in {folder}.", reason=error.message, folder=out)
+            )
         else:
             files |= verdict.files(outputs.lang)
     if SUMMARY_FILE in files:
@@ -224,7 +230,13 @@ def _write(
         least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
         refused = no_result(task, record, least, out)
     if refused is None and bounds and bounds.failed and options.fail_on_regression:
-        refused = BrokenBoundError(f"the run misses what {options.gates} asks of it; see {out}")
+        refused = BrokenBoundError(
+            _(
+                "the run is outside the bounds of {file}; see {folder}",
+                file=options.gates,
+                folder=out,
+            )
+        )
     _announce(record, options, verdict, refused, bounds)
     return _Written(verdict, refused, bounds)
 
@@ -232,7 +244,7 @@ def _write(
 def bounds_of(
     snapshot: EvalSnapshot[Any, Any], status: str, options: EvalOptions
 ) -> GateResult | None:
-    """What the floors and ceilings of a file of --gates say of a run; None where there are none, or a baseline.
+    """Apply the floors and ceilings of a --gates file to a run; None without such a file, or with a baseline.
 
     Raises:
         InputError: the file cannot be used.
@@ -255,7 +267,7 @@ def _announce(
         verdict.release if verdict else None,
         words(options.language),
         part=record.summary.overall if record.items else None,
-        refused=str(refused) if refused else None,
+        refused=refused.message if refused else None,
         status=record.run.status,
         bounds=bounds,
     )
@@ -277,7 +289,7 @@ def finish_flow(
     out: Path,
     kinds: Kinds,
 ) -> FlowResult:
-    """The same for a flow, whose tasks give JSON values, and which publishes a run that is no result, too.
+    """Do the same as `finish` for a flow, whose tasks return JSON values; failed runs are published as well.
 
     Raises:
         EvaluationError: the folder cannot be written.
@@ -290,7 +302,7 @@ def finish_flow(
         task.view,
         words(options.language),
         release=verdict.release if verdict else None,
-        refused=str(refused) if refused else None,
+        refused=refused.message if refused else None,
         bounds=written.bounds,
         past=past_runs(out, MOST_RUNS),
         place=Place(out.absolute(), _links(out)),
@@ -307,7 +319,7 @@ def finish_flow(
 
 
 def _links(out: Path) -> dict[str, str]:
-    """Where the pages of a run are served, by name; with `--format json`, or without an item, there is no report."""
+    """Return where the pages of a run are served, by name; `--format json` and empty runs have no report."""
     address = served_at(out)
     pages = [name for name in (HTML_FILE, COMPARE_FILE) if (out / name).is_file()]
     return {name: f"{address}{name}" for name in pages} if address else {}
@@ -322,7 +334,7 @@ def _refused(error: GigamindError) -> Refused:
 
 
 def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record[Summary, Line]:
-    """The record with the card of its judge, if there is one, held to what the gates of the options ask."""
+    """Return the record with the report of its judge, if given, and the requirements of the gates."""
     if not options.judge_card:
         return record
     policy = read_policy(options.gates)
@@ -340,7 +352,7 @@ def _reference(options: EvalOptions, kinds: Kinds) -> Reference | None:
 def _texts(
     task: Task[Any, Summary, Line], record: Record[Summary, Line], outputs: Outputs
 ) -> dict[str, str]:
-    """What is written beside the record, but for what needs a comparison."""
+    """Return the files beside the record that need no comparison."""
     files = (
         {SUMMARY_FILE: task.view.markdown(record, outputs.lang)} if outputs.format != "json" else {}
     )
@@ -356,7 +368,7 @@ def _texts(
 def _decided(
     summary: str, verdict: ReleaseVerdict | None, bounds: GateResult | None, say: Words
 ) -> str:
-    """summary.md with what the gates say, where they say anything."""
+    """Return summary.md with the verdict of the gates, if any."""
     if verdict:
         return with_section(summary, verdict.release, say)
     return with_bounds(summary, bounds, say) if bounds else summary
@@ -367,18 +379,18 @@ def _page(
     record: Record[Any, Any],
     lang: Language,
     reference: Reference | None,
-    held: ReleaseVerdict | GateResult | None,
+    verdict: ReleaseVerdict | GateResult | None,
 ) -> str:
-    compared = isinstance(held, ReleaseVerdict)
+    compared = isinstance(verdict, ReleaseVerdict)
     baseline = reference.baseline if reference and compared else None
-    gate = held.gate if compared else held
+    gate = verdict.gate if compared else verdict
     return task.view.page(record, lang=lang, baseline=baseline, gate=gate)
 
 
 def no_result(
     task: Task[Any, Summary, Line], record: Record[Summary, Line], least: float, out: Path
 ) -> EvaluationError | None:
-    """Why a run is no result, unless a part is asked for; `least` is the share of items that must have a verdict."""
+    """Return why a run counts as failed unless partial results are allowed; `least` is the minimum coverage."""
     return _short(task, record, out) or _partial(record, least, out)
 
 
@@ -386,27 +398,38 @@ def _short(
     task: Task[Any, Summary, Line], record: Record[Summary, Line], out: Path
 ) -> EvaluationError | None:
     why = task.shortfall(record) if record.run.status == "complete" else None
-    return (
-        EvaluationError(f"{why}; see {out}, or take the part with --allow-partial") if why else None
+    if not why:
+        return None
+    return EvaluationError(
+        _(
+            "{reason}. See {folder}, or accept partial results with --allow-partial.",
+            reason=why,
+            folder=out,
+        )
     )
 
 
 def _empty(record: Record[Any, Any], out: Path) -> EvaluationError | None:
     if record.run.status != "complete":
         return None
-    unit, file = unit_of(record.run.task), out / "errors.jsonl"
     return EvaluationError(
-        f"every {unit} failed, the first so: {first_failure(record)}; see {file}"
+        _(
+            "all {units} failed. The first: {reason}. See {file}.",
+            units=units_of(record.run.task),
+            reason=first_failure(record),
+            file=out / "errors.jsonl",
+        )
     )
 
 
-def first_failure(record: Record[Any, Any]) -> str:
-    """Why the first item that failed did."""
-    return next((error.message for error in record.errors if error.kind == "item"), "there is none")
+def first_failure(record: Record[Any, Any]) -> Text:
+    """Return the error of the first failed item."""
+    errors = (error.message for error in record.errors if error.kind == "item")
+    return next(errors, _("there are no items"))
 
 
 def _partial(record: Record[Any, Any], least: float, out: Path) -> EvaluationError | None:
-    """A figure over what budget and key allowed is no figure of the dataset, unless that is said to be enough."""
+    """Return an error if budget or key left items unjudged, because the figures then do not cover the dataset."""
     if record.llm is None or record.run.status != "complete":
         return None
     units = units_of(record.run.task)
@@ -417,10 +440,15 @@ def _partial(record: Record[Any, Any], least: float, out: Path) -> EvaluationErr
     ]
     if hopeless:
         kinds = Counter(error.kind for error in hopeless)
-        why = f"{hopeless[0].message} ({hopeless[0].error})"
         return EvaluationError(
-            f"{_counted(record.llm, units, kinds['verdict'], kinds['check'])} have no verdict: {why}; see {out},"
-            f" mend that and continue with --resume {out}, or take the part with --allow-partial"
+            _(
+                "{items} have no verdict: {reason} ({code}). Fix the cause and resume with --resume {folder},"
+                " or accept partial results with --allow-partial.",
+                items=_counted(record.llm, units, kinds["verdict"], kinds["check"]),
+                reason=hopeless[0].message,
+                code=hopeless[0].error,
+                folder=out,
+            )
         )
     checks = record.llm.checks
     skipped = [
@@ -428,8 +456,12 @@ def _partial(record: Record[Any, Any], least: float, out: Path) -> EvaluationErr
     ]
     if any(skipped):
         return BudgetError(
-            f"the budget left {_counted(record.llm, units, *skipped)} {'undone' if checks else 'unjudged'}: see {out};"
-            f" raise it and continue with --resume {out}, or take the part with --allow-partial"
+            _(
+                "the budget was too small for {items}. Raise it and resume with --resume {folder},"
+                " or accept partial results with --allow-partial.",
+                items=_counted(record.llm, units, *skipped),
+                folder=out,
+            )
         )
     return _sparse(record, least, record.llm, out)
 
@@ -437,37 +469,63 @@ def _partial(record: Record[Any, Any], least: float, out: Path) -> EvaluationErr
 def _sparse(
     record: Record[Any, Any], least: float, llm: LlmReport, out: Path
 ) -> EvaluationError | None:
-    """So few verdicts say nothing of the dataset, and a pipeline must not take them for a result."""
+    """Return an error if coverage is below `least`, because the verdicts then do not represent the dataset."""
     units = units_of(record.run.task)
-    named = units if llm.checks is None else "evaluations"
-    for part, what in ((llm, named), (llm.checks, "checks")):
+    named = units if llm.checks is None else _("evaluations")
+    for part, part_units in ((llm, named), (llm.checks, _("checks"))):
         if part is None:
             continue
         if not part.items:
-            return EvaluationError(f"none of the {units} could be judged: see {out}")
+            return EvaluationError(
+                _("none of the {units} could be judged; see {folder}", units=units, folder=out)
+            )
         scored = part.outcomes.get("scored", 0)
         if scored < least * part.items:
             kind = "verdict" if part is llm else "check"
-            commonest = _commonest([error for error in record.errors if error.kind == kind])
+            errors = [error for error in record.errors if error.kind == kind]
             return EvaluationError(
-                f"only {scored} of {part.items} {what} could be had, and --min-coverage is {least:g}{commonest};"
-                f" see {out}, ask another model, or take the part with --allow-partial"
+                _(
+                    "only {scored:,} of {total:,} {units} succeeded, but --min-coverage is {least:g}.{cause}"
+                    " See {folder}, use another model, or accept partial results with --allow-partial.",
+                    scored=scored,
+                    total=part.items,
+                    units=part_units,
+                    least=least,
+                    cause=_main_cause(errors),
+                    folder=out,
+                )
             )
     return None
 
 
-def _commonest(errors: Sequence[ErrorReport]) -> str:
-    """Why most of them failed, in the words of the first."""
+def _main_cause(errors: Sequence[ErrorReport]) -> Text:
+    """Return the most frequent error, in the words of its first occurrence."""
     if not errors:
         return ""
     code, count = Counter(error.error for error in errors).most_common(1)[0]
     first = next(error for error in errors if error.error == code)
-    return f"; {count} of the others failed alike: {first.message} ({code})"
+    return n_(
+        " The most frequent error ({code}, {n} time): {reason}.",
+        " The most frequent error ({code}, {n:,} times): {reason}.",
+        n=count,
+        code=code,
+        reason=first.message,
+    )
 
 
-def _counted(llm: LlmReport, units: str, judged: int, checked: int) -> str:
-    """So many of all items; where answers are checked, too, of the evaluations and of the checks apart."""
-    if llm.checks is None:
-        return f"{judged} of {llm.items} {units}"
-    parts = ((judged, llm.items, "evaluations"), (checked, llm.checks.items, "checks"))
-    return " and ".join(f"{count} of {of} {what}" for count, of, what in parts if count)
+def _counted(llm: LlmReport, units: Message, judged: int, checked: int) -> Message:
+    """Return the number of items; with a checklist, of evaluations and of checks."""
+    parts = [(judged, llm.items, units)]
+    if llm.checks is not None:
+        parts = [
+            (judged, llm.items, _("evaluations")),
+            (checked, llm.checks.items, _("checks")),
+        ]
+    return joined(
+        (
+            _("{count:,} of {total:,} {units}", count=count, total=total, units=named)
+            for count, total, named in parts
+            if count or llm.checks is None
+        ),
+        ", ",
+    )

@@ -1,4 +1,4 @@
-"""What a run reads: which dataset over which vault, how much of it, and what stops it."""
+"""Read the inputs of a run: dataset, vault and sample, and the conditions that stop it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from gigamind.datasets.row_errors import RowError
 from gigamind.datasets.sample import sample, sample_size
 from gigamind.errors import DatasetError, NotesError
 from gigamind.evaluation.options import EvalOptions
+from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import ErrorReport
 from gigamind.vault.walk import note_states, notes_hash
-from gigamind.wording import warning
 
 Item = TypeVar("Item")
 _ERRORS_SHOWN = 5
@@ -20,12 +20,12 @@ _ERRORS_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class PreparedInput:
-    """Checked input of one run, as far as it is the same for every task.
+    """Checked input of a run, as far as it is the same for every task.
 
     Attributes:
         not_sampled: usable items that `--sample` left out.
         errors: rows that cannot be used.
-        warnings: of the vault and of the dataset.
+        warnings: of the vault and the dataset.
         notes_hash: empty without a vault.
     """
 
@@ -34,17 +34,17 @@ class PreparedInput:
     notes_hash: str
     not_sampled: int
     errors: tuple[ErrorReport, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Text, ...]
 
     @property
     def rows_rejected(self) -> int:
-        """Rows that have errors; one may have several."""
+        """Return the number of rows with errors; one may have several."""
         return len({error.line for error in self.errors})
 
     def identity(
         self, judge: JudgeReport, own: Mapping[str, str], settings: Iterable[str]
     ) -> dict[str, str]:
-        """What must be the same for a run to be continued; `own` of its task, `settings` names of options."""
+        """Return what must be equal to resume a run; `own` is the task's part, `settings` are names of options."""
         flags = {
             f"--{name.replace('_', '-')}": str(getattr(self.options, name)) for name in settings
         }
@@ -60,45 +60,53 @@ class PreparedInput:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """How the options tell to read a dataset and its notes, and when to stop."""
+    """Reads dataset and notes as the options say, and decides when to stop."""
 
     options: EvalOptions
 
     def drawn(self, items: Sequence[Item]) -> tuple[Item, ...]:
-        """The items to evaluate, in their order."""
+        """Return the sampled items, in their order."""
         options = self.options
         size = sample_size(options.sample) if options.sample else len(items)
         return sample(items, size, options.seed)
 
     def notes_hash(self) -> str:
-        """See `walk.notes_hash`; empty without a vault."""
+        """Return `walk.notes_hash`; empty without a vault."""
         notes, mode = self.options.notes, self.options.notes_hash_mode
         return notes_hash(notes, mode, self.options.notes_hash_exclude) if notes else ""
 
     def note_states(self) -> dict[str, bytes]:
-        """See `walk.note_states`; empty without a vault, and where it cannot be read."""
+        """Return `walk.note_states`; empty without a vault, or if it cannot be read."""
         options = self.options
         if not options.notes:
             return {}
         try:
             return note_states(options.notes, options.notes_hash_mode, options.notes_hash_exclude)
-        except NotesError:  # whoever reads the notes says so
+        except NotesError:  # reported when the notes are read
             return {}
 
-    def warnings_since(self, before: Mapping[str, bytes]) -> tuple[str, ...]:
-        """What a run must say of notes that were not left alone while it lasted, from their states `before` it."""
+    def warnings_since(self, before: Mapping[str, bytes]) -> tuple[Message, ...]:
+        """Return a warning if notes changed during the run, given their states `before` it."""
         now = self.note_states()
         changed = sorted(
             path for path in before.keys() | now.keys() if before.get(path) != now.get(path)
         )
         if not changed:
             return ()
-        more = len(changed) - _ERRORS_SHOWN
-        named = ", ".join([*changed[:_ERRORS_SHOWN], *(["..."] if more > 0 else [])])
-        return (warning("notes_changed", count=len(changed), notes=named),)
+        more = ["..."] if len(changed) > _ERRORS_SHOWN else []
+        return (
+            n_(
+                "{n} note changed during the run: {notes}. The figures are of the notes as they were read."
+                " Run it again while the notes do not change.",
+                "{n:,} notes changed during the run: {notes}. The figures are of the notes as they were read."
+                " Run it again while the notes do not change.",
+                n=len(changed),
+                notes=[*changed[:_ERRORS_SHOWN], *more],
+            ),
+        )
 
     def row_reports(self, errors: Iterable[RowError]) -> tuple[ErrorReport, ...]:
-        """Rows that cannot be used, as errors.jsonl has them."""
+        """Return unusable rows as entries of errors.jsonl."""
         return tuple(
             ErrorReport(
                 kind="row",
@@ -112,29 +120,46 @@ class Inputs:
         )
 
     def refuse_unusable(self, checked: CheckedRows[Any]) -> None:
-        """Stop where going on would be of no use, or where `--strict` asks for it.
+        """Stop if the usable rows do not represent the dataset, or if `--strict` requires it.
 
         Raises:
             DatasetError: too few rows are usable, or there is a problem and `strict` is set.
         """
         problems = [error.describe(self.options.dataset) for error in checked.errors]
         if why := checked.why_unusable(self.options.min_rows):
-            over = f" over {self.options.notes}" if self.options.notes else ""
-            raise DatasetError(f"{self.options.dataset}{over}: {why}\n{_listed(problems)}")
+            head = (
+                _(
+                    "{file} with the vault {vault}: {reason}",
+                    file=self.options.dataset,
+                    vault=self.options.notes,
+                    reason=why,
+                )
+                if self.options.notes
+                else _("{file}: {reason}", file=self.options.dataset, reason=why)
+            )
+            raise DatasetError(_listed(head, problems))
         if self.options.strict and problems:
-            count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
-            raise DatasetError(
-                f"{self.options.dataset}: {count}, and --strict is set\n{_listed(problems)}"
+            head = n_(
+                "{file}: {n} problem, and --strict is set",
+                "{file}: {n:,} problems, and --strict is set",
+                n=len(problems),
+                file=self.options.dataset,
             )
-        # Met by the dataset: two README.md that it never names do no harm.
+            raise DatasetError(_listed(head, problems))
+        # Only names that the dataset uses: two README.md that it never names are harmless.
         if self.options.strict and checked.collisions:
-            raise DatasetError(
-                f"{self.options.dataset}: names that mean more than one note: {len(checked.collisions)},"
-                " and --strict is set. Write the note's path, or rename all but one of each.\n"
-                + _listed(list(map(str, checked.collisions)))
+            head = n_(
+                "{file}: {n} name matches several notes, and --strict is set."
+                " Write the note's path, or rename all but one of the notes.",
+                "{file}: {n:,} names match several notes, and --strict is set."
+                " Write the note's path, or rename all but one of the notes.",
+                n=len(checked.collisions),
+                file=self.options.dataset,
             )
+            raise DatasetError(_listed(head, [found.message for found in checked.collisions]))
 
 
-def _listed(lines: Sequence[str]) -> str:
+def _listed(head: Message, lines: Sequence[Message]) -> Message:
     more = len(lines) - _ERRORS_SHOWN
-    return "\n".join([*lines[:_ERRORS_SHOWN], *([f"... and {more} more"] if more > 0 else [])])
+    tail = [n_("... and {n} more", "... and {n:,} more", n=more)] if more > 0 else []
+    return joined([head, *lines[:_ERRORS_SHOWN], *tail], "\n")

@@ -1,6 +1,6 @@
-"""The options of every evaluation, and what is wrong with one, in words for users; pydantic's are for programmers.
+"""The options of every evaluation, and messages about invalid ones for users.
 
-A task adds its own to `EvalOptions`; one that asks models, `ModelRunOptions`, too.
+A task adds its own options to `EvalOptions`; a task that uses models also to `ModelRunOptions`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,8 +11,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from gigamind.choices import Phase, PromptLanguage, Relaxable, TaskName
 from gigamind.datasets.sample import sample_size
-from gigamind.errors import InputError
-from gigamind.i18n import Text, _, joined
+from gigamind.errors import InputError, text_of
+from gigamind.i18n import Message, Text, _, joined
 from gigamind.llm.options import Determinism, ModelOptions
 from gigamind.loading import ConfigReport, demand_of
 from gigamind.retrieval.settings import FusionName, Mode, RetrievalSettings, default_cache_folder
@@ -53,7 +53,7 @@ def _check_sample(value: str) -> str:
     try:
         sample_size(value)
     except InputError as error:
-        raise ValueError(error.message) from error
+        raise ValueError(text_of(error)) from error
     return value
 
 
@@ -63,7 +63,7 @@ SampleText = Annotated[
 
 
 OWN_SECTION = "search"
-"""Each task's own options are a section of the task's name, where this one stands here."""
+"""Placeholder of the section with a task's own options, which is named after the task."""
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "what": (
@@ -99,7 +99,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "gate": ("compare", "changed", "phase", "gates", "judge_card", "fail_on_regression"),
 }
-"""How options are grouped where people see them: in the form of a deployment, and in pages of help."""
+"""Groups of options in the form of a deployment and in help pages."""
 
 FIRST = frozenset(
     (
@@ -109,11 +109,11 @@ FIRST = frozenset(
         "fail_on_regression",
     )
 )
-"""The few of them that a page of help shows where there are many."""
+"""The options that a help page shows first if there are many."""
 
 
 class ReleaseOptions(BaseModel):
-    """How a comparison is judged and where its verdict goes."""
+    """Options of a comparison and of the output of its verdict."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -141,7 +141,7 @@ class ReleaseOptions(BaseModel):
 
 
 class EvalOptions(ReleaseOptions, Determinism):
-    """What every evaluation is told.  Paths are relative to the working directory."""
+    """Options of every evaluation. Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -194,59 +194,65 @@ class EvalOptions(ReleaseOptions, Determinism):
     @model_validator(mode="after")
     def _check_drawn(self) -> Self:
         if self.deterministic and self.sample is not None:
-            raise ValueError("--deterministic: every item counts; leave --sample out")
+            raise ValueError(
+                _(
+                    "--deterministic evaluates every item and excludes --sample. Leave one of them out."
+                )
+            )
         return self
 
     @model_validator(mode="after")
     def _check_compared(self) -> Self:
         if self.fail_on_regression and self.compare is None and self.gates is None:
             raise ValueError(
-                "--fail-on-regression: nothing is compared; name the baseline, such as --compare eval/baselines, or a"
-                " file of --gates with [floors] or [ceilings]"
+                _(
+                    "--fail-on-regression needs a baseline, such as --compare eval/baselines,"
+                    " or a --gates file with [floors] or [ceilings]"
+                )
             )
         return self
 
-    def told(self, names: Iterable[str]) -> str:
-        """Those of these options that were given another value than their own, as flags; "" where none was."""
+    def flags(self, names: Iterable[str]) -> str:
+        """Return those of these options that differ from their defaults, as flags; "" if there are none."""
         fields = type(self).model_fields
         given = [name for name in names if getattr(self, name) != fields[name].default]
         return ", ".join(f"--{name.replace('_', '-')}" for name in given)
 
     def typed(self, names: Iterable[str]) -> str:
-        """The same without those that stand in a file of options, which is one for many commands."""
+        """Return `flags` without options from a configuration file, which is shared by many commands."""
         kept = self.config.options if self.config else ()
-        return self.told(name for name in names if name not in kept)
+        return self.flags(name for name in names if name not in kept)
 
-    def idle_in_gate(self) -> tuple[str, ...]:
-        """A word on options of gates that have no part in this run; bounds and the judge's card have phases, too."""
+    def idle_in_gate(self) -> tuple[Message, ...]:
+        """Return a warning about gate options without effect; bounds and judge reports use the phase, too."""
         if self.compare:
             return ()
         has_phase = self.gates is not None or self.judge_card is not None
         idle = self.typed(("changed",) if has_phase else ("changed", "phase"))
         return (
-            (f"{idle}: no part in a run that is compared with nothing; add --compare",)
+            (_("{options}: no effect without a baseline. Add --compare.", options=idle),)
             if idle
             else ()
         )
 
     def in_any_folder(self) -> Self:
-        """With paths that are right whatever the working directory is."""
+        """Return a copy with absolute paths."""
         paths = {name: path.absolute() for name, path in self if isinstance(path, Path)}
         return self.model_copy(update=paths)
 
     @property
     def language(self) -> Language:
-        """That of reports."""
+        """Return the language of the reports."""
         return language_of(self.lang)
 
     def for_report(self) -> dict[str, object]:
-        """The options as run.json shows them: JSON values; task and config stand beside them."""
+        """Return the options as JSON values for run.json, without task and config."""
         resolved = self.model_copy(update={"lang": self.language})
         return resolved.model_dump(mode="json", exclude={"task", "config"})
 
 
 class ContextOptions(BaseModel):
-    """How much of what search finds a model is shown."""
+    """How much of the retrieved notes a model is shown."""
 
     context_notes: int = Field(5, ge=1, le=50, description="retrieved notes to show to a model")
     context_chars: int = Field(
@@ -256,14 +262,14 @@ class ContextOptions(BaseModel):
     def searched_by(
         self, mode: Mode, fusion: FusionName, embedder: str, cache: Path
     ) -> RetrievalSettings:
-        """How so many notes are found."""
+        """Return the settings of the search for these notes."""
         return RetrievalSettings(
             mode=mode, fusion=fusion, topk=self.context_notes, embedder=embedder, cache=cache
         )
 
 
 class CacheOptions(BaseModel):
-    """Where what is slow to compute is kept."""
+    """Location of caches."""
 
     cache_dir: Path | None = Field(
         None,
@@ -272,20 +278,20 @@ class CacheOptions(BaseModel):
 
     @property
     def cache(self) -> Path:
-        """Folder of what later runs may use again."""
+        """Return the cache folder."""
         return self.cache_dir or default_cache_folder()
 
 
 @runtime_checkable
 class PartialOptions(Protocol):
-    """Options that may say that a part of the dataset will do."""
+    """Options with `allow_partial`."""
 
     @property
     def allow_partial(self) -> bool: ...
 
 
 class ModelRunOptions(ModelOptions, CacheOptions):
-    """What every evaluation by a model is told."""
+    """Options of every evaluation that uses a model."""
 
     judge: Path | None = Field(
         None, description="judge file to use instead of the default; see judges/README.md"
@@ -322,20 +328,22 @@ class ModelRunOptions(ModelOptions, CacheOptions):
     @model_validator(mode="after")
     def _check_fresh(self) -> Self:
         if self.deterministic and self.fresh_fraction:
-            raise ValueError("--deterministic: nothing is judged twice; leave --fresh-fraction out")
+            raise ValueError(_("--deterministic excludes --fresh-fraction. Leave one of them out."))
         return self
 
     @property
     def replies(self) -> Path:
-        """Folder of the answers of models."""
+        """Return the folder of stored model replies."""
         return self.store or self.cache / "replies"
 
     def written_to(self, out: Path | None) -> Path | None:
-        """The out folder that is asked for; None for one named by the time.
+        """Return the output folder; None for a folder named after the time.
 
         Raises:
-            InputError: a resumed run is to be written elsewhere.
+            InputError: --out differs from the folder of the resumed run.
         """
         if self.resume and out not in {None, self.resume}:
-            raise InputError("--out: a resumed run is written where --resume says; leave it out")
+            raise InputError(
+                _("--out: a resumed run writes to the folder of --resume. Leave --out out.")
+            )
         return self.resume or out

@@ -1,43 +1,45 @@
-"""What an evaluation tells whoever waits for it."""
+"""Report the progress of an evaluation."""
 
 import time
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
+from gigamind.i18n import Text, _, joined
+
 LINE_EVERY_S = 30.0
-"""Between two lines of a log."""
+"""Interval between two log lines."""
 
 
 class Progress(Protocol):
-    """Told how far the stages of a run are; never called from two threads at a time."""
+    """Receives the progress of a run; never called from two threads at a time."""
 
-    def stage(self, name: str, done: int, total: int) -> None:
-        """`done` of `total` pieces of the stage `name` have ended; a new name is a new stage."""
+    def stage(self, name: Text, done: int, total: int) -> None:
+        """Report that `done` of `total` pieces of a stage have ended; a new name starts a new stage."""
         ...
 
 
 @runtime_checkable
 class Narrator(Progress, Protocol):
-    """One that is told in words, too, why it takes so long."""
+    """A `Progress` that also receives explanations, such as why a run is slow."""
 
-    def tell(self, line: str) -> None:
-        """What holds from now on, such as the speed of a server."""
+    def tell(self, line: Text) -> None:
+        """Report a lasting change, such as the measured speed of a server."""
         ...
 
-    def trouble(self, text: str) -> None:
-        """What is the matter with the stage of now, in a few words; empty when all goes well.
+    def trouble(self, text: Text) -> None:
+        """Report the problem of the current stage, or "" if there is none.
 
-        Told again and again while it goes on, for nothing may end for minutes.
+        Called repeatedly while it lasts, because no item may end for minutes.
         """
         ...
 
     def at_most(self, left: "Left") -> None:
-        """How long it may still take, however much is left to do."""
+        """Set a function that returns the time limit of the rest of the run."""
         ...
 
 
 Left = Callable[[], float | None]
-"""Seconds that are left; None for any number."""
+"""Returns the seconds that are left; None without a limit."""
 
 
 def _endless() -> float | None:
@@ -45,20 +47,20 @@ def _endless() -> float | None:
 
 
 class Quiet:
-    """Says nothing."""
+    """Ignores all progress."""
 
-    def stage(self, name: str, done: int, total: int) -> None:
+    def stage(self, name: Text, done: int, total: int) -> None:
         del name, done, total
 
 
 def left_s(pieces: int, seconds: float, left: int, at_most: Left = _endless) -> float | None:
-    """Seconds that the pieces left should take, by those that have ended, or may; None where nobody knows."""
+    """Estimate the seconds for the remaining pieces from those that ended, within the limit; None if unknown."""
     expected = (seconds / pieces * left if pieces else None), at_most()
     return min((estimate for estimate in expected if estimate is not None), default=None)
 
 
 def clock(seconds: float | None) -> str:
-    """Such as 0:12:30."""
+    """Format a duration, such as 0:12:30."""
     if seconds is None:
         return "-:--:--"
     minutes, rest = divmod(round(seconds), 60)
@@ -66,39 +68,40 @@ def clock(seconds: float | None) -> str:
 
 
 class Lines:
-    """Where no bar can be shown: a line every half minute, for logs."""
+    """Reports progress as a log line every half minute, for output without a progress bar."""
 
-    def __init__(self, tell: Callable[[str], object], every_s: float | None = None) -> None:
+    def __init__(self, tell: Callable[[Text], object], every_s: float | None = None) -> None:
         self._tell = tell
         self._every_s = LINE_EVERY_S if every_s is None else every_s
-        self._told_at = time.monotonic()
-        self._begun: dict[str, tuple[float, int]] = {}
-        self._shown = self._trouble = ""
+        self._reported_at = time.monotonic()
+        self._started: dict[str, tuple[float, int]] = {}
+        self._shown: Text = ""
+        self._trouble: Text = ""
         self._pieces = 0, 0.0, 0
         self._at_most: Left = _endless
 
-    def stage(self, name: str, done: int, total: int) -> None:
-        begun, first = self._begun.setdefault(name, (time.monotonic(), done))
-        self._shown = f"{name} {done}/{total}"
-        self._pieces = done - first, time.monotonic() - begun, total - done
-        self._tell_now_and_then()
+    def stage(self, name: Text, done: int, total: int) -> None:
+        started, first = self._started.setdefault(name, (time.monotonic(), done))
+        self._shown = _("{stage} {done}/{total}", stage=name, done=done, total=total)
+        self._pieces = done - first, time.monotonic() - started, total - done
+        self._report_sometimes()
 
-    def tell(self, line: str) -> None:
+    def tell(self, line: Text) -> None:
         self._tell(line)
 
-    def trouble(self, text: str) -> None:
+    def trouble(self, text: Text) -> None:
         self._trouble = text
-        self._tell_now_and_then()
+        self._report_sometimes()
 
     def at_most(self, left: Left) -> None:
         self._at_most = left
 
-    def _tell_now_and_then(self) -> None:
-        if time.monotonic() - self._told_at < self._every_s:
+    def _report_sometimes(self) -> None:
+        if time.monotonic() - self._reported_at < self._every_s:
             return
-        self._told_at = time.monotonic()
+        self._reported_at = time.monotonic()
         seconds = left_s(*self._pieces, self._at_most)
-        left = "" if seconds is None else f"{clock(seconds)} left"
+        left = "" if seconds is None else _("{time} left", time=clock(seconds))
         if self._at_most() == 0:
-            left = "the minutes are over: only what was sent is waited for"
-        self.tell(", ".join(filter(None, (self._shown, self._trouble, left))))
+            left = _("time limit reached: waiting for open requests only")
+        self.tell(joined(filter(None, (self._shown, self._trouble, left)), ", "))

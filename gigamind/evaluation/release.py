@@ -1,4 +1,4 @@
-"""Holds a run against a baseline and says whether the release may go out; every output comes from one GateResult."""
+"""Compare a run with a baseline and decide on the release; every output comes from one GateResult."""
 
 import json
 import os
@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from gigamind.errors import BrokenBoundError, GigamindError, InputError
+from gigamind.errors import BrokenBoundError, GigamindError, InputError, reason_of, text_of
 from gigamind.evaluation.options import EvalOptions, ReleaseOptions
+from gigamind.i18n import _, translator
 from gigamind.interop.junit import JunitCase, junit_xml
-from gigamind.messages import heading_in, message_in
 from gigamind.records.card import JudgeCard, read_card
 from gigamind.release.compare import compare
 from gigamind.release.comparison import Comparison
@@ -24,7 +24,7 @@ from gigamind.release.shortfall import judged_languages
 from gigamind.release.snapshot import Kinds, read_baseline
 from gigamind.reports.comparison import render_comparison
 from gigamind.reports.decision import failed_brief
-from gigamind.reports.release import Release, reasons_told
+from gigamind.reports.release import Release, reason_texts
 from gigamind.wording import Language, Words, words
 
 REGRESSION_EXIT_CODE = 4
@@ -35,18 +35,18 @@ _VERDICT_FILE = "compare.json"
 
 @dataclass(frozen=True, slots=True)
 class ReleaseVerdict:
-    """A comparison and what the gates say of it."""
+    """A comparison and the verdict of the gates."""
 
     comparison: Comparison
     gate: GateResult
 
     def files(self, language: Language) -> dict[str, str]:
-        """compare.md and compare.json, by name."""
+        """Return compare.md and compare.json, by name."""
         text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
         return {COMPARE_FILE: self.markdown(language), _VERDICT_FILE: text + "\n"}
 
     def dump(self) -> dict[str, Any]:
-        """JSON values: `comparison` and `gate`."""
+        """Return JSON values: `comparison` and `gate`."""
         return {
             "comparison": self.comparison.model_dump(mode="json"),
             "gate": self.gate.model_dump(mode="json"),
@@ -54,7 +54,7 @@ class ReleaseVerdict:
 
     @classmethod
     def load(cls, dumped: Mapping[str, Any]) -> "ReleaseVerdict":
-        """What `dump` gave."""
+        """Restore a verdict from `dump`."""
         return cls(
             Comparison.model_validate(dumped["comparison"]),
             GateResult.model_validate(dumped["gate"]),
@@ -62,21 +62,21 @@ class ReleaseVerdict:
 
     @property
     def release(self) -> Release:
-        """The part that summaries tell."""
+        """Return the part that summaries show."""
         return Release(self.comparison, self.gate)
 
     def markdown(self, language: Language = "en") -> str:
-        """The text of compare.md."""
+        """Return the text of compare.md."""
         return render_comparison(self.comparison, self.gate, language)
 
     def exit_code(self, *, fail_on_regression: bool) -> int:
-        """4 for a regression, 1 where no verdict is possible, if that is asked for; else 0."""
+        """Return 4 for a regression and 1 if there is no verdict, when requested; otherwise 0."""
         codes = {"failed": REGRESSION_EXIT_CODE, "not-comparable": InputError.exit_code}
         return codes.get(self.gate.verdict, 0) if fail_on_regression else 0
 
 
 def read_verdict(out: Path) -> ReleaseVerdict | None:
-    """The verdict in an out folder; None where the run was compared with nothing.
+    """Read the verdict in an output folder; None without a baseline.
 
     Raises:
         InputError: it cannot be read.
@@ -88,13 +88,17 @@ def read_verdict(out: Path) -> ReleaseVerdict | None:
         return ReleaseVerdict.load(json.loads(file.read_text("utf-8")))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
-            f"{file}: not as gigamind writes it ({error}); evaluate that run again"
+            _(
+                "{file}: not written by this version of gigamind ({reason}). Evaluate the run again.",
+                file=file,
+                reason=reason_of(error) if isinstance(error, OSError) else text_of(error),
+            )
         ) from error
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a run will be held against, read before the run so that a wrong path costs no time."""
+    """The baseline and policy of a run, read before it starts so that a wrong path costs no time."""
 
     baseline: EvalSnapshot[Any, Any]
     policy: Policy
@@ -102,7 +106,7 @@ class Reference:
     card: JudgeCard | None = None
 
     def judge(self, current: EvalSnapshot[Any, Any]) -> ReleaseVerdict:
-        """Compare and apply the gates.
+        """Compare a run with the baseline and apply the gates.
 
         Raises:
             InputError: the tasks or the embedding models differ.
@@ -111,7 +115,7 @@ class Reference:
         return self.verdict(current)
 
     def verdict(self, current: EvalSnapshot[Any, Any]) -> ReleaseVerdict:
-        """The same, where no verdict is the answer about other embedding models.
+        """Do the same, but other embedding models give a "not-comparable" verdict.
 
         Raises:
             InputError: the tasks differ.
@@ -131,7 +135,7 @@ class Reference:
 
 
 def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Kinds) -> Reference:
-    """The baseline of a task at that path, and the policy of the options.
+    """Read the baseline of a task at that path, and the policy of the options.
 
     Raises:
         InputError: either cannot be used.
@@ -156,35 +160,33 @@ def announce(
     bounds: GateResult | None = None,
     status: str = "complete",
 ) -> None:
-    """Write JUnit XML and the comment where asked, and append to the CI job's summary where CI gives a place for it.
+    """Write JUnit XML and the comment if requested, and append to the CI job's summary if CI provides a file.
 
     Args:
-        verdict: None for a run that was compared with nothing.
-        brief: makes what the comment and the summary say.
-        refused: why the run is no result all the same.
+        verdict: None without a baseline.
+        brief: returns the text of the comment and the summary.
+        refused: why the run counts as failed.
         language: of the JUnit XML.
-        bounds: what holds a run that was compared with nothing.
+        bounds: verdict of the bounds of a run without a baseline.
         status: of the run, which may have been interrupted.
 
     Raises:
         InputError: a file cannot be written.
     """
+    say = translator(language)
     cases = _cases(verdict.release, words(language)) if verdict else []
     if bounds:
         cases += _rule_cases(bounds, words(language))
-    if refused and not isinstance(refused, BrokenBoundError):  # which the bounds say
-        name, why = heading_in(language, "evaluation"), message_in(language, str(refused))
-        cases.append(JunitCase(name, "error", why))
+    if refused and not isinstance(refused, BrokenBoundError):  # reported by the bounds
+        cases.append(JunitCase(say(_("evaluation")), "error", say(refused.message)))
     if options.junit:
-        if not cases:  # what nothing holds has ended all the same, and a job that looks for the file must find it
-            name = heading_in(language, "evaluation")
+        if not cases:  # a job that expects the file must find it even without gates
             cases.append(
-                JunitCase(name, "passed", heading_in(language, "measured; no gate holds the run"))
+                JunitCase(say(_("evaluation")), "passed", say(_("measured; no gate applies")))
                 if status == "complete"
-                else JunitCase(name, "error", heading_in(language, "the run was interrupted"))
+                else JunitCase(say(_("evaluation")), "error", say(_("the run was interrupted")))
             )
-        suite = heading_in(language, "gigamind release gate")
-        _write(options.junit, junit_xml(suite, cases), mode="w")
+        _write(options.junit, junit_xml(say(_("gigamind release gate")), cases), mode="w")
     if options.comment:
         _write(options.comment, brief(), mode="w")
     if place := os.environ.get(_CI_SUMMARY):
@@ -193,7 +195,7 @@ def announce(
 
 @contextmanager
 def announcing_failure(options: EvalOptions) -> Generator[None]:
-    """The same of an evaluation that ends inside with an error, which goes on."""
+    """Announce an evaluation that fails inside the block, and re-raise its error."""
     try:
         yield
     except GigamindError as error:
@@ -208,7 +210,9 @@ def _write(path: Path, text: str, mode: Literal["w", "a"]) -> None:
         with path.open(mode, encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+        raise InputError(
+            _("{file}: cannot be written ({reason})", file=path, reason=reason_of(error))
+        ) from error
 
 
 _OUTCOMES: dict[Status, Literal["passed", "failed", "skipped", "error"]] = {
@@ -216,16 +220,16 @@ _OUTCOMES: dict[Status, Literal["passed", "failed", "skipped", "error"]] = {
     "passed": "passed",
     "failed": "failed",
     "skipped": "skipped",
-    "warned": "skipped",  # a green test would hide that it is worse; the message says so
-    "inconclusive": "skipped",  # JUnit has no word for it; the message says what is missing
+    "warned": "skipped",  # "passed" would hide the regression, which the message reports
+    "inconclusive": "skipped",  # JUnit has no such outcome; the message says what is missing
 }
 
 
 def _cases(release: Release, say: Words) -> list[JunitCase]:
     comparison, gate = release
     if gate.is_refused:
-        name = heading_in(say.language, "comparable with the baseline")
-        return [JunitCase(name, "error", " ".join(reasons_told(gate, comparison, say)))]
+        name = translator(say.language)(_("comparable with the baseline"))
+        return [JunitCase(name, "error", " ".join(reason_texts(gate, comparison, say)))]
     return _rule_cases(gate, say)
 
 

@@ -1,7 +1,7 @@
-"""Which results of deployments may go: old out folders, what stopped runs left, replies that nobody asked for again.
+"""Remove old results of deployments: output folders, remains of stopped runs, and unused model replies.
 
-A run stays while it is young, among the last of its deployment, the origin of a baseline, or what a run that stays was
-compared with.  Only folders and files that gigamind itself writes are looked at; anything else beside them stays.
+A run is kept while it is young, among the latest of its deployment, the source of a baseline, or the baseline of a kept
+run. Only folders and files that gigamind itself writes are touched.
 """
 
 import json
@@ -16,7 +16,8 @@ from typing import Any, TypedDict
 from pydantic import BaseModel, Field
 
 from gigamind.choices import BASELINES
-from gigamind.errors import EvaluationError, InputError
+from gigamind.errors import EvaluationError, InputError, reason_of
+from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.llm.store import unused_replies
 from gigamind.retrieval.settings import default_cache_folder
 from gigamind.runs.store import ITEMS_FILE, Journal
@@ -26,7 +27,7 @@ _KIB = 1024
 
 
 class CleanupOptions(BaseModel, extra="forbid", frozen=True):
-    """How long what is kept.  Paths are relative to the working directory."""
+    """How long results are kept. Paths are relative to the working directory."""
 
     dry_run: bool = Field(
         default=False, description="log what would be removed, and remove nothing"
@@ -46,15 +47,15 @@ class CleanupOptions(BaseModel, extra="forbid", frozen=True):
 
 
 class Removal(TypedDict):
-    """Something that goes: a folder of a run, or all unused replies together; `size` in bytes."""
+    """A removed folder of a run, or all unused replies together; `size` in bytes."""
 
-    what: str
-    why: str
+    what: Text
+    why: Text
     size: int
 
 
 class CleanupReport(TypedDict):
-    """What went, or would go, as JSON values; `kept`: finished runs of deployments that stay."""
+    """What was or would be removed, as JSON values; `kept`: finished runs of deployments that stay."""
 
     dry_run: bool
     removed: list[Removal]
@@ -69,25 +70,32 @@ class _FinishedRun:
 
 
 def clean_up(options: CleanupOptions) -> CleanupReport:
-    """Remove what need not be kept any more.
+    """Remove results that need not be kept.
 
     Raises:
-        EvaluationError: something could not be removed; says what, and all the rest is gone.
+        EvaluationError: something could not be removed; everything else is gone.
     """
     now = time.time()
     homes = [home for home in _folders(options.out) if _file(home / "run.json") is None]
     runs = {home: _finished_runs(home) for home in homes}
     kept = _kept(runs, options, now)
     going = [
-        (run.folder, f"over {options.keep_days:g} days old, and {options.keep_runs} are newer")
+        (
+            run.folder,
+            _(
+                "over {days:g} days old, with {runs} newer runs",
+                days=options.keep_days,
+                runs=options.keep_runs,
+            ),
+        )
         for finished in runs.values()
         for run in finished
         if run not in kept
     ]
     for home in homes:
-        going += [(folder, "abandoned") for folder in sorted(home.glob("*.abandoned"))]
+        going += [(folder, _("abandoned")) for folder in sorted(home.glob("*.abandoned"))]
         going += [
-            (folder, f"unfinished, and untouched for over {options.keep_days:g} days")
+            (folder, _("unfinished and unchanged for over {days:g} days", days=options.keep_days))
             for folder in sorted(home.glob("*.unfinished"))
             if _forsaken(folder, now - options.keep_days * _DAY_S)
         ]
@@ -95,30 +103,48 @@ def clean_up(options: CleanupOptions) -> CleanupReport:
     folder = options.replies or default_cache_folder() / "replies"
     replies = list(unused_replies(folder, now - options.replies_days * _DAY_S))
     if replies:
-        why = f"not asked for in {options.replies_days:g} days"
-        size = sum(_size(file) for file in replies)
-        removed.append({"what": f"{len(replies)} replies in {folder}", "why": why, "size": size})
+        removed.append(
+            {
+                "what": n_(
+                    "{n} reply in {folder}",
+                    "{n:,} replies in {folder}",
+                    n=len(replies),
+                    folder=folder,
+                ),
+                "why": _("not used for {days:g} days", days=options.replies_days),
+                "size": sum(_size(file) for file in replies),
+            }
+        )
     if not options.dry_run:
-        _remove([*(folder for folder, _ in going), *replies])
+        _remove([*(folder for folder, _why in going), *replies])
     return {"dry_run": options.dry_run, "removed": removed, "kept": len(kept)}
 
 
-def told(report: CleanupReport) -> Iterator[str]:
-    """The report in lines."""
-    verb = "would go" if report["dry_run"] else "removed"
+def report_lines(report: CleanupReport) -> Iterator[Message]:
+    """Yield the lines of the report."""
     for removal in report["removed"]:
-        yield f"{verb}: {removal['what']} ({removal['why']}; {removal['size'] / _KIB:,.0f} KiB)"
+        values = {**removal, "size": removal["size"] / _KIB}
+        yield (
+            _("would remove {what} ({why}; {size:,.0f} KiB)", **values)
+            if report["dry_run"]
+            else _("removed {what} ({why}; {size:,.0f} KiB)", **values)
+        )
     size = sum(removal["size"] for removal in report["removed"]) / _KIB
-    yield f"{len(report['removed'])} {verb}, {size:,.0f} KiB; {report['kept']} runs stay"
+    totals = {"count": len(report["removed"]), "size": size, "kept": report["kept"]}
+    yield (
+        _("would remove {count:,} ({size:,.0f} KiB) and keep {kept:,} runs", **totals)
+        if report["dry_run"]
+        else _("removed {count:,} ({size:,.0f} KiB), kept {kept:,} runs", **totals)
+    )
 
 
 def _kept(
     runs: Mapping[Path, list[_FinishedRun]], options: CleanupOptions, now: float
 ) -> set[_FinishedRun]:
-    """The runs that stay.
+    """Return the runs to keep.
 
-    Not what those were compared with that stay only for their sake: where each night's run becomes the next baseline,
-    that would keep every run there ever was.
+    The baselines of runs that are kept only as baselines are not kept: if each night's run becomes the next baseline,
+    that would keep every run forever.
     """
     youngest = now - options.keep_days * _DAY_S
     kept = {
@@ -133,20 +159,20 @@ def _kept(
 
 
 def _finished_runs(home: Path) -> list[_FinishedRun]:
-    """The runs of a deployment that have ended, newest first."""
+    """Return the finished runs of a deployment, newest first."""
     runs: list[_FinishedRun] = []
     for folder in _folders(home):
         about = _file(folder / "run.json") or {}
         try:
             created = datetime.fromisoformat(str(about.get("created_at"))).timestamp()
         except ValueError:
-            continue  # none of ours
+            continue  # not written by gigamind
         runs.append(_FinishedRun(folder, _run_id(about), created))
     return sorted(runs, key=lambda run: (run.created, run.folder.name), reverse=True)
 
 
 def _folders(parent: Path) -> list[Path]:
-    """Those in a folder that are not hidden, nor a link to somewhere else; none where there is no such folder."""
+    """Return the visible subfolders that are not links; none if there is no such folder."""
     if not parent.is_dir():
         return []
     return sorted(
@@ -157,7 +183,7 @@ def _folders(parent: Path) -> list[Path]:
 
 
 def _file(path: Path) -> Mapping[str, Any] | None:
-    """The object in a JSON file; None where there is none."""
+    """Return the object in a JSON file, or None."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -166,7 +192,7 @@ def _file(path: Path) -> Mapping[str, Any] | None:
 
 
 def _compared(folder: Path) -> Mapping[str, Any] | None:
-    """The run that a run was held against, as its compare.json names it."""
+    """Return the baseline of a run, as its compare.json names it."""
     comparison = (_file(folder / "compare.json") or {}).get("comparison", {})
     return comparison.get("baseline")
 
@@ -176,7 +202,7 @@ def _run_id(about: Mapping[str, Any] | None) -> str:
 
 
 def _forsaken(folder: Path, since: float) -> bool:
-    """Whether what a stopped run left was last written before that, and nobody writes it now."""
+    """Return whether the remains of a stopped run are older than `since` and no process writes them."""
     items = folder / ITEMS_FILE
     if not items.is_file() or max(_times(folder)) >= since:
         return False
@@ -191,7 +217,7 @@ def _times(folder: Path) -> Iterable[float]:
     return (entry.stat().st_mtime for entry in [folder, *folder.iterdir()])
 
 
-def _removal(folder: Path, why: str) -> Removal:
+def _removal(folder: Path, why: Message) -> Removal:
     return {"what": str(folder), "why": why, "size": sum(map(_size, folder.rglob("*")))}
 
 
@@ -200,12 +226,16 @@ def _size(path: Path) -> int:
 
 
 def _remove(paths: Iterable[Path]) -> None:
-    problems: list[str] = []
+    problems: list[Message] = []
     for path in paths:
         try:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
         except OSError as error:
-            problems.append(f"{path}: cannot be removed ({error.strerror or error})")
+            problems.append(
+                _("{file}: cannot be removed ({reason})", file=path, reason=reason_of(error))
+            )
     if problems:
-        more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
-        raise EvaluationError(f"{problems[0]}{more}: mend the rights of this folder")
+        more = len(problems) - 1
+        tail = [n_("... and {n} more", "... and {n:,} more", n=more)] if more else []
+        advice = _("Change the permissions of this folder.")
+        raise EvaluationError(joined([problems[0], *tail, advice], "\n"))

@@ -1,6 +1,6 @@
-"""Runs the evaluation of any task: directly, or in batches as a flow needs them, and goes on where a run was stopped.
+"""Run the evaluation of any task, directly or in batches for a flow, and resume stopped runs.
 
-A flow's tasks give and take plain JSON values only.
+The tasks of a flow take and return plain JSON values only.
 """
 
 import itertools
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypedDict, TypeVar
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.finish import Evaluated, FlowResult, check_outputs, finish, finish_flow
@@ -32,38 +32,41 @@ from gigamind.evaluation.unfinished import (
     is_resumable,
     unfinished_folder,
 )
+from gigamind.i18n import Message, Text, _
 from gigamind.llm.ledger import SCRIPTED
 from gigamind.records.schema import RUN_ID_FORMAT, Record
 from gigamind.release.snapshot import Kinds
 from gigamind.runs.store import ItemKey, ItemResult
-from gigamind.wording import warning
 
-# Prefect costs some 6 ms a task and shows at most a hundred well: batches are long enough to drown that in work.
+# Prefect costs about 6 ms per task and displays at most a hundred well, so batches are long enough for that.
 _MIN_BATCH_MS = 650
 _MOST_BATCHES = 64
 
 Summary = TypeVar("Summary", bound=BaseModel)
 Line = TypeVar("Line", bound=BaseModel)
 AnyTask = Task[Any, Any, Any]
-_item_results = TypeAdapter(list[ItemResult])
+_SCRIPTED_WARNING = _(
+    "No model judged this run: a script replayed prepared replies."
+    " The figures show how gigamind works, and say nothing about any model."
+)
 
 
 class Plan(TypedDict):
-    """What a flow has to do: batches of items to score, each from and to (exclusive), and whether models are asked."""
+    """The work of a flow: batches of items to score, each from and to (exclusive), and whether models are used."""
 
     batches: list[tuple[int, int]]
     asks_a_model: bool
 
 
 class Batch(TypedDict):
-    """What one batch gave, as JSON values: the results of its items, and the wall time of scoring them."""
+    """The result of a batch as JSON values: results of its items, and the wall time of scoring them."""
 
     results: list[Any]
     runtime_ms: float
 
 
 class Verdicts(TypedDict):
-    """What models said, as JSON values: the results, whether Ctrl-C stopped it, what it left, and the wall time."""
+    """Results of models as JSON values: results, whether Ctrl-C stopped it, what it left, and the wall time."""
 
     results: list[Any]
     interrupted: bool
@@ -80,10 +83,10 @@ def evaluate(
     """Run a whole evaluation.
 
     Args:
-        kinds: of the baselines that a run may be held against.
+        kinds: kinds of baselines that a run may be compared with.
 
     Raises:
-        GigamindError: see `Task.open`, `Evaluation.ask` and `finish`; its class tells the exit code.
+        GigamindError: see `Task.open`, `Evaluation.ask` and `finish`; the class determines the exit code.
     """
     return evaluate_and_keep(task, options, kinds, progress)[1]
 
@@ -94,7 +97,7 @@ def evaluate_and_keep(
     kinds: Kinds,
     progress: Progress | None = None,
 ) -> tuple[Record[Summary, Line], Evaluated[Summary]]:
-    """The same, with all that the out folder holds."""
+    """Run a whole evaluation and also return the content of its output folder."""
     started = datetime.now(UTC)
     out = out_folder(options, started)
     shown = progress or Quiet()
@@ -103,22 +106,22 @@ def evaluate_and_keep(
         with _opened(task, options, shown) as opened:
             if reference:
                 reference.policy.refuse_unknown(options.task)
-            run = _asked(opened.evaluation, _scored(opened, shown), out, shown)
+            run = _with_verdicts(opened.evaluation, _scored(opened, shown), out, shown)
             record = opened.record(run, started)
     with _kept_beside(out):
         finished = finish(task, record, options, out, reference)
-    if run.asked:
-        drop_if_final(out, run.asked)
+    if run.model_run:
+        drop_if_final(out, run.model_run)
     return record, finished
 
 
 def measure(
     task: Task[Any, Summary, Line], options: EvalOptions, progress: Progress | None = None
 ) -> Record[Summary, Line]:
-    """Run a whole evaluation that asks no model, and write nothing.
+    """Run a whole evaluation that uses no model, and write nothing.
 
     Raises:
-        InputError: it asks models, and what they answer would be lost.
+        InputError: it uses models, whose replies would be lost.
         GigamindError: see `Task.open`.
     """
     started = datetime.now(UTC)
@@ -126,23 +129,23 @@ def measure(
     with _opened(task, options, shown) as opened:
         if opened.evaluation.asks_a_model:
             raise InputError(
-                "--out: must be given where a model is asked: its answers are kept there"
+                _("--out is required if a model is used, because its replies are stored there")
             )
         return opened.record(_scored(opened, shown), started)
 
 
 def out_folder(options: EvalOptions, started: datetime) -> Path:
-    """Where the run is written: as the options say, else `eval/out/YYYYMMDD-HHMMSS` of local time, as the seed has it.
+    """Return the output folder: as the options say, otherwise `eval/out/YYYYMMDD-HHMMSS` in local time, as in the seed.
 
     Raises:
-        InputError: a resumed run is to be written elsewhere.
+        InputError: --out differs from the folder of the resumed run.
     """
-    asked = options.written_to(options.out) if isinstance(options, ModelRunOptions) else options.out
-    return asked or free_folder(Path("eval") / "out", started)
+    given = options.written_to(options.out) if isinstance(options, ModelRunOptions) else options.out
+    return given or free_folder(Path("eval") / "out", started)
 
 
 def free_folder(home: Path, started: datetime) -> Path:
-    """The folder in `home` of a run that starts now: YYYYMMDD-HHMMSS of local time, numbered where that is taken."""
+    """Return a new folder in `home` for a run: YYYYMMDD-HHMMSS in local time, numbered if taken."""
     first = home / started.astimezone().strftime(RUN_ID_FORMAT)
     names = itertools.chain([first.name], (f"{first.name}-{n}" for n in itertools.count(2)))
     outs = (first.with_name(name) for name in names)
@@ -151,7 +154,7 @@ def free_folder(home: Path, started: datetime) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """An evaluation that is ready, how long that took, and the states of the notes before it read them."""
+    """An evaluation that is ready, the time that took, and the states of the notes before it was read."""
 
     evaluation: Evaluation[Any, Any, Any]
     options: EvalOptions
@@ -166,11 +169,11 @@ class _Opened:
         self.evaluation.close()
 
     def record(self, run: Run[Any], started: datetime) -> Record[Any, Any]:
-        """All that the out folder is to hold; warned of where notes changed meanwhile, or no model was a model."""
+        """Return the content of the output folder, with warnings about changed notes and scripted models."""
         record: Record[Any, Any] = self.evaluation.record(run, started)
-        attempts = run.asked.attempts if run.asked else ()
+        attempts = run.model_run.attempts if run.model_run else ()
         scripted = any(attempt.fingerprint == SCRIPTED for attempt in attempts)
-        first = (warning("scripted"),) if scripted else ()
+        first = (_SCRIPTED_WARNING,) if scripted else ()
         last = self.inputs.warnings_since(self.notes)
         warnings = (*first, *self.options.idle_in_gate(), *record.run.warnings, *last)
         return replace(record, run=record.run.model_copy(update={"warnings": warnings}))
@@ -196,15 +199,16 @@ def _scored(opened: _Opened, progress: Progress) -> Run[Any]:
     return Run(results, opened.opening_ms, _ms_since(start), interrupted)
 
 
-def _asked(
+def _with_verdicts(
     evaluation: Evaluation[Any, Any, Any], run: Run[Any], out: Path, progress: Progress
 ) -> Run[Any]:
-    """The run with what models said; nobody wants to pay for one that was told to stop."""
+    """Return the run with the verdicts of models; an interrupted run causes no further cost."""
     if run.interrupted or not evaluation.asks_a_model:
         return run
     start = time.perf_counter()
-    asked = evaluation.ask(run.results, out, progress)
-    return replace(run, asked=asked, asking_ms=_ms_since(start), interrupted=asked.interrupted)
+    models = evaluation.ask(run.results, out, progress)
+    asking_ms = _ms_since(start)
+    return replace(run, model_run=models, asking_ms=asking_ms, interrupted=models.interrupted)
 
 
 def _ms_since(start: float) -> float:
@@ -212,10 +216,10 @@ def _ms_since(start: float) -> float:
 
 
 class Steps:
-    """The steps of an evaluation as flows need them: by options and numbers, from any process.
+    """The steps of an evaluation for flows: by options and numbers, from any process.
 
-    Each process opens an evaluation once, and keeps it until `close_run`.  Processes that work for several runs are
-    told which one a step is of: they keep the one that they worked for last.
+    Each process opens an evaluation once and keeps it until `close_run`. A process that works for several runs gets the
+    run with each step, and keeps only the evaluation of the last one.
     """
 
     def __init__(self, tasks: Mapping[str, AnyTask], kinds: Kinds) -> None:
@@ -225,11 +229,11 @@ class Steps:
         self._opening = threading.Lock()
 
     def opened(self, options: EvalOptions, run: str = "", *, warm: bool = False) -> _Opened:
-        """The evaluation that this process holds for a run; `warm`: warmed up, unless it was open."""
+        """Return this process's evaluation of a run; `warm` warms it up when it is opened."""
         key = run or options.model_dump_json()
         with self._opening:  # two threads would index twice
             if key not in self._opened:
-                if run:  # nobody tells a worker when the run before has ended
+                if run:  # a worker is not informed when the previous run has ended
                     self._opened.clear()
                 self._opened[key] = _opened(self._tasks[options.task], options, Quiet())
                 if warm:
@@ -237,14 +241,14 @@ class Steps:
             return self._opened[key]
 
     def close_run(self, options: EvalOptions, run: str = "") -> None:
-        """Let go of the evaluation of a run, so that the next one reads dataset and vault anew."""
+        """Close the evaluation of a run, so that the next one reads dataset and vault again."""
         with self._opening:
             opened = self._opened.pop(run or options.model_dump_json(), None)
         if opened:
             opened.evaluation.close()
 
-    def check_input(self, options: EvalOptions) -> str:
-        """What `--dry-run` finds, in a line.
+    def check_input(self, options: EvalOptions) -> Message:
+        """Return the result of `--dry-run` in one line.
 
         Raises:
             GigamindError: see `Task.check`.
@@ -252,7 +256,7 @@ class Steps:
         return self._tasks[options.task].check(options).describe()
 
     def prepare_batches(self, options: EvalOptions, out: Path, run: str = "") -> Plan:
-        """Check the input, get ready, warm up.
+        """Check the input, open the evaluation and warm it up.
 
         Raises:
             GigamindError: see `check_outputs` and `Task.open`.
@@ -278,7 +282,7 @@ class Steps:
         start = time.perf_counter()
         try:
             results = evaluation.score(first, end, Quiet())
-        except Interrupted as stop:  # an Exception: a task that fails with one is tried again
+        except Interrupted as stop:  # Prefect would retry a task that fails with it
             raise KeyboardInterrupt from stop
         runtime_ms = _ms_since(start)
         return {
@@ -294,19 +298,21 @@ class Steps:
         run: str = "",
         progress: Progress | None = None,
     ) -> Verdicts | None:
-        """Ask models about what the batches found; None where none is asked.
+        """Use models on the results of the batches; None if the task uses none.
 
         Raises:
             GigamindError: see `ask_all`.
         """
         opened = self.opened(options, run)
-        whole = _asked(opened.evaluation, _put_together(opened, batches), out, progress or Quiet())
-        return None if whole.asked is None else _verdicts(whole.asked, whole.asking_ms)
+        whole = _with_verdicts(
+            opened.evaluation, _put_together(opened, batches), out, progress or Quiet()
+        )
+        return None if whole.model_run is None else _verdicts(whole.model_run, whole.asking_ms)
 
     def begin_shards(
         self, options: EvalOptions, out: Path, processes: int, run: str
     ) -> list[Range]:
-        """Begin to ask models, or go on, in shards for so many processes; the ranges of them.
+        """Start or resume using models in shards for so many processes, and return their ranges.
 
         Raises:
             GigamindError: see `ask_all`.
@@ -327,24 +333,24 @@ class Steps:
         run: str,
         progress: Progress,
     ) -> ShardEnd:
-        """Ask models about one range of the items; what they say stands in the folder of the run.
+        """Use models on one range of the items; the results are written to the folder of the run.
 
         Args:
-            results: of these items, as `run_batch` gave them, where it gives any.
+            results: of these items, from `run_batch`, if the task scores any.
 
         Raises:
             GigamindError: see `ask_all`.
         """
         evaluation = self.opened(options, run).evaluation
         start = time.perf_counter()
-        asked = evaluation.ask(evaluation.results.validate_python(results), out, progress, shard)
-        ended = asked.results.values()
+        models = evaluation.ask(evaluation.results.validate_python(results), out, progress, shard)
+        ended = models.results.values()
         hopeless = next((result for result in ended if result.code in HOPELESS), None)
         return {
             "scored": any(result.outcome == "scored" for result in ended),
             "skipped": any(result.outcome == "skipped_budget" for result in ended),
-            "hopeless": (hopeless.message, hopeless.code) if hopeless else None,
-            "stopped": asked.interrupted,
+            "hopeless": (_as_json(hopeless.message), hopeless.code) if hopeless else None,
+            "stopped": models.interrupted,
             "runtime_ms": _ms_since(start),
         }
 
@@ -358,15 +364,15 @@ class Steps:
         runtime_ms: float,
         interrupted: bool,
     ) -> Verdicts:
-        """What the shards of a run have found, in the order of its items.
+        """Return the results of the shards of a run, in the order of its items.
 
         Raises:
             EvaluationError: no item could be evaluated.
         """
         opened = self.opened(options, run)
         results = _put_together(opened, batches).results
-        asked = opened.evaluation.ask(results, out, Quiet(), GATHERED)
-        return _verdicts(replace(asked, interrupted=interrupted), runtime_ms)
+        models = opened.evaluation.ask(results, out, Quiet(), GATHERED)
+        return _verdicts(replace(models, interrupted=interrupted), runtime_ms)
 
     def finish_run(
         self,
@@ -379,7 +385,7 @@ class Steps:
         run: str = "",
         interrupted: bool = False,
     ) -> FlowResult:
-        """Put the batches together, with what `judge_run` gave, and write the out folder.
+        """Combine the batches with the result of `judge_run`, and write the output folder.
 
         Raises:
             GigamindError: see `finish`.
@@ -387,8 +393,8 @@ class Steps:
         opened = self.opened(options, run)
         whole = replace(_put_together(opened, batches), interrupted=interrupted)
         if verdicts is not None:
-            results = _item_results.validate_python(verdicts["results"])
-            asked = ModelRun(
+            results = map(ItemResult.load, verdicts["results"])
+            models = ModelRun(
                 {result.key: result for result in results},
                 attempts_of(out),
                 verdicts["interrupted"],
@@ -396,42 +402,50 @@ class Steps:
             )
             whole = replace(
                 whole,
-                asked=asked,
+                model_run=models,
                 asking_ms=verdicts["runtime_ms"],
-                interrupted=interrupted or asked.interrupted,
+                interrupted=interrupted or models.interrupted,
             )
         record = opened.record(whole, started)
         with _kept_beside(out):
             finished = finish_flow(self._tasks[options.task], record, options, out, self._kinds)
-        if whole.asked:
-            drop_if_final(out, whole.asked)
+        if whole.model_run:
+            drop_if_final(out, whole.model_run)
         return finished
 
 
-def _verdicts(asked: ModelRun, runtime_ms: float) -> Verdicts:
+def _as_json(text: Text) -> object:
+    return text.as_json() if isinstance(text, Message) else text
+
+
+def _verdicts(models: ModelRun, runtime_ms: float) -> Verdicts:
     return {
-        "results": _item_results.dump_python(list(asked.results.values()), mode="json"),
-        "interrupted": asked.interrupted,
-        "unasked": [(key.item_id, key.part) for key in asked.unasked],
+        "results": [result.dump() for result in models.results.values()],
+        "interrupted": models.interrupted,
+        "unasked": [(key.item_id, key.part) for key in models.unasked],
         "runtime_ms": runtime_ms,
     }
 
 
 @contextmanager
 def _kept_beside(out: Path) -> Generator[None]:
-    """Where the out folder cannot be written, what was paid for still stands beside it."""
+    """Add to an error of writing that the paid replies are kept and can be resumed."""
     try:
         yield
     except EvaluationError as error:
         if out.exists() or not is_resumable(out):
             raise
         raise EvaluationError(
-            f"{error}; what models were asked is kept: mend that, and continue with --resume {out}"
+            _(
+                "{reason}. The replies of models are kept. Fix the cause, then resume with --resume {folder}.",
+                reason=error.message,
+                folder=out,
+            )
         ) from error
 
 
 def run_batches(plan: Plan, run_batch: Callable[[int, int], Batch]) -> tuple[list[Batch], bool]:
-    """What the batches gave, and whether Ctrl-C stopped them; what had ended by then is kept."""
+    """Run the batches; return their results, and whether Ctrl-C stopped them."""
     batches: list[Batch] = []
     try:
         for first, end in plan["batches"]:
@@ -442,7 +456,7 @@ def run_batches(plan: Plan, run_batch: Callable[[int, int], Batch]) -> tuple[lis
 
 
 def batch_size(count: int, ms_per_item: float) -> int:
-    """Items a batch: at least 650 ms of work, and at most 64 batches."""
+    """Return the items per batch: at least 650 ms of work, and at most 64 batches."""
     return max(math.ceil(_MIN_BATCH_MS / max(ms_per_item, 0.1)), math.ceil(count / _MOST_BATCHES))
 
 

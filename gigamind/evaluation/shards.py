@@ -1,9 +1,8 @@
-"""Models asked in shards: ranges of a run's items, each asked by one process, with a lease of what the run may use.
+"""Use models in shards: ranges of a run's items, each handled by one process with a lease on the run's limits.
 
-A shard writes into a folder of its own in OUT.unfinished, a new one each time it is begun: no two processes ever write
-one file, and all that a run knows and has spent stands in its folder and in those of its shards.  What has ended has
-spent, and what goes on may spend, is never more than the limits of the run; a process that may still live when nobody
-hears of it keeps its lease for good, so that a kill costs one lease at most.
+Each start of a shard writes to a new folder in OUT.unfinished, so that no two processes write one file. The folders of
+the run and its shards hold all results and costs. Finished costs plus open leases never exceed the limits of the run. A
+process that may still be alive although it is no longer heard of keeps its lease, so a kill costs at most one lease.
 """
 
 import json
@@ -13,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, pairwise
 from pathlib import Path
-from typing import NamedTuple, TypedDict, TypeVar
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
 from gigamind.errors import EvaluationError, InputError
+from gigamind.i18n import _
 from gigamind.llm.budget import Budget, budget_of
 from gigamind.llm.ledger import STORE, Attempt, read_ledger, totals
 from gigamind.llm.options import ModelOptions
@@ -26,8 +26,8 @@ from gigamind.runs.store import ITEMS_FILE, ItemKey, ItemResult, Journal, read_r
 Item = TypeVar("Item")
 ATTEMPTS_FILE = "attempts.jsonl"
 _CUTS_FILE = "shards.json"
-_SHARDS_EACH = 4  # of a process: whoever is faster takes more of them
-_FULL = 2  # times that a shard must fill the requests in flight, or its end is a wait for few
+_SHARDS_EACH = 4  # per process; faster processes take more of them
+_FULL = 2  # times that a shard must fill the requests in flight, to limit idle time at its end
 
 
 class Range(NamedTuple):
@@ -38,7 +38,7 @@ class Range(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What requests did cost, or may."""
+    """Cost of requests, actual or possible."""
 
     pico_usd: int
     calls: int
@@ -49,15 +49,15 @@ _NO_ITEMS, _NOTHING = Range(0, 0), Spent(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A range of items, and what it may use of what the run may; the limits themselves stand in the options.
+    """A range of items and its part of the run's limits; the limits themselves are in the options.
 
     Attributes:
-        items: an empty range asks nothing: it is the whole run, as far as its shards know it.
-        taken: of the limits, by the rest of the run: what is spent, and what others hold.
-        began: when the minutes of the run began, in seconds since the epoch.
-        at_once: shards that share the limits of requests in flight and a minute.
-        succeeded: the model has answered in this run.
-        hopeless: the error that no item can escape, and its code; nothing is asked then.
+        items: an empty range uses no model: it collects the known results of the whole run.
+        taken: part of the limits that the rest of the run has spent or leased.
+        began: start of the run's time limit, in seconds since the epoch.
+        at_once: number of shards that share the limits of concurrency and rate.
+        succeeded: whether the model has answered in this run.
+        hopeless: error that affects every item, as JSON, and its code; nothing is requested then.
     """
 
     items: Range = _NO_ITEMS
@@ -65,19 +65,19 @@ class Shard:
     began: float = 0.0
     at_once: int = 1
     succeeded: bool = False
-    hopeless: tuple[str, str] | None = None
+    hopeless: tuple[Any, str] | None = None
 
     @property
     def gathers(self) -> bool:
-        """Whether it asks nothing, and tells what is known."""
+        """Return whether it uses no model and only collects known results."""
         return self.items.first == self.items.end
 
     def of(self, items: Sequence[Item]) -> Sequence[Item]:
-        """Its own of a run's items; all of them where it gathers."""
+        """Return its part of the run's items; all of them if it gathers."""
         return items if self.gathers else items[slice(*self.items)]
 
     def begin(self, run: Path) -> Path:
-        """A new folder for it in that of its run."""
+        """Create a new folder for it in the folder of its run."""
         run.mkdir(parents=True, exist_ok=True)
         for number in count(1):
             folder = run / f"{_name(self.items)}.{number}"
@@ -89,7 +89,7 @@ class Shard:
         raise AssertionError
 
     def budget(self, options: ModelOptions, run: Path) -> Budget:
-        """What is left to it of the limits, whoever began it before."""
+        """Return its budget, less what earlier starts of it have spent."""
         own, limits = spent_in(shard_folders(run, self.items)), budget_of(options).limits
         return Budget(
             limits,
@@ -99,7 +99,7 @@ class Shard:
         )
 
     def share(self, settings: ModelSettings) -> ModelSettings:
-        """The settings with its part of the limits of rate; requests in flight that nobody has limited are its own."""
+        """Return settings with its part of the rate limits; unlimited requests in flight stay unlimited."""
         requests, tokens = settings.requests_per_minute, settings.tokens_per_minute
         return replace(
             settings,
@@ -110,22 +110,22 @@ class Shard:
 
 
 GATHERED = Shard()
-"""Asks nothing: the whole run, as far as its shards know it."""
+"""Uses no model: collects the known results of the whole run."""
 
 
 class ShardEnd(TypedDict):
-    """How a shard ended, as JSON values; what it found stands in its folder.
+    """How a shard ended, as JSON values; its results are in its folder.
 
     Attributes:
         scored: whether any item has a verdict.
-        skipped: whether its lease left any item unasked.
-        hopeless: the error that no item could escape, and its code.
-        stopped: the run that it belongs to had ended before it did.
+        skipped: whether its lease was too small for some items.
+        hopeless: error that affects every item, and its code.
+        stopped: whether its run ended first.
     """
 
     scored: bool
     skipped: bool
-    hopeless: tuple[str, str] | None
+    hopeless: tuple[Any, str] | None
     stopped: bool
     runtime_ms: float
 
@@ -140,37 +140,39 @@ def _name(items: Range) -> str:
 
 
 def shard_folders(run: Path, items: Range | None = None) -> list[Path]:
-    """The folders of a run's shards, in the order of their items, and as they were begun; or those of one range."""
+    """Return the folders of a run's shards, or of one range, by items and start."""
     folders = run.glob(f"{_name(items) if items else 'shard-*'}.*")
     return sorted(folders, key=lambda folder: (folder.stem, int(folder.suffix[1:])))
 
 
 def folders_of(run: Path, shard: Shard | None = None) -> list[Path]:
-    """The run's own folder and those of its shards; of a shard, its own alone."""
+    """Return the run's own folder and those of its shards; for a shard, its own only."""
     return [run, *shard_folders(run, shard.items if shard and not shard.gathers else None)]
 
 
 def rows_in(folders: Iterable[Path]) -> list[Attempt]:
-    """Every request that these folders tell of, and every stored answer, in the order of the folders.
+    """Return every request and stored reply in these folders, in their order.
 
-    What is asked once a run, such as how a model fares on trial, each shard asks: one that has the answer of another
-    shard from the store has not asked.
+    Requests made once per run, such as the test of a model, are made by each shard. A shard that got the reply of
+    another shard from the store made no request.
     """
     rows = [(folder.stem, row) for folder in folders for row in read_ledger(folder / ATTEMPTS_FILE)]
-    asked_by: dict[tuple[str, str], str] = {}
+    first_folder: dict[tuple[str, str], str] = {}
     for name, row in sorted(rows, key=lambda pair: pair[1].source == STORE):
-        asked_by.setdefault((row.call, row.key), name)
-    return [row for name, row in rows if row.source != STORE or asked_by[row.call, row.key] == name]
+        first_folder.setdefault((row.call, row.key), name)
+    return [
+        row for name, row in rows if row.source != STORE or first_folder[row.call, row.key] == name
+    ]
 
 
 def spent_in(folders: Iterable[Path]) -> Spent:
-    """What these requests have cost; one that was never answered, the most that it may have."""
+    """Return the cost of these requests; a request without a reply counts with its maximum cost."""
     sums = totals(rows_in(folders))
     return Spent(sums.pico_usd, sums.http_calls)
 
 
 def results_in(folders: Iterable[Path]) -> dict[ItemKey, ItemResult]:
-    """The results in these folders by item: of two of one item the final one, else the later."""
+    """Return the results in these folders by item; final results win, then later ones."""
     known: dict[ItemKey, ItemResult] = {}
     for folder in folders:
         for key, result in read_results(folder).items():
@@ -179,8 +181,8 @@ def results_in(folders: Iterable[Path]) -> dict[ItemKey, ItemResult]:
     return known
 
 
-def is_asked(run: Path) -> bool:
-    """Whether the process that gave out the shards of a run still waits for them: it keeps the run's journal open."""
+def is_awaited(run: Path) -> bool:
+    """Return whether the process that started the shards still runs, as it keeps the run's journal open."""
     journal = run / ITEMS_FILE
     if not journal.is_file():
         return False
@@ -192,7 +194,7 @@ def is_asked(run: Path) -> bool:
 
 
 def cut(run: Path, items: int, options: ModelOptions, processes: int) -> list[Range]:
-    """The shards of so many items; a resumed run has those that it began with."""
+    """Return the shards for so many items; a resumed run keeps its original ones."""
     cuts = run / _CUTS_FILE
     if cuts.is_file():
         return [Range(*ends) for ends in json.loads(cuts.read_text("utf-8"))]
@@ -207,10 +209,10 @@ def cut(run: Path, items: int, options: ModelOptions, processes: int) -> list[Ra
 
 
 class Leases:
-    """What the shards of a run may use: each a part of what is left, and what it leaves is leased again.
+    """Assigns parts of the remaining budget to shards; what a shard leaves is assigned again.
 
     Args:
-        run: the folder of the run.
+        run: folder of the run.
     """
 
     def __init__(self, options: ModelOptions, run: Path) -> None:
@@ -219,23 +221,23 @@ class Leases:
         self._caps = (None if usd is None else usd * PICO_PER_MICRO, limits.calls)
         self._run = run
         self._spent = spent_in(folders_of(run))
-        self._held: dict[Range, Spent] = {}
+        self._leased: dict[Range, Spent] = {}
         self._before: dict[Range, Spent] = {}
 
     def lease(self, items: Range, among: int) -> Spent | None:
-        """What is taken by the rest of the run; None as long as others hold all that is left.
+        """Lease a part of the budget and return what the rest of the run takes; None while others hold all of it.
 
         Args:
-            among: shards that may begin now, this one included.
+            among: number of shards that may start now, including this one.
         """
         own = spent_in(shard_folders(self._run, items))
         parts = [
-            self._part(cap, spent + sum(held[kind] for held in self._held.values()), among)
+            self._part(cap, spent + sum(lease[kind] for lease in self._leased.values()), among)
             for kind, (cap, spent) in enumerate(zip(self._caps, self._spent, strict=True))
         ]
-        if self._held and 0 in parts:
+        if self._leased and 0 in parts:
             return None
-        self._held[items] = Spent(*(part or 0 for part in parts))
+        self._leased[items] = Spent(*(part or 0 for part in parts))
         self._before[items] = own
         taken = (
             0 if cap is None or part is None else cap - part - spent
@@ -247,19 +249,19 @@ class Leases:
         return None if cap is None else -(-max(0, cap - taken) // among)  # rounded up
 
     def give_back(self, items: Range) -> None:
-        """Book what a shard has spent, and let others have the rest."""
-        del self._held[items]
+        """Book the costs of a finished shard and release the rest of its lease."""
+        del self._leased[items]
         before, now = self._before.pop(items), spent_in(shard_folders(self._run, items))
         self._book(Spent(now.pico_usd - before.pico_usd, now.calls - before.calls))
 
     def lose(self, items: Range) -> None:
-        """Book all of the lease of a shard that nobody hears of: it may spend it yet."""
+        """Book the whole lease of a lost shard, which may still spend it."""
         del self._before[items]
-        self._book(self._held.pop(items))
+        self._book(self._leased.pop(items))
 
     @property
     def used_up(self) -> bool:
-        """Whether no further call can be leased, whatever is given back."""
+        """Return whether no further call can be leased, even if all leases are returned."""
         return any(
             cap is not None and cap <= spent
             for cap, spent in zip(self._caps, self._spent, strict=True)
@@ -270,12 +272,12 @@ class Leases:
 
 
 class Shards:
-    """Which shard of a run comes next, and what that of others means for it.
+    """Decides which shard of a run starts next, and how the outcome of one affects the others.
 
     Args:
         ranges: see `cut`.
-        run: the folder of the run.
-        processes: that may ask at a time.
+        run: folder of the run.
+        processes: maximum number of concurrent shards.
     """
 
     def __init__(
@@ -284,23 +286,23 @@ class Shards:
         self._run = run
         self._waiting = deque(ranges)
         self._skipped: deque[Range] = deque()
-        self._hopeless_ones: deque[Range] = deque()
+        self._hopeless_ranges: deque[Range] = deque()
         self._running: set[Range] = set()
         self._tried_alone: set[Range] = set()
         self._tried_again: set[Range] = set()
-        # Each needs a request in flight, and one a minute.
+        # Each shard needs at least one request in flight and one per minute.
         limits = (processes, options.max_in_flight, options.requests_per_minute)
         most = min(limit for limit in limits if limit)
         self._leases = Leases(options, run)
         self._shared = Shard(began=time.time(), at_once=most)
 
     def next(self) -> Shard | None:
-        """One that may begin now; None while there is none, and once all have ended if none is running."""
+        """Return a shard that may start now, or None; None with no running shard means that all have ended."""
         if self._shared.hopeless or len(self._running) >= self._shared.at_once:
             return None
         alone = not self._waiting and not self._running
         if alone and self._skipped and not self._leases.used_up:
-            # What is left may do for it where nobody else holds any.
+            # The rest of the budget may be enough once no other shard holds a lease.
             self._waiting.append(self._skipped.popleft())
             self._tried_alone.add(self._waiting[0])
         if not self._waiting or self._tried_alone & self._running:
@@ -314,16 +316,20 @@ class Shards:
         return replace(self._shared, items=items, taken=taken)
 
     def ended(self, shard: Shard, end: ShardEnd) -> None:
-        """One has ended: what it left is leased again; what no item can escape, no shard can.
+        """Handle a finished shard: release its lease, and pass on an error that affects every item.
 
         Raises:
-            EvaluationError: it could not see that the run was still waiting for it.
+            EvaluationError: file locks do not work between the machines.
         """
         items = shard.items
         if end["stopped"]:
             raise EvaluationError(
-                f"{_name(items)} stopped, for it saw {self._run / ITEMS_FILE} without a lock: the out folder must be"
-                " on a file system whose locks hold on all machines"
+                _(
+                    "{shard} stopped because {file} was not locked. The output folder must be on a file system"
+                    " whose locks work across machines.",
+                    shard=_name(items),
+                    file=self._run / ITEMS_FILE,
+                )
             )
         self._running.discard(items)
         self._leases.give_back(items)
@@ -333,30 +339,29 @@ class Shards:
             self._skipped.append(items)
         if (hopeless := end["hopeless"]) is None:
             return
-        lone = (
-            hopeless[1] == "not_asked"
-        )  # eight errors alike, which others have shown to be no rule
-        if not lone or not self._shared.succeeded:
+        # Several equal errors; successes in other shards show that they do not affect every item.
+        may_be_local = hopeless[1] == "not_asked"
+        if not may_be_local or not self._shared.succeeded:
             self._shared = replace(self._shared, hopeless=hopeless)
-            self._hopeless_ones.append(items)
+            self._hopeless_ranges.append(items)
         elif items not in self._tried_again:
             self._tried_again.add(items)
             self._waiting.append(items)
 
     def broke_off(self, shard: Shard, *, may_live: bool) -> None:
-        """One is begun again, for its process has died, or is not heard of."""
+        """Queue a shard again whose process died or is not heard of."""
         self._running.discard(shard.items)
         self._waiting.appendleft(shard.items)
         (self._leases.lose if may_live else self._leases.give_back)(shard.items)
 
     def unasked(self) -> list[Shard]:
-        """Those that were never begun, since nothing can be asked any more."""
+        """Return the shards that were never started because nothing can be requested any more."""
         return [replace(self._shared, items=items) for items in self._waiting]
 
     def _succeed(self) -> None:
         self._shared = replace(self._shared, succeeded=True)
         if self._shared.hopeless and self._shared.hopeless[1] == "not_asked":
             self._shared = replace(self._shared, hopeless=None)
-            self._tried_again.update(self._hopeless_ones)
-            self._waiting.extend(self._hopeless_ones)
-            self._hopeless_ones.clear()
+            self._tried_again.update(self._hopeless_ranges)
+            self._waiting.extend(self._hopeless_ranges)
+            self._hopeless_ranges.clear()

@@ -1,10 +1,9 @@
-"""What a search costs, so measured that a busy machine makes no difference: in passes, beside a fixed load.
+"""Measure the cost of a search independently of how busy the machine is: in passes, each beside a fixed load.
 
-Each query of a seeded sample is searched once a pass, alone, each time after as much of a fixed load; its cost is its
-time over that of one unit of the load in the same pass.  The clock is that of the processor, for the wall's is no
-measure beside others: on two busy cores the wall time of equal runs went off by a quarter, even over that of the load
-(`benchmarks/gate_speed.py` measures what is left).  It does not see waiting, so where a server searches the wall's
-is taken.
+Each query of a seeded sample is searched once per pass, alone, after an equal amount of fixed load. Its cost is its
+time divided by that of one unit of the load in the same pass. CPU time is used because wall time is unreliable: on two
+busy cores equal runs differed by a quarter, even relative to the load (`benchmarks/gate_speed.py` measures the rest).
+CPU time does not include waiting, so wall time is used if a server searches.
 """
 
 import hashlib
@@ -21,20 +20,20 @@ import numpy.typing as npt
 from gigamind.errors import GigamindError
 from gigamind.records.schema import SpeedReport
 
-Asked = TypeVar("Asked")
+Input = TypeVar("Input")
 _MOST_QUERIES = 24
 _STEPS = 2_500
 _SORTED = 6_000
 Numbers = npt.NDArray[np.float32]
-_LOAD_MS = 20.0  # of the load before one query, at most
+_LOAD_MS = 20.0  # maximum load before one query
 
 
 def load() -> float:
-    """One unit of the fixed load, about two milliseconds on one core; always the same work.
+    """Run one unit of the fixed load, about two milliseconds on one core; always the same work.
 
-    A third each of Python and sorting, of a pass through memory that no cache holds, and of products of a matrix that
-    one does, for a busy neighbour slows these down by different factors, and a search is made of all of them: without
-    the latter two the cost of equal searches drifted by eight percent with what else ran, with them by four.
+    It consists of equal parts of Python and sorting, a pass through memory beyond the caches, and products of a cached
+    matrix. A busy machine slows these down by different factors, and a search uses all of them. Without the latter two,
+    the cost of equal searches drifted by 8 % with the other load, with them by 4 %.
     """
     state = 1
     for step in range(_STEPS):
@@ -42,15 +41,14 @@ def load() -> float:
     numbers, matrix, vector = _numbers()
     total = float(np.argsort(numbers[:_SORTED])[0]) + float(numbers.sum())
     for _ in range(3):
-        total += float(
-            np.einsum("ij,j->i", matrix, vector)[0]
-        )  # no BLAS, which may take other cores
+        # einsum uses no BLAS, which may use other cores
+        total += float(np.einsum("ij,j->i", matrix, vector)[0])
     return state + total
 
 
 @cache
 def _numbers() -> tuple[Numbers, Numbers, Numbers]:
-    """What passes through memory, 8 MB; a matrix of 4 MB; a vector for it.  Equal on any machine."""
+    """Return the data of the load: 8 MB that pass through memory, a matrix of 4 MB and a vector. Equal everywhere."""
     period = (np.arange(1_009, dtype=np.int64) * 48_271 % 1_009).astype(np.float32)
     numbers = np.resize(period, 2_000_000)
     return numbers, numbers[:1_048_576].reshape(512, 2_048), numbers[:2_048]
@@ -61,10 +59,10 @@ class Effort:
     """How much is measured.
 
     Attributes:
-        passes: after one that only warms up; fewer when the time is over.
-        seed: of the order in which queries are taken.
-        limit_ms: of the clock, for it all.  A busy machine makes the wall's longer: what lasts three times as long ends
-            after six passes.
+        passes: after one warm-up pass; fewer if the time is over.
+        seed: of the order of the queries.
+        limit_ms: time limit on the chosen clock. Wall time is longer on a busy machine: after three times the limit the
+            measurement ends with at least six passes.
         clock: see the module.
     """
 
@@ -77,18 +75,18 @@ class Effort:
     def within(
         cls, run_ms: float, passes: int, seed: int, clock: Literal["cpu", "wall"]
     ) -> "Effort":
-        """A quarter of the run's time, from 0.3 seconds to two; a twentieth of one that took over 40."""
+        """Use a quarter of the run's time, between 0.3 and 2 seconds; a twentieth of runs over 40 seconds."""
         limit_ms = max(300.0, min(2_000.0, run_ms / 4), run_ms / 20)
         return cls(passes, seed, limit_ms, clock)
 
 
 def measure_speed(
-    queries: Mapping[str, Asked], search: Callable[[Asked], object], effort: Effort
+    queries: Mapping[str, Input], search: Callable[[Input], object], effort: Effort
 ) -> SpeedReport | None:
-    """The cost of some of the queries; None where none can be searched, or Ctrl-C leaves less than two passes.
+    """Measure the cost of some of the queries; None if none can be searched, or Ctrl-C leaves less than two passes.
 
     Args:
-        queries: by id, those that a run could search, as `search` takes them.
+        queries: input of `search` by id, for queries that the run could search.
     """
     start = time.perf_counter()
     clock = time.process_time if effort.clock == "cpu" else time.perf_counter
@@ -99,21 +97,21 @@ def measure_speed(
             timer.run(ids)
             if 1000 * (time.perf_counter() - start) > 3 * effort.limit_ms and timer.is_enough:
                 break
-    except (KeyboardInterrupt, GigamindError):  # what the run found stands without it
+    except (KeyboardInterrupt, GigamindError):  # the results of the run do not depend on it
         pass
     return timer.report(effort.clock)
 
 
 def _in_order(queries: Iterable[str], seed: int) -> list[str]:
-    """The same for the same queries, and nearly so for nearly the same."""
+    """Return a seeded order that is equal for equal queries, and similar for similar ones."""
     return sorted(queries, key=lambda name: hashlib.sha256(f"{seed}\0{name}".encode()).digest())
 
 
-_ENOUGH = 6  # passes, as a gate on an interval asks for
+_ENOUGH = 6  # passes that a gate on an interval needs
 
 
-class _Timer(Generic[Asked]):
-    """Times passes.
+class _Timer(Generic[Input]):
+    """Measures passes.
 
     Attributes:
         passes: of each, the seconds of one unit of the load, and those of each query.
@@ -121,9 +119,9 @@ class _Timer(Generic[Asked]):
 
     def __init__(
         self,
-        search: Callable[[Asked], object],
+        search: Callable[[Input], object],
         clock: Callable[[], float],
-        queries: Mapping[str, Asked],
+        queries: Mapping[str, Input],
     ) -> None:
         self._search, self._clock, self._queries = search, clock, queries
         self.ids: list[str] = []
@@ -135,7 +133,7 @@ class _Timer(Generic[Asked]):
         return len(self.passes) >= _ENOUGH
 
     def warm_up(self, ids: Sequence[str], effort: Effort) -> list[str]:
-        """As many queries as the time allows, searched once; of the load as much as one takes."""
+        """Search as many queries once as the time allows, and choose the amount of load by their median time."""
         share_ms = effort.limit_ms / (2 * (effort.passes + 1))  # half of each pass is load
         took = list[float]()
         for name in ids[:_MOST_QUERIES]:
@@ -149,7 +147,7 @@ class _Timer(Generic[Asked]):
         return self.ids
 
     def run(self, ids: Sequence[str]) -> None:
-        """One pass."""
+        """Run one pass."""
         loads, times = 0.0, list[float]()
         for name in ids:
             loads += self._timed(self._load)
@@ -157,7 +155,7 @@ class _Timer(Generic[Asked]):
         self.passes.append((loads / (len(ids) * self.units), times))
 
     def _unit(self) -> float:
-        """Seconds of one unit of the load, above 0 on a clock as coarse as that of Windows, too (16 ms)."""
+        """Return the seconds of one unit of the load, above 0 even on a coarse clock such as Windows' (16 ms)."""
         best = min(self._timed(load) for _ in range(3))
         start, units = self._clock(), 0
         while not best:
@@ -176,7 +174,7 @@ class _Timer(Generic[Asked]):
         return self._clock() - start
 
     def report(self, clock: Literal["cpu", "wall"]) -> SpeedReport | None:
-        """Without passes in which a coarse clock saw nothing."""
+        """Return the report without passes that a coarse clock could not measure."""
         seen = [(unit, times) for unit, times in self.passes if unit > 0 and sum(times) > 0]
         if not seen:
             return None

@@ -1,6 +1,6 @@
-"""What an evaluation must know of a task; everything else about a run is the same for search, links and answers.
+"""Define what differs between tasks; everything else about a run is shared by search, links and answers.
 
-A `Task` opens an `Evaluation`: checked input and whatever scoring it needs.  `run` drives it, directly or in batches.
+A `Task` opens an `Evaluation`: checked input and whatever scoring needs. `run` drives it, directly or in batches.
 """
 
 from abc import ABC, abstractmethod
@@ -18,6 +18,7 @@ from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.unfinished import ModelRun
+from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.records.environment import describe_hardware
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import (
@@ -31,7 +32,7 @@ from gigamind.records.schema import (
 from gigamind.release.model import ComparedTask
 from gigamind.reports.views import View
 
-if TYPE_CHECKING:  # what no run asks for but certifications and `--dry-run`
+if TYPE_CHECKING:  # needed by certifications only
     from gigamind.assurance.judged_runs import JudgedKind
 
 Options = TypeVar("Options", bound=EvalOptions)
@@ -42,26 +43,26 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Run(Generic[Result]):
-    """What a run gave.
+    """The results of a run.
 
     Attributes:
-        results: of the items that code scores, in their order, as far as an interrupted run came.
+        results: of the items that code scores, in order; of an interrupted run, those that ended.
         opening_ms: from the first read of the dataset until everything was ready.
-        scoring_ms: wall time of scoring, warm-up apart.
-        asked: what asking models gave; None where none was asked.
-        asking_ms: wall time of that.
+        scoring_ms: wall time of scoring, without warm-up.
+        model_run: results of models; None if none was used.
+        asking_ms: wall time of using models.
     """
 
     results: Sequence[Result]
     opening_ms: float
     scoring_ms: float
     interrupted: bool = False
-    asked: ModelRun | None = None
+    model_run: ModelRun | None = None
     asking_ms: float = 0.0
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C stopped the scoring of items; `results` are of those that had ended by then."""
+    """Ctrl-C stopped scoring; `results` are of the items that ended by then."""
 
     def __init__(self, results: Sequence[Any]) -> None:
         super().__init__()
@@ -69,10 +70,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Evaluation(ABC, Generic[Summary, Line, Result]):
-    """Checked input of one run, ready to be scored; close it, or use `with`.
+    """Checked input of a run, ready to be scored; close it, or use `with`.
 
     Attributes:
-        results: how results pass between processes.
+        results: how results are passed between processes.
     """
 
     results: ClassVar[TypeAdapter[Any]]
@@ -80,15 +81,15 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
     @property
     @abstractmethod
     def count(self) -> int:
-        """Items that code scores; 0 where models are asked about all of them."""
+        """Return the number of items that code scores; 0 if models judge all of them."""
 
     def warm_up(self) -> int:
-        """Try the first items unmeasured, so that none pays for cold memory; how many were tried."""
+        """Run the first items unmeasured to fill caches, and return their number."""
         return 0
 
     @abstractmethod
     def score(self, first: int, end: int, progress: Progress) -> list[Result]:
-        """The results of the items `first` to `end` (exclusive).
+        """Return the results of the items `first` to `end` (exclusive).
 
         Raises:
             Interrupted: Ctrl-C.
@@ -96,12 +97,12 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
 
     @property
     def asks_a_model(self) -> bool:
-        """Whether `ask` is to be called once all items are scored."""
+        """Return whether `ask` must be called after scoring."""
         return False
 
     @property
     def to_ask(self) -> int:
-        """Items that models are asked about once all are scored; shards are ranges of them."""
+        """Return the number of items for models; shards are ranges of them."""
         return self.count
 
     def ask(
@@ -111,10 +112,10 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
         progress: Progress,
         shard: Shard | None = None,
     ) -> ModelRun:
-        """Ask models about the items; what they answer is kept beside `out`, whatever happens.
+        """Judge the items with models; replies are kept beside `out`, whatever happens.
 
         Args:
-            results: of the items that are asked about here, where code scores any.
+            results: of the items that are judged here, if code scores any.
             shard: of the run; None for all of it.
 
         Raises:
@@ -126,10 +127,10 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
 
     @abstractmethod
     def record(self, run: Run[Result], started: datetime) -> Record[Summary, Line]:
-        """All that the out folder of a run is to hold; equal runs give equal records, times apart."""
+        """Return the content of the output folder; equal runs give equal records, except for times."""
 
     def close(self) -> None:
-        """Let go of indexes and files."""
+        """Release indexes and files."""
 
     def __enter__(self) -> Self:
         return self
@@ -143,89 +144,110 @@ class Estimate:
     """One kind of work.
 
     Attributes:
-        calls: requests over HTTP, none of them failing; 0 for work that is done here.
-        tokens: sent and answered, low and high.
-        usd: low and high; None where the price is not known.
+        calls: HTTP requests if none fails; 0 for local work.
+        tokens: prompt and completion tokens, low and high.
+        usd: low and high; None if the price is unknown.
         seconds: low and high.
-        speed: what is known of the server's; empty for work that is done here.
-        in_batches: at the price of batch files, and whenever they are done.
+        speed: basis of the time; empty for local work.
+        in_batches: through the batch API, with its price and delay.
     """
 
-    what: str
+    what: Text
     calls: int
     tokens: tuple[int, int]
     usd: tuple[float, float] | None
     seconds: tuple[float, float]
-    speed: str = ""
+    speed: Text = ""
     in_batches: bool = False
 
-    def describe(self) -> str:
-        """In a line."""
-        parts = [self.what]
+    def describe(self) -> Message:
+        """Return the estimate in one line."""
+        parts = [_dollars(self.usd)]
         if self.calls:
-            parts.append(f"{self.calls:,} requests, {_between(*self.tokens)} tokens")
-        parts.append(_dollars(self.usd))
-        time = _time(*self.seconds)
-        parts.append("at the batch price, up to 24 h" if self.in_batches else time)
-        line = ": ".join([parts[0], ", ".join(parts[1:])])
-        return f"{line} ({self.speed})" if self.speed and not self.in_batches else line
+            low, high = self.tokens
+            parts.insert(
+                0,
+                n_(
+                    "{n} request, {low:,} to {high:,} tokens",
+                    "{n:,} requests, {low:,} to {high:,} tokens",
+                    n=self.calls,
+                    low=low,
+                    high=high,
+                ),
+            )
+        if self.in_batches:
+            parts.append(_("at the batch price, up to 24 h"))
+        elif self.speed:
+            time = _time(*self.seconds)
+            parts.append(_("{time} ({speed})", time=time, speed=self.speed))
+        else:
+            parts.append(_time(*self.seconds))
+        return joined([self.what, joined(parts, ", ")], ": ")
 
 
-def _dollars(usd: tuple[float, float] | None) -> str:
+def _dollars(usd: tuple[float, float] | None) -> Message:
     if usd is None:
-        return "cost unknown (name a price with --prices)"
-    return "0 USD" if usd == (0.0, 0.0) else f"{usd[0]:.4f} to {usd[1]:.4f} USD"
+        return _("cost unknown (set prices with --prices)")
+    if usd == (0.0, 0.0):
+        return _("0 USD")
+    return _("{low:.4f} to {high:.4f} USD", low=usd[0], high=usd[1])
 
 
-def _between(low: int, high: int) -> str:
-    return f"{low:,} to {high:,}"
+_SECONDS = 90  # longer times are shown in minutes
 
 
-_SECONDS = 90  # from which on a time is told in minutes
-
-
-def _time(low: float, high: float) -> str:
-    """As people say it."""
+def _time(low: float, high: float) -> Message:
     least, most = (max(1, round(seconds)) for seconds in (low, high))
     minutes, most_minutes = round(low / 60), round(high / 60)
     if high < _SECONDS:
-        return f"{least} s" if least == most else f"{least} s to {most} s"
+        return (
+            _("{low} s", low=least)
+            if least == most
+            else _("{low} to {high} s", low=least, high=most)
+        )
     if low < _SECONDS:
-        return f"{least} s to {most_minutes} min"
-    return f"{minutes} min" if minutes == most_minutes else f"{minutes} min to {most_minutes} min"
+        return _("{low} s to {high} min", low=least, high=most_minutes)
+    if minutes == most_minutes:
+        return _("{low} min", low=minutes)
+    return _("{low} to {high} min", low=minutes, high=most_minutes)
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What `--dry-run` finds.
+    """The result of `--dry-run`.
 
     Attributes:
-        ready: how much there is to evaluate, in a few words; `terminal` has some more.
-        estimate: what the run would need.
-        least_calls: requests that are enough to judge the first item whole; 0 where no model is asked.
+        ready: what there is to evaluate; `terminal` has more details.
+        estimate: work of the run.
+        least_calls: requests needed to judge the first item completely; 0 if no model is used.
     """
 
-    ready: str
-    terminal: str
+    ready: Text
+    terminal: Text
     errors: Sequence[ErrorReport]
-    warnings: Sequence[str]
+    warnings: Sequence[Text]
     dataset_hash: str
     notes_hash: str
     estimate: Callable[[], Sequence[Estimate]] = tuple
     least_calls: Callable[[], int] = int
 
-    def describe(self) -> str:
-        """In a line."""
-        return f"{self.ready}; rows with problems: {len(by_item(self.errors))}; warnings: {len(self.warnings)}"
+    def describe(self) -> Message:
+        """Return the result in one line."""
+        return _(
+            "{ready}; rows with problems: {rows:,}; warnings: {warnings:,}",
+            ready=self.ready,
+            rows=len(by_item(self.errors)),
+            warnings=len(self.warnings),
+        )
 
 
 class Task(ABC, Generic[Options, Summary, Line]):
-    """One task.
+    """A task.
 
     Attributes:
         name: as in run.json.
-        compared: what snapshots, comparisons and gates must know of it.
-        view: how its run is shown.
+        compared: the part that snapshots, comparisons and gates need.
+        view: how its runs are shown.
     """
 
     name: ClassVar[TaskName]
@@ -235,19 +257,19 @@ class Task(ABC, Generic[Options, Summary, Line]):
 
     @property
     def judged(self) -> "JudgedKind | None":
-        """What its judge judges, for a certification; None where nobody judges."""
+        """Return what its judge judges, for certification; None if the task has no judge."""
         return None
 
     @abstractmethod
     def open(self, options: Options, progress: Progress) -> Evaluation[Summary, Line, Any]:
-        """Check the input and get ready.
+        """Check the input and prepare the evaluation.
 
         Raises:
-            GigamindError: the options, the dataset or the vault cannot be used; its class tells the exit code.
+            GigamindError: the options, the dataset or the vault cannot be used; the class determines the exit code.
         """
 
-    def forewarn(self, options: Options) -> tuple[str, ...]:
-        """What the options alone show to be of no use, told before the run; it stands among the run's warnings, too.
+    def forewarn(self, options: Options) -> tuple[Text, ...]:
+        """Return warnings about the options alone, shown before the run; the run's warnings include them.
 
         Raises:
             InputError: the options cannot be used.
@@ -255,17 +277,17 @@ class Task(ABC, Generic[Options, Summary, Line]):
         del options
         return ()
 
-    def shortfall(self, record: Record[Summary, Line]) -> str | None:
-        """Why the figures of a run that ended are none of its dataset, without a model's part in it."""
+    def shortfall(self, record: Record[Summary, Line]) -> Text | None:
+        """Return why the figures of a finished run do not represent its dataset, apart from models."""
         del record
         return None
 
     @abstractmethod
     def check(self, options: Options) -> Checked:
-        """Check the input only; no model is asked, and nothing is embedded.
+        """Check the input only; no model is used, and nothing is embedded.
 
         Raises:
-            GigamindError: as `open` does.
+            GigamindError: as for `open`.
         """
 
 
@@ -276,7 +298,7 @@ def run_report(
     environment: Environment,
     judge: JudgeReport | None = None,
 ) -> RunReport:
-    """run.json."""
+    """Return the content of run.json."""
     options = prepared.options
     return RunReport.like(
         prepared,

@@ -1,7 +1,7 @@
-"""What a run that asks models keeps beside its out folder until every item has a final result: OUT.unfinished.
+"""Files that a run with models keeps beside its output folder until every item has a final result: OUT.unfinished.
 
-It holds items.jsonl (each result as it ends) and attempts.jsonl (each request), and the folders of its shards, if it
-has any, hold theirs; `--resume OUT` continues it, in shards or without.
+It contains items.jsonl (each result when it ends), attempts.jsonl (each request), and the folders of its shards with
+theirs. `--resume OUT` continues it, in shards or without.
 """
 
 import shutil
@@ -18,6 +18,7 @@ from gigamind.evaluation.shards import (
     folders_of,
     rows_in,
 )
+from gigamind.i18n import Text, _
 from gigamind.llm.ledger import Attempt
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import (
@@ -26,19 +27,19 @@ from gigamind.runs.store import (
     ItemResult,
 )
 
-# The next item would end the same way, and so would the thousandth.
+# Errors that every further item would have as well.
 HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted", "not_asked"})
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRun:
-    """What asking gave.
+    """The results of models.
 
     Attributes:
-        results: of each item that has ended, in the order of the items.
-        attempts: every request of the run, those before it was resumed included.
-        interrupted: Ctrl-C stopped it.
-        unasked: what it left without a result then.
+        results: of each finished item, in item order.
+        attempts: every request of the run, including those before it was resumed.
+        interrupted: whether Ctrl-C stopped it.
+        unasked: items without a result because of that.
     """
 
     results: Mapping[ItemKey, ItemResult]
@@ -48,12 +49,12 @@ class ModelRun:
 
 
 def unfinished_folder(out: Path) -> Path:
-    """Where the run that will write `out` keeps what it has so far."""
+    """Return the folder that keeps the results so far of the run that will write `out`."""
     return out.with_name(f"{out.name}.unfinished")
 
 
 def check_unfinished(out: Path, *, resume: bool) -> None:
-    """See to it, before any work is done, that what is kept beside `out` is to be continued, or is not there.
+    """Check, before any work, that the folder beside `out` exists if it is to be resumed, and does not otherwise.
 
     Raises:
         InputError: it is not so.
@@ -61,21 +62,28 @@ def check_unfinished(out: Path, *, resume: bool) -> None:
     kept = is_resumable(out)
     if resume and not kept:
         raise InputError(
-            f"--resume {out}: there is no run to resume; it has ended, or none was to write this folder"
+            _(
+                "--resume {folder}: there is no run to resume; it has ended, or never existed",
+                folder=out,
+            )
         )
     if kept and not resume:
         raise InputError(
-            f"{unfinished_folder(out)}: a run is there already; continue it with --resume {out}, or name another folder"
+            _(
+                "{unfinished}: an unfinished run exists. Resume it with --resume {folder}, or name another folder.",
+                unfinished=unfinished_folder(out),
+                folder=out,
+            )
         )
 
 
 def is_resumable(out: Path) -> bool:
-    """Whether a run that was to write `out` can be continued."""
+    """Return whether a run that was to write `out` can be resumed."""
     return (unfinished_folder(out) / ITEMS_FILE).is_file()
 
 
 def last_unfinished(home: Path) -> Path | None:
-    """The out folder in `home` whose run was stopped last and can be continued; None where there is none."""
+    """Return the output folder in `home` of the latest stopped run that can be resumed, or None."""
     kept = [
         folder.with_suffix("")
         for folder in sorted(home.glob("*.unfinished"), reverse=True)
@@ -85,26 +93,26 @@ def last_unfinished(home: Path) -> Path | None:
 
 
 def abandon(out: Path) -> Path:
-    """Where what was asked for `out` stands from now on, which nobody is to continue."""
+    """Move the remains of a run out of the way, so that it is not resumed; return their new place."""
     return unfinished_folder(out).rename(out.with_name(f"{out.name}.abandoned"))
 
 
 def drop_if_final(out: Path, run: ModelRun) -> None:
-    """Remove what a run kept once its out folder stands and nothing is left to be resumed."""
+    """Remove the remains of a run once its output folder exists and nothing is left to resume."""
     if not run.interrupted and all(result.is_final for result in run.results.values()):
         shutil.rmtree(unfinished_folder(out), ignore_errors=True)
 
 
 def attempts_of(out: Path) -> Sequence[Attempt]:
-    """The requests of the run that will write `out`, those of its shards included."""
+    """Return the requests of the run that will write `out`, including those of its shards."""
     return rows_in(folders_of(unfinished_folder(out)))
 
 
 def unscored(
-    run: ModelRun, named: Callable[[ItemKey], tuple[Literal["verdict", "check", "item"], str]]
+    run: ModelRun, named: Callable[[ItemKey], tuple[Literal["verdict", "check", "item"], Text]]
 ) -> list[ErrorReport]:
-    """What a model was asked for and could not be had; `named` tells its kind, and what kind of item it is of."""
-    stopped = ("not_asked", "the run was stopped before its end; --resume goes on with it")
+    """Return an error report for each missing result; `named` returns its kind and the kind of its item."""
+    stopped = ("not_asked", _("the run was stopped early; --resume continues it"))
     lost = {
         **{
             key: (result.code, result.message)
@@ -118,7 +126,7 @@ def unscored(
             kind=named(key)[0],
             id=key.item_id,
             error=code,
-            message=f"{named(key)[1]} {key.item_id}: {message}",
+            message=_("{unit} {id}: {reason}", unit=named(key)[1], id=key.item_id, reason=message),
         )
         for key, (code, message) in lost.items()
     ]

@@ -1,1 +1,1 @@
-"""Finds where a quote stands in its source, or says why it cannot be trusted."""
+"""Locates quotes in their sources and checks whether they prove what they say."""

@@ -1,13 +1,13 @@
-"""Finds a text again in a note that may have changed since, or that a system shows in its own way."""
+"""Relocates a text in a note that was edited since, or that a system shows in its own format."""
 
 from gigamind.spans import Span
 
-_MOST_CHARS = 5_000  # a label may be a whole section, no model wrote it
+_MOST_CHARS = 5_000  # characters; a label may be a whole section
 
 
 def find_again(text: str, note_text: str) -> Span | None:
-    """The one place of `text` in a note, verbatim or all but; `None` when it is gone, or stands there twice."""
-    # The aligner costs a run whose labels all stand where they say twentieths of a second.
+    """Return the only place of `text` in a note, verbatim or nearly so; None if it is missing or occurs twice."""
+    # Imported here because it takes about 0.05 s, which most runs do not need.
     from gigamind.evidence.align import align
     from gigamind.evidence.result import AlignConfig, Aligned
     from gigamind.evidence.source import Source

@@ -1,6 +1,6 @@
-"""Finds where a quote stands: verbatim, then at each level of normalising, then by the fewest edits.
+"""Locates a quote: verbatim, then at each level of normalisation, then by edit distance.
 
-Every span is checked against the quote once more before it is handed out.
+Every span is checked against its quote before it is returned.
 """
 
 import re
@@ -30,6 +30,7 @@ from gigamind.evidence.result import (
 )
 from gigamind.evidence.sites import Context, choose, exact_sites, folded_sites
 from gigamind.evidence.source import NormalLevel, Source
+from gigamind.i18n import _
 from gigamind.spans import Span
 
 _MARKS = ('"', "'", "..", "[...]")
@@ -38,7 +39,7 @@ _OUTER_MARKS = re.compile(rf"^{_MARK}+|(?<![\s.\"'\]]){_MARK}+$")
 
 
 class Forms(NamedTuple):
-    """The normalised texts of one quote, without white space at their ends; any may be empty."""
+    """The normalised texts of one quote, without white space at their ends; each may be empty."""
 
     n1: str
     n2: str
@@ -51,11 +52,11 @@ class Forms(NamedTuple):
         return cls(n1.text.strip(), n2.text.strip(), spaceless_text(n2.text))
 
     def at(self, level: NormalLevel) -> str:
-        """The text at one level."""
+        """Return the text at one level."""
         return self[_NORMAL_LEVELS.index(level)]
 
     def bare(self) -> "Forms":
-        """Without the quotation marks and ellipses around it, which a model likes to add."""
+        """Return the texts without enclosing quotation marks and ellipses, which models like to add."""
         marked = any(text.startswith(_MARKS) or text.endswith(_MARKS) for text in self)
         return Forms(*(_OUTER_MARKS.sub("", text) for text in self)) if marked else self
 
@@ -65,13 +66,13 @@ _FUZZY_LEVELS: tuple[NormalLevel, ...] = ("N1", "N2")
 _NORMALIZED_CONFIDENCE = 0.99
 _ELLIPSIS = re.compile(r"(?:(?<!\s)\s++)?(?:\.{2,}+|[\[(](?:\.{3}|중략|생략)[\])])\s*+")
 _MIN_PIECE = 6  # characters on either side of an ellipsis
-_MAX_GAP = 300  # characters that it may stand for
+_MAX_GAP = 300  # most characters that an ellipsis may replace
 _MAX_PASSAGES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """Equally good places of a quote, best first, and the form of the quote that fits there."""
+    """Equally good places of a quote, best first, and the form of the quote that matches there."""
 
     method: Method
     level: Level
@@ -92,7 +93,10 @@ def align(
     used: Collection[Span] = (),
     config: AlignConfig = DEFAULT,
 ) -> Alignment:
-    """Locate one quote in one source; `used` are places that are better left to other quotes.
+    """Locate one quote in one source.
+
+    Args:
+        used: places to avoid because other quotes already use them.
 
     Raises:
         InputError: the source is longer than `config.max_source_chars`.
@@ -106,7 +110,7 @@ def align(
 def align_all(
     quotes: Iterable[Quote], sources: Sequence[str], *, config: AlignConfig = DEFAULT
 ) -> AlignResult:
-    """Locate every quote in its source.  A source is normalised at most once.
+    """Locate every quote in its source. Each source is normalised at most once.
 
     Quotes of one entry take different places of a source as long as there are any.
 
@@ -129,7 +133,7 @@ def align_all(
 
 
 def _locate(quote: Quote, source: Source, used: Collection[Span], config: AlignConfig) -> Alignment:
-    """Try the methods in the order of how much they prove."""
+    """Try the methods, from the strongest proof to the weakest."""
     forms = Forms.of(quote.text[: config.max_quote_chars])
     if refusal := _refusal(quote, forms, config):
         return Failed(quote, source.sha256, refusal)
@@ -166,7 +170,7 @@ def _exact(quote: str, source: Source) -> _Match | None:
 
 
 def _normalized(forms: Forms, source: Source, config: AlignConfig) -> _Match | None:
-    """The first level that hits, for the quote as it stands, then without its outer marks."""
+    """Return the first level that matches, with the quote's outer marks, then without them."""
     for variant in dict.fromkeys((forms, forms.bare())):
         for level in _NORMAL_LEVELS:
             form = variant.at(level)
@@ -182,12 +186,12 @@ def _normalized(forms: Forms, source: Source, config: AlignConfig) -> _Match | N
 
 
 def _is_n1(forms: Forms, source: Source) -> bool:
-    """Whether quote and source have no markers, so that N2 is N1."""
+    """Return whether neither quote nor source has markers, so that N2 equals N1."""
     return forms.n1 == forms.n2 and not source.has_markers
 
 
 def _fuzzy(forms: Forms, source: Source, config: AlignConfig) -> _Match | None:
-    """The most similar match over both levels; without the quote's outer marks only if it is refused with them."""
+    """Return the most similar match of both levels; omits outer marks only if the match is refused with them."""
     best: _Match | None = None
     for variant in dict.fromkeys((forms, forms.bare())):
         if best is not None and fuzzy.reaches(best.similarity, config.fuzzy_threshold):
@@ -201,7 +205,7 @@ def _fuzzy(forms: Forms, source: Source, config: AlignConfig) -> _Match | None:
 
 
 def _abridged(forms: Forms, source: Source) -> _Match | None:
-    """The shortest passage whose words the quote has verbatim, but for those that "..." stands for or in brackets."""
+    """Return the shortest passage that has the quote's words, apart from those that "..." or brackets replace."""
     form = forms.bare().n2
     pieces = _ELLIPSIS.split(form)
     if min(map(len, pieces)) < _MIN_PIECE:
@@ -218,9 +222,9 @@ def _abridged(forms: Forms, source: Source) -> _Match | None:
 
 
 def _passages(pieces: Sequence[str], source: Folding) -> Iterator[tuple[int, int]]:
-    """Where all pieces stand in order, each soon behind the one before."""
+    """Yield the spans that hold all pieces in order, each within reach of the previous one."""
     start = source.text.find(pieces[0])
-    for _ in range(_MAX_PASSAGES):
+    for _attempt in range(_MAX_PASSAGES):
         if start < 0:
             return
         end = start + len(pieces[0])
@@ -275,10 +279,10 @@ def _aligned(
 
 
 def _checked(span: Span, match: _Match, source: Source) -> str:
-    """The source under `span` at the level of the match, after proving that it is what the match says.
+    """Return the source under `span` at the level of the match, after checking the edit distance.
 
     Raises:
-        EvaluationError: it is not; nothing unproven is handed out.
+        EvaluationError: the span does not match the quote.
     """
     matched = (
         span.slice(source.text) if match.level == "raw" else source.level(match.level).under(span)
@@ -286,6 +290,11 @@ def _checked(span: Span, match: _Match, source: Source) -> str:
     inside = 0 <= span.start < span.end <= len(source.text)
     if not inside or Levenshtein.distance(match.form, matched) != match.distance:
         raise EvaluationError(
-            f"the span [{span.start}, {span.end}) does not hold the quote it was computed for: {match.form!r}"
+            _(
+                "Internal error: the span from {start} to {end} does not match the quote {quote!r}.",
+                start=span.start,
+                end=span.end,
+                quote=match.form,
+            )
         )
     return matched

@@ -1,10 +1,11 @@
-"""Where in a text a pattern fits with the fewest edits.
+"""Finds where a pattern occurs in a text with the fewest edits.
 
-An edit is the insertion, deletion or substitution of one character.  In a text of a few patterns' length rapidfuzz
-finds it, which knows only the edits from one whole text to another: characters that stand in no text, put around the
-pattern, take what the window leaves out, each for one edit, wherever the window lies.  Elsewhere it is Myers' algorithm
-in Hyyrö's form: a column of the edit matrix is two big integers, so a character of the text costs a dozen integer
-operations whatever the pattern's length.
+An edit inserts, deletes or substitutes one character. For a text of a few patterns' length, rapidfuzz is fastest. It
+only compares whole texts, so the pattern is padded with a character that occurs in no text: each padding character
+takes up one character outside the window, at one edit, wherever the window lies. Longer texts use Myers' algorithm
+in Hyyrö's form: two big integers hold a column of the edit matrix, so each character of the text costs a dozen
+integer operations for a pattern of any length.
+
 G. Myers, JACM 46(3), 1999; H. Hyyrö, "Explaining and extending the bit-parallel approximate string matching
 algorithm of Myers", 2001.
 """
@@ -24,11 +25,11 @@ _SEVERAL = 8  # ends, each found on its own, that take as long as all by bit vec
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A compiled pattern, not empty.
+    """A compiled pattern; never empty.
 
     Attributes:
-        length: its number of characters.
-        masks: for each character the positions it stands at, as bits.
+        length: number of characters.
+        masks: character -> its positions, as bits.
     """
 
     length: int
@@ -44,9 +45,9 @@ class Pattern:
 
 
 def distances(pattern: Pattern, text: Iterable[str], *, anchored: bool) -> Iterator[int]:
-    """For each prefix of `text` of 1, 2, ... characters, the fewest edits from `pattern` to what ends there.
+    """Yield, for each prefix of `text` of 1, 2, ... characters, the fewest edits between `pattern` and its end.
 
-    Anchored, that is the whole prefix; otherwise its best suffix, which may be empty.
+    With `anchored`, the pattern is compared with the whole prefix; otherwise with its best suffix, which may be empty.
     """
     full = (1 << pattern.length) - 1
     last = 1 << pattern.length - 1
@@ -68,9 +69,9 @@ def distances(pattern: Pattern, text: Iterable[str], *, anchored: bool) -> Itera
 
 
 def best_ends(pattern: Pattern, text: str, limit: int) -> tuple[int, list[int]]:
-    """The fewest edits, at most `limit`, with which the pattern fits anywhere in `text`, and every end where it does.
+    """Return the fewest edits, at most `limit`, with which the pattern occurs in `text`, and every end where it does.
 
-    No end means that nothing fits within the limit.
+    Returns no ends if nothing matches within the limit.
     """
     best, ends = limit, list[int]()
     for end, distance in enumerate(distances(pattern, text, anchored=False), start=1):
@@ -84,13 +85,15 @@ def best_ends(pattern: Pattern, text: str, limit: int) -> tuple[int, list[int]]:
 def nearest_ends(
     pattern: str, text: str, limit: int, *, before: int | None = None, behind: int | None = None
 ) -> tuple[int, list[int]]:
-    """The same as `best_ends`, in a fifth of its time where the text is short and has few such ends.
+    """Return the same as `best_ends`, in a fifth of the time if the text is short and has few such ends.
 
-    None may also be told where each window with so few edits leaves out more than `before` or `behind` characters.
+    May return no ends if every such window leaves out more than `before` or `behind` characters.
     """
     if len(text) > _SHORT or _ABSENT in text:
         return best_ends(Pattern.of(pattern), text, limit)
-    spare = max(0, len(text) - len(pattern) + limit)  # a window leaves out no more on either side
+    spare = max(
+        0, len(text) - len(pattern) + limit
+    )  # the most that a window leaves out on either side
     before, behind = (spare if most is None else min(most, spare) for most in (before, behind))
     wrapped, around = f"{before * _ABSENT}{pattern}{behind * _ABSENT}", before + behind
     distance = Levenshtein.distance(wrapped, text, score_cutoff=around + limit) - around
@@ -101,9 +104,9 @@ def nearest_ends(
 
 
 def starts(pattern: str, text: str, end: int, distance: int) -> list[int]:
-    """Every start from which `text[start:end]` is exactly `distance` edits away from the pattern, rightmost first.
+    """Return every start for which `text[start:end]` is exactly `distance` edits away, rightmost first.
 
-    There is one, and none with fewer edits.
+    Assumes that there is one, and none with fewer edits.
     """
     backwards = pattern[::-1]
     window = text[max(0, end - len(pattern) - distance) : end][::-1]
@@ -115,9 +118,9 @@ def starts(pattern: str, text: str, end: int, distance: int) -> list[int]:
 
 
 def _ends(pattern: str, text: str, distance: int, *, anchored: bool) -> list[int]:
-    """Every end of a window that is so near; none where there are more than several.
+    """Return every end of a window at this distance, or [] if there are more than `_SEVERAL`.
 
-    There is one, and none is nearer.  Anchored, a window starts with the text.
+    Assumes that there is one, and none with fewer edits. With `anchored`, a window starts where the text does.
     """
     ends: list[int] = []
     ranges = [(max(1, len(pattern) - distance), len(text))]
@@ -141,7 +144,7 @@ def _ends(pattern: str, text: str, distance: int, *, anchored: bool) -> list[int
 
 
 def _reached(wrapped: str, part: str, offset: int) -> int:
-    """How much of the part the characters before an offset have become, in one way of the fewest edits."""
+    """Return how many characters of `part` the characters before an offset align with, in one optimal alignment."""
     for code in Levenshtein.opcodes(wrapped, part):
         if code.src_end >= offset:
             kept = offset - code.src_start if code.tag != "delete" else 0

@@ -1,7 +1,7 @@
-"""What a quote lost of the sentence that it was taken out of: a negation, a limit, a question mark.
+"""Detects what a quote lost when it was cut from its sentence: a negation, a limit or a question mark.
 
-"stored in plain text" stands behind a "never", "확인되" before "지 않았다".  In doubt a quote is cut: a longer one is
-easily given.
+Examples: "stored in plain text" after "never", "확인되" before "지 않았다". In doubt a quote counts as cut, because the
+author can easily give a longer one.
 """
 
 import re
@@ -12,11 +12,11 @@ from gigamind.evidence.result import Loss
 from gigamind.spans import Span
 from gigamind.text import goes_on, sentences, unwrapped
 
-_REACH = 600  # characters to either side; no sentence that a person reads is longer
-_NEGATABLE = 2  # characters with which a negation may begin: "지 " of "지 말고"
+_REACH = 600  # characters on either side; longer sentences are not readable
+_NEGATABLE = 2  # the first characters of a negation that a quote may still hold: "지 " of "지 말고"
 _ASIDE = re.compile(r"\([^()]*\)|（[^（）]*）")
 _LIMITED_ASIDE = re.compile(r"\b(?:only|except|excluding|unless)\b|제외|한정|[가-힣]만(?!\w)")
-_TAG = re.compile(r"<[^<>\n]{1,100}>")  # says nothing
+_TAG = re.compile(r"<[^<>\n]{1,100}>")  # markup only
 _ASKS = re.compile(
     r"[?？][\"'”’」』)*_\s]*$|(?:까|나요|[인은는]가요?|(?<=하)냐|느냐)[\"'”’」』)*_\s]*$"
 )
@@ -24,7 +24,7 @@ _ASKS = re.compile(
 _HARMLESS = re.compile(
     r"없이|(?:뿐|뿐만|만)(?:이)? ?아니라|지 ?않으면 안|않을 수 없|못지 ?않|\bnot (?:only|just|merely)\b|\bno matter\b"
 )
-# Words besides negations that turn round what they are said of.
+# Words other than negations that reverse the meaning of what they describe.
 _REFUSES = re.compile(
     r"거부|거절|반려|제외|차단|실패|미포함|취소|무효|부결|무산|꺼짐|아니요|거짓|틀[렸린리]|오해|사실과 다|어렵|힘들"
     r"|\b(?:forbidden|prohibited|banned|refus\w+|fail(?:s|ed)?|unable|false|untrue|myth|wrong|den(?:y|ies|ied)"
@@ -39,8 +39,8 @@ _LIMITED_BEHIND = re.compile(
     r"|\W{0,3}(?:only|except|excluding|unless|without|(?:\w+ )?or (?:more|less|fewer|above|below|older|younger|later"
     r"|earlier|higher|lower))\b|\s?(?:hundred|thousand|million|billion|trillion|[만억조]\b)"
 )
-# Where a clause ends and another begins.  Commas, colons and cells part it only from what states something: "환불:" and
-# "Remote work, even on Fridays," are but the names of what follows.
+# Clause boundaries. Commas, colons and table cells are boundaries only beside a statement: "환불:" and "Remote work,
+# even on Fridays," merely name the subject of what follows.
 _CONNECTIVE = (
     r"(?:(?<![다라냐자])고(?! ?[있싶계])|며|면서|지만|으나|[는은인한]데|므로|니까|[하되]나|[이하되]니|[아어해]서)"
     r"(?=[\s,]|$)"
@@ -61,13 +61,13 @@ _IN_ROW = re.compile(r"[^\s|:*-][\s:*-]*+\|[\s*_`]*$")
 _KOREAN_NOT = re.compile(r"(?<!\w)[안못]\s+[*_`]*$")
 
 
-def is_asked(sentence: str) -> bool:
-    """Whether a sentence is a question, which states nothing."""
+def is_question(sentence: str) -> bool:
+    """Return whether a sentence is a question, which states nothing."""
     return bool(_ASKS.search(sentence))
 
 
-def lost(text: str, span: Span) -> Loss | None:
-    """What stands outside a span of whole words, in its sentences, and bears on what is inside."""
+def context_loss(text: str, span: Span) -> Loss | None:
+    """Return what the rest of the sentences around a span of whole words changes about its meaning; None if nothing."""
     start, end = _lines(text, span)
     near = unwrapped(text[start:end])
     first, last = span.start - start, span.end - start
@@ -78,7 +78,7 @@ def lost(text: str, span: Span) -> Loss | None:
     if aside and _LIMITED_ASIDE.search(aside[0]):
         return "cut_limit"
     head, tail = (_ASIDE.sub(" ", _plain(part)) for part in (head, tail))
-    if re.search(r"\w", _TAG.sub("", tail)) and is_asked(tail):
+    if re.search(r"\w", _TAG.sub("", tail)) and is_question(tail):
         return "question"
     if _LIMITED_BEFORE.search(head) or _LIMITED_BEHIND.match(tail):
         return "cut_limit"
@@ -90,7 +90,7 @@ def lost(text: str, span: Span) -> Loss | None:
 
 
 def sentences_around(text: str, span: Span) -> Span:
-    """The whole sentences that a span touches, over the lines that they were wrapped in."""
+    """Return the span of the whole sentences that a span touches, across line wraps."""
     start, end = _lines(text, span)
     whole = _sentences(unwrapped(text[start:end]), span.start - start, span.end - start)
     return Span(start + whole.start, start + whole.end)
@@ -107,7 +107,10 @@ def _sentences(near: str, first: int, last: int) -> Span:
 
 
 def _negated_before(head: str, quote: str) -> bool:
-    """English denies before what it denies; Korean does with one adverb, or with the name of a value."""
+    """Return whether the words before the quote negate it.
+
+    English negates before the verb. Korean does so with an adverb, or with the name of a value.
+    """
     if _is_korean(f"{head}{quote}"):
         key = _KEY.search(head)
         if key is None or _FINITE.search(quote):
@@ -134,30 +137,30 @@ def _negated_behind(head: str, quote: str, tail: str) -> bool:
 
 
 def _states(quote: str) -> bool:
-    """Whether words are more than the name of what follows: they have a number, or a value of their own."""
+    """Return whether words make a statement: they contain a number or a value. Otherwise they only name a subject."""
     return any(map(str.isdigit, quote)) or bool(_VALUE.search(quote))
 
 
 def _denies(rest: str, before: str = "") -> bool:
-    """Whether words deny; the end of those before may begin the negation: 걸지 | 말고."""
+    """Return whether words negate; the end of `before` may be the start of the negation: 걸지 | 말고."""
     bare = _HARMLESS.sub(" ", before + rest)
     ends = [match.end() for match in NEGATION.finditer(bare)]
     return max(ends, default=0) > len(before) or bool(_REFUSES.search(bare, len(before)))
 
 
 def _is_korean(text: str) -> bool:
-    """Whether its grammar is Korean, English words aside."""
+    """Return whether the grammar of a text is Korean; English words may occur in it."""
     hangul = sum("가" <= char <= "힣" for char in text)
     return 2 * hangul >= sum(char.isascii() and char.isalpha() for char in text)
 
 
 def _plain(text: str) -> str:
-    """A text as it is compared, for it to be searched for words."""
+    """Return a text normalised, so that words can be searched in it."""
     return visible(text).text
 
 
 def _lines(text: str, span: Span) -> tuple[int, int]:
-    """The lines of a span, and those before and behind that go on in it, not farther than a sentence reaches."""
+    """Return the offsets of a span's lines with the lines that continue its sentences, limited by `_REACH`."""
     least, most = max(0, span.start - _REACH), min(len(text), span.end + _REACH)
     start = max(least, text.rfind("\n", least, span.start) + 1)
     end = text.find("\n", span.end, most)

@@ -1,7 +1,7 @@
-"""Differences that turn a statement round although hardly a letter changes.
+"""Differences that reverse a statement although hardly a letter changes.
 
-A flipped number or negation still scores 0.91 to 0.97, so a fuzzy match is checked for what edit distance cannot see.
-Both texts are normalised: case folded, quotation marks plain.
+A changed number or negation still scores 0.91 to 0.97. Fuzzy matches are therefore checked for these differences, too.
+Both texts are normalised: lower case, plain quotation marks.
 """
 
 import re
@@ -10,19 +10,19 @@ from typing import Literal
 
 Critical = Literal["number", "negation", "polarity"]
 
-# How any of it begins stands first in what is sought, which takes half the time or less.
+# The lookahead of possible first characters halves the time or better.
 NEGATION = re.compile(
     r"(?=[않못없아불금안지nwc])(?:"
     r"않|못|없|아[니닌닐님닙]|불가|금지|(?<!\w)안(?= )|지 ?마(?=[라세십시]|$)|지 ?말(?=[라아고것 ]|$)"
     r"|\b(?:not|no|never|without|none|neither|nor|cannot)\b|n't\b)"
 )
-# Words that limit what is said: no bracket and no "..." may leave them out.
+# Words that limit a statement: brackets and "..." must not leave them out.
 LIMIT = re.compile(
     r"만(?!\w)|만이|까지|부터|밖에|외에|제외|(?<=\w)\s?(?:이상|이하|미만|초과|이전|이후)|한정|경우|조건|거짓|(?<!\w)단(?!\w)|[으지]면(?!\w)"
     r"|\b(?:only|just|solely|except|excluding|unless|if|until|till|from|before|after|must|may|might|can|could|should|would"
     r"|at least|at most|most of|more|less|fewer|than|false|untrue|hardly|rarely|seldom|nearly|almost|nobody|nothing)\b"
 )
-# Pairs of opposites.  A word that contains another stands before it, or "비활성화" would count as "활성화".
+# Pairs of opposites. A word that contains another comes first; otherwise "비활성화" would count as "활성화".
 _POLE = re.compile(
     r"(?=[비활불가증감상하허차미포제추삭성실시중필선이초최찬반동거승유무공])(?:"
     r"비활성화|활성화|불가능|가능|증가|감소|상승|하락|허용|차단|미포함|포함|제외|추가|삭제|성공|실패|시작|중지|필수|선택"
@@ -32,8 +32,8 @@ _POLE = re.compile(
     r"|max(?:imum)?|min(?:imum)?|high(?:er|est)?|low(?:er|est)?)\b)"
 )
 _NUMBER = re.compile(r"[\d²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]+(?:[.,:/-]\d+)*")
-_WITHOUT = re.compile("없이")  # an adverb: what is done without something is done
-# What a pole is turned round by; of English words by their stems, as above.
+_WITHOUT = re.compile("없이")  # an adverb: an action without something still takes place
+# Each word and its opposite; English words are given by the stems above.
 _OPPOSITES = (
     ("활성화", "비활성화"), ("가능", "불가능"), ("증가", "감소"), ("상승", "하락"), ("허용", "차단"),
     ("포함", "미포함"), ("포함", "제외"), ("추가", "삭제"), ("성공", "실패"), ("시작", "중지"), ("필수", "선택"),
@@ -47,7 +47,7 @@ _OPPOSITES = (
 
 
 def differences(quote: str, passage: str) -> tuple[Critical, ...]:
-    """What must be equal in the two texts and is not: numbers in order, count of negations, count of each pole."""
+    """Return what differs: the numbers in order, the count of negations, the count of each opposite."""
     differing: list[Critical] = []
     if _NUMBER.findall(quote) != _NUMBER.findall(passage):
         differing.append("number")
@@ -59,16 +59,18 @@ def differences(quote: str, passage: str) -> tuple[Critical, ...]:
 
 
 def opposed(statement: str, passage: str) -> tuple[Literal["negation", "polarity"], ...]:
-    """What speaks against a text that is to say the same in other words: a negation in one alone, opposite poles.
+    """Return signs of a contradiction between two paraphrases: a negation in only one, or opposite words.
 
-    Both in lower case.  A sign, no proof: the longer of the two may deny something else.
+    Both texts are lower-cased. This is a sign and no proof: the longer text may negate something else.
     """
     signs: list[Literal["negation", "polarity"]] = []
     denied = [bool(NEGATION.search(_WITHOUT.sub(" ", text))) for text in (statement, passage)]
     if denied[0] != denied[1]:
         signs.append("negation")
     left, right = (set(map(_stem, _POLE.findall(text))) for text in (statement, passage))
-    if any(_turned(left, right, *pair) or _turned(right, left, *pair) for pair in _OPPOSITES):
+    if any(
+        _contradicts(left, right, *pair) or _contradicts(right, left, *pair) for pair in _OPPOSITES
+    ):
         signs.append("polarity")
     return tuple(signs)
 
@@ -80,6 +82,6 @@ def _stem(pole: str) -> str:
     return max((stem for stem in _STEMS if pole.startswith(stem)), key=len, default=pole)
 
 
-def _turned(left: AbstractSet[str], right: AbstractSet[str], pole: str, opposite: str) -> bool:
-    """Whether the left says the pole, the right its opposite, and neither both."""
+def _contradicts(left: AbstractSet[str], right: AbstractSet[str], pole: str, opposite: str) -> bool:
+    """Return whether `left` contains the word, `right` its opposite, and neither of them both."""
     return pole in left - right and opposite in right - left

@@ -1,6 +1,6 @@
-"""Where in a long text a quote fits with the fewest edits, and which of the windows there is meant.
+"""Finds where a quote occurs in a long text with the fewest edits, and chooses the best window there.
 
-Shared grams tell where it is worth looking, or rapidfuzz where those say little.
+Shared q-grams tell which parts of the text to search. If they exclude too little, rapidfuzz preselects blocks.
 """
 
 from collections.abc import Iterator
@@ -13,23 +13,21 @@ from gigamind.evidence.bitvector import nearest_ends, starts
 from gigamind.evidence.normalize import Folding
 from gigamind.spans import Span
 
-_EPSILON = 1e-9  # so that 4 edits of 20 are 0.80, and not 0.7999...
-# Ends whose windows are measured; natural text has a handful, a text like "abababab..." one every other character.
+_EPSILON = 1e-9  # so that 4 edits of 20 give 0.80, not 0.7999...
+# Most ends whose windows are compared. Natural text has a handful; "abababab..." has one every second character.
 _MAX_ENDS = 256
-_LONG = 4  # quotes: what is shorter has no stretch to leave out
-_FEW = (
-    2  # what shares enough is less than one part in so many of the text, or it is sought by blocks
-)
+_LONG = 4  # quote lengths; shorter texts have no part to exclude
+_FEW = 2  # q-grams must exclude at least this fraction (1/2) of the text; otherwise blocks are searched
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch `[start, end)` of the normalised text.
+    """A range `[start, end)` of the normalised text.
 
     Attributes:
-        distance: edits between the quote and the stretch.
+        distance: edits between the quote and the window.
         similarity: 1 - distance / the longer of the two lengths, in [0, 1].
-        word_edges: how many of its ends, 0 to 2, neither cut a word nor are white space.
+        word_edges: number of its ends, 0 to 2, that neither cut a word nor are white space.
     """
 
     start: int
@@ -40,17 +38,20 @@ class Window:
 
 
 def reaches(similarity: float, threshold: float) -> bool:
-    """Whether a similarity meets a threshold, forgiving the last bits of the division."""
+    """Return whether a similarity meets a threshold, within rounding error."""
     return similarity >= threshold - _EPSILON
 
 
 def search(quote: str, source: Folding, threshold: float, accepted: float) -> list[Window]:
-    """The best window of each place with the fewest edits, best place first; none when none reaches `threshold`.
+    """Return the best window of each place with the fewest edits, best place first; [] if none reaches `threshold`.
 
-    Best means `accepted` reached, then the fewest edits, then whole words, then the greatest similarity, then the
-    length nearest to the quote's, then leftmost; an end that cuts no word makes up for one edit.  Of the orders
-    measured that was the most exact: both bounds right at 5, 10, 15 % edits in 0.995, 0.985, 0.990 of 200 quotes each
-    of benchmarks/evidence.py; with similarity before whole words in 0.960, 0.925, 0.885.
+    Order: `accepted` is reached, fewest edits, whole words, highest similarity, length closest to the quote's,
+    leftmost. An
+    end that cuts no word offsets one edit. This order was the most exact of those measured: with 5, 10 and 15 %
+    edits, both
+    bounds were right for 99.5, 98.5 and 99.0 % of 200 quotes each (benchmarks/evidence.py). With similarity before
+    whole
+    words: 96.0, 92.5 and 88.5 %.
     """
     limit = int((1 - threshold) * len(quote) / threshold + _EPSILON)
     distance, ends = ends_in(quote, source, limit)
@@ -75,15 +76,15 @@ def search(quote: str, source: Folding, threshold: float, accepted: float) -> li
 
 
 def ends_in(quote: str, source: Folding, limit: int) -> tuple[int, list[int]]:
-    """The fewest edits, at most `limit`, with which the quote fits anywhere in `source`, and every end where it does.
+    """Return the fewest edits, at most `limit`, with which the quote occurs in `source`, and every end where it does.
 
-    As `best_ends` of the whole text, which takes a microsecond a character.
+    Returns the same as `best_ends` for the whole text, which takes one microsecond per character.
     """
     return _by_grams(quote, source, limit) or _by_blocks(quote, source.text, limit)
 
 
 def _by_grams(quote: str, source: Folding, limit: int) -> tuple[int, list[int]] | None:
-    """The same where few stretches share enough with the quote, None elsewhere."""
+    """Return the result of `ends_in` if q-grams exclude enough of the text, else None."""
     text = source.text
     if len(text) < _LONG * len(quote):
         return None
@@ -112,9 +113,9 @@ def _by_grams(quote: str, source: Folding, limit: int) -> tuple[int, list[int]] 
 def _outside(
     stretch: Span, searched: Span, width: int
 ) -> Iterator[tuple[Span, int | None, int | None]]:
-    """Where in a stretch the windows of at most `width` lie that do not lie in what is searched already.
+    """Yield the parts of a stretch with windows of at most `width` characters that are not within `searched`.
 
-    Beside each part: how many characters such a window leaves out before it and behind it at most.
+    Each part comes with the most characters that such a window leaves out before it and after it.
     """
     if stretch.start < searched.start:
         end = min(stretch.end, searched.start + width)
@@ -125,12 +126,12 @@ def _outside(
 
 
 def _by_blocks(quote: str, text: str, limit: int) -> tuple[int, list[int]]:
-    """The same, sought in all blocks that share enough characters in order with the quote."""
-    step = 2 * len(
-        quote
-    )  # fewer overlap more; longer ones leave more to search: 0.86 of the time of one length
+    """Return the result of `ends_in` by searching all blocks that share enough characters in order with the quote."""
+    step = (
+        2 * len(quote)
+    )  # shorter steps overlap more, longer ones exclude less; takes 0.86 times as long as a step of one quote
     width = len(quote) + limit + step  # a window that starts in one step ends within the block
-    # Each distinct block is searched once: a million "㈜" have three, with many starts each.
+    # Each distinct block is searched once: a million "㈜" have only three.
     blocks: dict[str, list[int]] = {}
     for start in range(0, max(1, len(text)), step):
         blocks.setdefault(text[start : start + width], []).append(start)
@@ -140,7 +141,7 @@ def _by_blocks(quote: str, text: str, limit: int) -> tuple[int, list[int]]:
     if len(shared) * width > len(text) + width:
         return nearest_ends(quote, text, limit)
     best, ends = limit, set[int]()
-    for block, common, _ in shared:  # most in common first
+    for block, common, _ in shared:  # the blocks with the most in common first
         if len(quote) - common > best:
             break
         distance, inside = nearest_ends(quote, block, best)
@@ -152,7 +153,7 @@ def _by_blocks(quote: str, text: str, limit: int) -> tuple[int, list[int]]:
 
 
 def _places(ends: list[int], length: int) -> Iterator[list[int]]:
-    """Ends that belong to one place: those of a place lie less than a quote's length apart."""
+    """Group ends by place: ends of one place are less than a quote's length apart."""
     place: list[int] = []
     for end in ends:
         if place and end - place[0] >= length:
@@ -164,7 +165,7 @@ def _places(ends: list[int], length: int) -> Iterator[list[int]]:
 
 
 def _window(quote: str, source: Folding, start: int, end: int) -> Window:
-    """A window widened to whole characters of the original, and measured anew."""
+    """Return the window widened to whole characters of the original, with its distance and similarity."""
     while not source.is_edge(start):
         start -= 1
     while not source.is_edge(end):
@@ -177,17 +178,18 @@ def _window(quote: str, source: Folding, start: int, end: int) -> Window:
 
 
 def _is_word_edge(text: str, offset: int, outermost: int) -> bool:
-    """Whether a window whose outermost character this is ends well at `offset`: not in a word, not with a space."""
+    """Return whether a window with this outermost character ends neither in a word nor with a space."""
     if text[outermost] == " ":
         return False
     return not _cuts_word(text, offset)
 
 
 def _with_rest_of_word(text: str, offset: int, step: int) -> tuple[int, ...]:
-    """`offset`, and the offset one character further out where it cuts a word that ends there.
+    """Return `offset`, and the next offset outwards if it completes a word.
 
-    An edit of a quote's first or last character would otherwise leave that character out of the span: both bounds are
-    then right in 0.960, 0.925, 0.905 of the quotes that `search` names.
+    An edit of a quote's first or last character would otherwise leave that character out of the span: both bounds
+    would be
+    right for 96.0, 92.5 and 90.5 % of the quotes that `search` mentions.
     """
     if _cuts_word(text, offset) and not _cuts_word(text, offset + step):
         return offset, offset + step

@@ -1,7 +1,7 @@
-"""Text as it is compared, with the way back to the original: N1 folds characters, N2 drops Markdown, N3 drops spaces.
+"""Normalises text for comparison and maps it back: N1 folds characters, N2 drops Markdown, N3 drops spaces.
 
-Each character of the result knows its place in the original.  Plain NFKC is never used: it joins "ㅋㅏ" into "카" and
-turns "10²" into "102".  The compatibility fold works a character at a time and leaves compatibility jamo, super- and
+Each character of the result knows its place in the original. Plain NFKC is never used: it joins "ㅋㅏ" into "카" and
+turns "10²" into "102". The compatibility fold handles one character at a time and leaves compatibility jamo, super- and
 subscripts and fractions alone.
 """
 
@@ -18,7 +18,7 @@ from gigamind.spans import Span
 if TYPE_CHECKING:
     from gigamind.evidence.grams import Grams
 
-# Zero width, byte order mark, soft hyphen, variation selectors, bidirectional controls, Hangul fillers: never visible.
+# Invisible: zero width, byte order mark, soft hyphen, variation selectors, bidirectional controls, Hangul fillers.
 IGNORABLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\U000e0100-\U000e01ef"
@@ -32,7 +32,7 @@ _UNIFIED = str.maketrans(
     | dict.fromkeys("ㆍᆞ‧・•∙⋅", "·")
     | {"⋯": "..."}
 )
-# Second halves of canonical composites that are starters all the same (combining class 0); vowel signs mostly.
+# Second halves of canonical composites that are nevertheless starters (combining class 0); mostly vowel signs.
 _STARTERS_THAT_COMPOSE = frozenset(
     "\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1b35"
     "\U00011127\U0001133e\U00011357\U000114b0\U000114ba\U000114bd\U000115af\U00011930"
@@ -42,29 +42,31 @@ _HALFWIDTH_VOICING = "\uff9e\uff9f"
 
 @lru_cache(maxsize=4096)
 def composes_backwards(char: str) -> bool:
-    """Whether `char` may compose with what stands before it, so that no match may begin or end between the two."""
+    """Return whether `char` may compose with the previous character, so that no match may begin or end between them."""
     if "\u1161" <= char <= "\u1175" or "\u11a8" <= char <= "\u11c2":
-        return True  # vowel and final jamo: NFD "가" is no match inside NFD "각"
+        return True  # vowel and final jamo: NFD "가" must not match inside NFD "각"
     if char in _STARTERS_THAT_COMPOSE or char in _HALFWIDTH_VOICING:
         return True
     return unicodedata.combining(unicodedata.normalize("NFD", char)[0]) != 0
 
 
 def is_boundary(text: str, offset: int) -> bool:
-    """Whether `offset` separates two characters of `text` that never compose; the two ends of the text do."""
+    """Return whether `offset` separates two characters of `text` that never compose; true at both ends of the text."""
     return offset in {0, len(text)} or not composes_backwards(text[offset])
 
 
 @lru_cache(maxsize=16384)
 def fold_unit(unit: str) -> str:
-    """One character with its marks, without ignorables, as it is compared: may be empty, or several characters."""
+    """Fold one character with its marks, without ignorable characters; returns any number of characters."""
     folded = "".join(map(_compatible, unicodedata.normalize("NFC", unit))).casefold()
     return unicodedata.normalize("NFC", folded.translate(_UNIFIED))
 
 
 def _compatible(char: str) -> str:
     if "\u3130" <= char <= "\u318f":
-        return char  # compatibility jamo: folding them would build syllables that nobody wrote
+        return (
+            char  # compatibility jamo: folding them would create syllables that are not in the text
+        )
     tag, *parts = unicodedata.decomposition(char).split() or [""]
     if not tag.startswith("<") or tag in _KEPT_TAGS:
         return char
@@ -74,14 +76,14 @@ def _compatible(char: str) -> str:
 
 @dataclass(frozen=True)
 class Folding:
-    """One text at one level of normalising.
+    """A text at one level of normalisation.
 
     Attributes:
         text: the folded text.
         at: where each piece starts in `text`; rising.
         starts: where the original of each piece starts; rising.
-        ends: where it ends; rising.
-        units: whether the piece is a unit.
+        ends: where the original of each piece ends; rising.
+        units: whether each piece is a unit that cannot be split.
     """
 
     text: str
@@ -92,30 +94,30 @@ class Folding:
 
     @cached_property
     def grams(self) -> "Grams":
-        """Of the folded text, for quotes that do not stand in it as they are."""
+        """The q-grams of the folded text, for quotes that do not occur in it verbatim."""
         from gigamind.evidence.grams import (
             Grams,
-        )  # NumPy, which most quotes and each --help do without
+        )  # imports NumPy, which most quotes and --help do not need
 
         return Grams(self.text)
 
     def is_edge(self, offset: int) -> bool:
-        """Whether a match may begin or end at this offset of the folded text, that is, not inside a unit."""
+        """Return whether a match may begin or end at this offset of the folded text, that is, not inside a unit."""
         if offset == len(self.text):
             return True
         piece = bisect_right(self.at, offset) - 1
         return not self.units[piece] or self.at[piece] == offset
 
     def span(self, start: int, end: int) -> Span:
-        """The original range of the folded characters `[start, end)`; a unit counts as a whole.  Needs start < end."""
+        """Return the original range of the folded characters `[start, end)`, with whole units. Requires start < end."""
         return Span(self._origin(start).start, self._origin(end - 1).end)
 
     def under(self, span: Span) -> str:
-        """The folded text of every piece, or part of a run, that lies wholly inside the original `span`."""
+        """Return the folded text of every piece, or part of a run, that lies wholly inside the original `span`."""
         return self.text[slice(*self.range(span))]
 
     def range(self, span: Span) -> tuple[int, int]:
-        """Where that text starts and ends."""
+        """Return where the text of `under` starts and ends."""
         return self._first_from(span.start), self._first_beyond(span.end)
 
     def _origin(self, offset: int) -> Span:
@@ -126,7 +128,7 @@ class Folding:
         return Span(start, start + 1)
 
     def _first_from(self, origin: int) -> int:
-        """Offset of the first folded character whose original starts at `origin` or later."""
+        """Return the offset of the first folded character whose original starts at `origin` or later."""
         piece = bisect_right(self.starts, origin) - 1
         if piece >= 0:
             inside = origin - self.starts[piece]
@@ -137,7 +139,7 @@ class Folding:
         return self.at[piece + 1] if piece + 1 < len(self.at) else len(self.text)
 
     def _first_beyond(self, origin: int) -> int:
-        """Offset of the first folded character whose original ends after `origin`."""
+        """Return the offset of the first folded character whose original ends after `origin`."""
         piece = bisect_right(self.ends, origin)
         if piece == len(self.at):
             return len(self.text)
@@ -158,7 +160,7 @@ class FoldingBuilder:
         self._units: list[bool] = []
 
     def run(self, folded: str, start: int) -> None:
-        """Characters that map one to one from the original `start`; they lengthen the run that ends there."""
+        """Add characters that map one to one from the original `start`; extends the run that ends there."""
         if self._units and not self._units[-1] and self._ends[-1] == start:
             self._ends[-1] = start + len(folded)
             self._add(folded)
@@ -166,19 +168,19 @@ class FoldingBuilder:
             self._piece(folded, start, start + len(folded), unit=False)
 
     def unit(self, folded: str, start: int, end: int) -> None:
-        """Folded characters, perhaps none, that stand for one original range together."""
+        """Add folded characters, possibly none, that together replace one original range."""
         if len(folded) == 1 and end == start + 1:
             self.run(folded, start)
         elif folded:
             self._piece(folded, start, end, unit=True)
 
     def space(self, start: int, end: int) -> None:
-        """White space: one space, unless the last character is one already."""
+        """Add one space for white space, unless the last character is a space already."""
         if self._last != " ":
             self.unit(" ", start, end)
 
     def copy(self, other: Folding, start: int, end: int) -> None:
-        """The folded characters `[start, end)` of `other`, with their origins."""
+        """Add the folded characters `[start, end)` of `other`, with their origins."""
         piece = bisect_right(other.at, start) - 1
         while start < end:
             stop = other.at[piece + 1] if piece + 1 < len(other.at) else len(other.text)
@@ -192,7 +194,7 @@ class FoldingBuilder:
             piece += 1
 
     def finish(self) -> Folding:
-        """What was collected."""
+        """Return the folding."""
         return Folding("".join(self._parts), self._at, self._starts, self._ends, self._units)
 
     def _piece(self, folded: str, start: int, end: int, *, unit: bool) -> None:
@@ -210,7 +212,7 @@ class FoldingBuilder:
 
 _TASK = r"(?:\[[ xX]\][ \t]++)?"
 _BULLET = rf">[ \t]?|[-*+][ \t]++{_TASK}|\#{{1,6}}[ \t]++"
-# Three digits at most and no number behind: a line that begins "2024. 1. 3." is a date.
+# At most three digits and no number after them: a line that begins with "2024. 1. 3." is a date.
 _ORDERED = rf"[0-9]{{1,3}}[.)][ \t]++(?![0-9]){_TASK}"
 _FENCE = r"(?:`{3,}[^`\n]*+|~{3,}[^\n]*+)$"
 _INLINE = r"""
@@ -225,20 +227,20 @@ _INLINE = r"""
 
 def _compiled(prefix: str) -> re.Pattern[str]:
     line = rf"^[ \t]*+(?:(?:(?:{prefix})[ \t]*+)+(?:{_FENCE})?|{_FENCE})"
-    # Looking at the first character before the alternatives takes half the time.
+    # The lookahead at the first character halves the time.
     inline = rf"(?=[!\[\]`*_~=])(?:{_INLINE})"
     return re.compile(f"{line}|{inline}", re.MULTILINE | re.VERBOSE)
 
 
-_ITEM = re.compile(r"[0-9][.)][ \t]")  # in every number of an ordered list
+_ITEM = re.compile(r"[0-9][.)][ \t]")  # occurs in every number of an ordered list
 _MARKERS = _compiled(_BULLET)
 _MARKERS_AND_NUMBERS = _compiled(f"{_BULLET}|{_ORDERED}")
 
 
 def markers(text: str, *, ordered_lists: bool) -> Iterator[Span]:
-    """The ranges of the markers in rising order: headings, quotes, lists, fences, links, code and emphasis.
+    """Yield the spans of Markdown markers in order: headings, quotes, lists, fences, links, code and emphasis.
 
-    The numbers of ordered lists are markers only with `ordered_lists`.
+    Numbers of ordered lists count as markers only with `ordered_lists`.
     """
     pattern = _MARKERS_AND_NUMBERS if ordered_lists else _MARKERS
     for match in pattern.finditer(text):
@@ -247,7 +249,7 @@ def markers(text: str, *, ordered_lists: bool) -> Iterator[Span]:
 
 
 def _emphasises(text: str, start: int, end: int) -> bool:
-    """Whether a run of emphasis characters can be markup: `a * b`, `2*3`, `x == 1` and `snake_case` are not."""
+    """Return whether emphasis characters can be markup; in `a * b`, `2*3`, `x == 1` and `snake_case` they are not."""
     before = text[start - 1] if start else " "
     after = text[end] if end < len(text) else " "
     if before.isspace() and after.isspace():
@@ -257,7 +259,7 @@ def _emphasises(text: str, start: int, end: int) -> bool:
     return not (before.isdigit() and after.isdigit())
 
 
-# Characters that fold one to one whatever precedes them, unless a mark composes with the last of them.
+# Characters that fold one to one in any context, unless a mark composes with the last of them.
 _PLAIN = "!-~\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3"
 _IGNORED = re.compile(rf"[{IGNORABLE}]++")
 _PIECE = re.compile(
@@ -268,26 +270,26 @@ _PIECE = re.compile(
 _KEPT_SPACE = re.compile(r"\d \d")
 _LOOSE_SPACE = re.compile(r"(?<!\d) | (?!\d)")
 _GLOSS = re.compile(r" ?(?:\([^()]{1,200}\)|\[[^\[\]]{1,200}\])")
-# Stream-Safe text has at most 30 marks a character (UAX #15); CPython's normalize is quadratic in a run of marks.
+# Stream-safe text has at most 30 marks per character (UAX #15); CPython's normalize is quadratic in a run of marks.
 _MAX_MARKS = 30
 
 
 def visible(text: str) -> Folding:
-    """N1 of `text`."""
+    """Return N1 of `text`."""
     return _fold(text, ())
 
 
 def unmarked(text: str, n1: Folding, *, is_quote: bool) -> Folding:
-    """N2 of `text`, which is its N1 when it has no markers.
+    """Return N2 of `text`, which is `n1` itself if the text has no markers.
 
-    The numbers of an ordered list stay in a quote: there they are part of what it claims.
+    The numbers of an ordered list stay in a quote because there they are part of its claim.
     """
     dropped = list(markers(text, ordered_lists=not is_quote))
     return _fold(text, dropped) if dropped else n1
 
 
 def foldings(text: str) -> tuple[Folding, Folding, Folding]:
-    """N1 of a text, its N2 as a quote, and its N2 as a source."""
+    """Return N1 of a text, its N2 as a quote, and its N2 as a source."""
     n1 = visible(text)
     n2 = unmarked(text, n1, is_quote=True)
     return n1, n2, unmarked(text, n1, is_quote=False) if _ITEM.search(text) else n2
@@ -295,22 +297,22 @@ def foldings(text: str) -> tuple[Folding, Folding, Folding]:
 
 @lru_cache(maxsize=16)
 def foldings_of_quote(quote: str) -> tuple[Folding, Folding, Folding]:
-    """The same of a quote, which is looked for in one source after another, and then held against what was found."""
+    """Return `foldings` of a quote; cached because a quote is compared with one source after another."""
     return foldings(quote)
 
 
 def spaceless(n2: Folding) -> Folding:
-    """N3 of a text, from its N2.  A space between two digits stays: "1 000" is not "1000", nor "3 4" "34"."""
+    """Return N3 of a text from its N2. A space between digits stays: "1 000" is not "1000", and "3 4" is not "34"."""
     return _without(n2, _LOOSE_SPACE)
 
 
 def spaceless_text(n2: str) -> str:
-    """Only the text of N3, at a tenth of the cost."""
+    """Return only the text of N3, at a tenth of the cost."""
     return _LOOSE_SPACE.sub("", n2) if _KEPT_SPACE.search(n2) else n2.replace(" ", "")
 
 
 def unglossed(n2: Folding) -> Folding:
-    """N2 of a text without what stands in its brackets."""
+    """Return N2 of a text without the contents of its brackets."""
     return _without(n2, _GLOSS)
 
 
@@ -340,7 +342,7 @@ def _fold_between(builder: FoldingBuilder, text: str, start: int, end: int) -> N
     while start < end:
         piece = _PIECE.match(text, start, end)
         if piece is None:
-            start = _fold_one(builder, text, start, end)
+            start = _fold_character(builder, text, start, end)
         elif piece.lastgroup == "run":
             start = _fold_run(builder, text, start, piece.end(), end)
         else:
@@ -350,16 +352,16 @@ def _fold_between(builder: FoldingBuilder, text: str, start: int, end: int) -> N
 
 
 def _fold_run(builder: FoldingBuilder, text: str, start: int, stop: int, end: int) -> int:
-    """Fold a plain run and return where to go on; a mark may follow its last character, which is then folded alone."""
+    """Fold a plain run and return where to continue; if a mark may follow, the last character is folded separately."""
     safe = stop if stop == end or text[stop] in " \n" else stop - 1
     if safe > start:
-        # Two replacements take a tenth of the time of one table.
+        # Two replacements take a tenth of the time of one translation table.
         run = text[start:safe].replace("\n", " ").replace("\t", " ")
         builder.run(run.casefold(), start)
-    return safe if safe == stop else _fold_one(builder, text, safe, end)
+    return safe if safe == stop else _fold_character(builder, text, safe, end)
 
 
-def _fold_one(builder: FoldingBuilder, text: str, start: int, end: int) -> int:
+def _fold_character(builder: FoldingBuilder, text: str, start: int, end: int) -> int:
     """Fold one character with the marks that compose with it, and return where it ends."""
     unit, stop, at = text[start], start + 1, start + 1
     while at < end and len(unit) <= _MAX_MARKS:

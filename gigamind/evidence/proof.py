@@ -1,8 +1,8 @@
-"""Whether a quote that was found proves what it says: the one rule of memory and of every judge.
+"""Decides whether a located quote proves what it says. Memory and all judges share this rule.
 
-The passage is widened to whole words, and all words of the two must be the same but for what `words` forgives: a
-particle, an article, a bracket left out, "..." for words that limit nothing, spaces between Hangul, one keystroke in
-a long word.  Nothing in the rest of the sentence may deny or limit what is quoted.  Any other difference refuses.
+The passage is widened to whole words. Then all words of the two must be equal, except for what `words` forgives: a
+particle, an article, omitted brackets, "..." for words that limit nothing, spaces between Hangul, or one keystroke in
+a long word. The rest of the sentence must not negate or limit the quote. Any other difference is refused.
 """
 
 import re
@@ -15,7 +15,7 @@ from itertools import groupby, pairwise
 from rapidfuzz.distance import Levenshtein, Opcodes
 
 from gigamind.evidence import critical
-from gigamind.evidence.clause import lost
+from gigamind.evidence.clause import context_loss
 from gigamind.evidence.normalize import Folding, foldings, foldings_of_quote
 from gigamind.evidence.result import Doubt, Unproven
 from gigamind.evidence.words import (
@@ -30,8 +30,8 @@ from gigamind.evidence.words import (
 )
 from gigamind.spans import Span
 
-_AROUND = 80  # characters to either side in which a window may go on
-_FURTHER = 4  # words that the window of the fewest edits may have cut off
+_AROUND = 80  # characters on either side by which a window may be extended
+_FURTHER = 4  # words by which a fuzzy window is extended, because it may have cut them off
 _HANGUL = re.compile("[ㄱ-ㅣ가-힣]*+")
 _NAME = re.compile(r"\b[A-Z]\w+")
 _YEAR_DIGITS = 4
@@ -41,7 +41,7 @@ _Names = Callable[[], frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Words of a quote that stand in the place of others of the source; one of the two may be empty."""
+    """Words of a quote and the different words of the source in their place; either may be empty."""
 
     quoted: Sequence[Word]
     original: Sequence[Word]
@@ -49,28 +49,28 @@ class _Run:
 
 
 def why_unproven(quote: str, span: Span, source: str, *, fuzzy: bool) -> Unproven | None:
-    """Why the words of a quote found under `span` prove nothing; None when they prove what they say.
+    """Return why the words of a quote found at `span` prove nothing; None if they prove what they say.
 
-    A fuzzy window is also tried four words longer: the one with the fewest edits may end before "지 않았다".
+    A fuzzy window is also tried four words longer: the window with the fewest edits may end before "지 않았다".
     """
     start, end = _region(span, source)
-    # A mark in front: what stands at the start of the region stands at that of no line.
+    # The mark in front keeps the start of the region from being read as the start of a line.
     mark = "" if start == 0 or source[start - 1] == "\n" else "\0"
     _, quoted, quoted_bare = foldings_of_quote(quote)
     _, around, around_bare = foldings(mark + source[start:end])
     pairs = [(quoted, around)]
-    # The numbers of list items may miss on one side, never on both: then one may have been changed.
+    # The numbers of list items may be absent on one side. If both dropped them, a changed number would go unnoticed.
     if around_bare.text != around.text:
         pairs.append((quoted, around_bare))
     elif quoted_bare.text != quoted.text:
         pairs.append((quoted_bare, around))
     best: Unproven | None = None
     for quote_folding, other in pairs:
-        asked = words(quote_folding.text)
+        quoted_words = words(quote_folding.text)
         unproven = _Comparison(
             quote=quote,
-            quoted=asked,
-            questions=quote_folding.text.count("?", asked[0].start if asked else 0),
+            quoted=quoted_words,
+            questions=quote_folding.text.count("?", quoted_words[0].start if quoted_words else 0),
             folding=other,
             around=words(other.text),
             base=start - len(mark),
@@ -86,12 +86,12 @@ def why_unproven(quote: str, span: Span, source: str, *, fuzzy: bool) -> Unprove
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """The words of a quote and those around a span of its source.
+    """The words of a quote and the words around a span of its source.
 
     Attributes:
-        questions: the question marks of the quote.
-        folding: the text of the words around the span.
-        base: where in the source that text begins.
+        questions: number of question marks in the quote.
+        folding: the normalised text around the span.
+        base: offset in the source where that text begins.
     """
 
     quote: str
@@ -110,18 +110,18 @@ class _Comparison:
         if unproven is None or not self.fuzzy or self._has_foreign_words():
             return unproven
         further = self._trimmed(max(0, first - _FURTHER), min(len(self.around), last + _FURTHER))
-        if further == (first, last) or self._between(*further, told=False):
+        if further == (first, last) or self._between(*further, detailed=False):
             return unproven
         return None
 
     def _has_foreign_words(self) -> bool:
-        """Whether words of the quote stand nowhere around, not even in others: one may be a typo, two are none."""
+        """Return whether two words of the quote occur nowhere around it, even inside others; one may be a typo."""
         around = "".join(word.whole for word in self.around)
         foreign = (w.text not in around and w.text != ELLIPSIS for w in self.quoted)
         return any(foreign) and any(foreign)
 
     def _window(self) -> tuple[int, int]:
-        """The words that the span touches, and the parts of those that it cuts."""
+        """Return the range of words that the span touches, with the other parts of words that it cuts."""
         start, end = self.folding.range(
             Span(self.span.start - self.base, self.span.end - self.base)
         )
@@ -137,7 +137,7 @@ class _Comparison:
         return first, last
 
     def _trimmed(self, first: int, last: int) -> tuple[int, int]:
-        """A window without the words at its ends for which the quote has none."""
+        """Return the window without the words at its ends that the quote does not have."""
         runs = _opcodes(self.quoted, self.around[first:last])
         if runs and runs[0].tag == "insert":
             first += runs[0].dest_end
@@ -145,8 +145,8 @@ class _Comparison:
             last -= runs[-1].dest_end - runs[-1].dest_start
         return first, last
 
-    def _between(self, first: int, last: int, *, told: bool = True) -> Unproven | None:
-        """Why the quote does not say what the words from `first` to `last` do; any reason where it is not told."""
+    def _between(self, first: int, last: int, *, detailed: bool = True) -> Unproven | None:
+        """Return how the quote differs from the words `first` to `last`; any reason unless `detailed`."""
         original = self.around[first:last]
         if not original or not self.quoted:
             return (
@@ -157,23 +157,23 @@ class _Comparison:
         inside = self.folding.span(original[0].start, original[-1].end)
         span = Span(max(0, inside.start + self.base), inside.end + self.base)
 
-        @cache  # few differences need them
+        @cache  # few differences need the names
         def names() -> frozenset[str]:
             both = f"{self.quote} {span.slice(self.source)}"
             return frozenset(name.lower() for name in _NAME.findall(both))
 
-        if unproven := _difference(self.quoted, original, names, told=told):
+        if unproven := _difference(self.quoted, original, names, detailed=detailed):
             return unproven if self.fuzzy else replace(unproven, reason="cut_word")
         behind = self.around[last].start if last < len(self.around) else None
         if self.questions != self.folding.text[original[0].start : behind].count("?"):
             return Unproven("question")
         if self._loses_unit(last):
             return Unproven("cut_word", original[-1].whole, self.around[last].whole)
-        loss = lost(self.source, span)
+        loss = context_loss(self.source, span)
         return Unproven(loss) if loss else None
 
     def _loses_unit(self, last: int) -> bool:
-        """Whether the quote ends with a number, of days or of millions, that is no year."""
+        """Return whether the quote ends with a number that is no year and lost its unit, such as days or millions."""
         number, behind = self.around[last - 1], self.around[last : last + 1]
         if not number.text.isdigit() or len(number.text) == _YEAR_DIGITS or not behind:
             return False
@@ -183,7 +183,7 @@ class _Comparison:
 
 
 def _region(span: Span, source: str) -> tuple[int, int]:
-    """The span with as many whole words around it as a window may need."""
+    """Return the span with as many whole words around it as a window may need."""
     start, end = max(0, span.start - _AROUND), min(len(source), span.end + _AROUND)
     while 0 < start < span.start and not source[start - 1].isspace():
         start += 1
@@ -199,21 +199,21 @@ def _opcodes(quoted: Sequence[Word], original: Sequence[Word]) -> Opcodes:
 
 
 def _difference(
-    quoted: Sequence[Word], original: Sequence[Word], names: _Names, *, told: bool
+    quoted: Sequence[Word], original: Sequence[Word], names: _Names, *, detailed: bool
 ) -> Unproven | None:
-    """The first difference of two runs of words that is not forgiven; where it is not told, that there is one."""
+    """Return the first difference of two word lists that is not forgiven; any difference unless `detailed`."""
     pairs: list[tuple[Word, Word]] = []
     changes: list[_Run] = []
     typos = 0
     for run in _runs(quoted, original, pairs):
-        if len(changes) > 1:  # the first is told, and that it is not alone
+        if len(changes) > 1:  # the first is reported, and whether it is the only one
             break
         if _is_forgiven(run, original):
             continue
         if _is_typo(run, original, names):
             typos += 1
             pairs.append((run.quoted[0], run.original[0]))
-        elif not told:
+        elif not detailed:
             return Unproven("wording")
         else:
             changes.append(run)
@@ -231,7 +231,7 @@ def _difference(
 def _runs(
     quoted: Sequence[Word], original: Sequence[Word], pairs: list[tuple[Word, Word]]
 ) -> Iterator[_Run]:
-    """Where the two differ; the words that are the same go to `pairs`."""
+    """Yield the differing runs of two word lists; equal words are added to `pairs`."""
     for equal, group in groupby(_opcodes(quoted, original), lambda code: code.tag == "equal"):
         codes = list(group)
         left = quoted[codes[0].src_start : codes[-1].src_end]
@@ -261,7 +261,7 @@ def _is_typo(run: _Run, original: Sequence[Word], names: _Names) -> bool:
     if len(run.quoted) != 1 or len(run.original) != 1:
         return False
     quoted_word, other = run.quoted[0], run.original[0]
-    if not is_keystroke(quoted_word.text, other.text):  # else what is known need not be gathered
+    if not is_keystroke(quoted_word.text, other.text):  # saves collecting the names
         return False
     return is_typo(
         quoted_word, other, names() | {word.text for word in original if word is not other}
@@ -269,13 +269,13 @@ def _is_typo(run: _Run, original: Sequence[Word], names: _Names) -> bool:
 
 
 def _are_brackets(given: Sequence[Word], original: Sequence[Word]) -> bool:
-    """Whether words are all that stands in one bracket or several."""
+    """Return whether words are the whole content of one or more brackets."""
     numbers = {word.bracket for word in given}
     return 0 not in numbers and len(given) == sum(word.bracket in numbers for word in original)
 
 
 def _may_be_elided(given: Sequence[Word], original: Sequence[Word]) -> bool:
-    """Whether an ellipsis may stand for words: inside of a sentence, or for whole ones, so that no two are merged."""
+    """Return whether an ellipsis may replace words: part of a sentence, or whole sentences."""
     before = next(
         (left for left, right in pairwise(original) if right is given[0]),
         None,
@@ -286,7 +286,7 @@ def _may_be_elided(given: Sequence[Word], original: Sequence[Word]) -> bool:
 
 
 def _joined(group: Sequence[Word]) -> str | None:
-    """Hangul written without the spaces between its words; None where others are among them."""
+    """Return Hangul words written without the spaces between them; None if other words are among them."""
     text = "".join(word.whole for word in group)
     return text if _HANGUL.fullmatch(text) else None
 

@@ -1,7 +1,7 @@
-"""An alignment as it is written to JSON, and how many of many quotes could be aligned.
+"""Alignments as JSON records, and the rates of quotes that were aligned.
 
-Offsets stand in code points, and in UTF-16 code units for editors and browsers; both ranges are half-open, and
-`offset_unit` names the unit of `start` and `end`.
+Offsets are in code points, and in UTF-16 code units for editors and browsers. Both ranges are half-open; `offset_unit`
+names the unit of `start` and `end`.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ from gigamind.spans import Span, Utf16
 
 
 class Offsets(TypedDict):
-    """Where a passage stands in its source."""
+    """The place of a passage in its source."""
 
     offset_unit: Literal["code_point"]
     start: int
@@ -37,7 +37,7 @@ class Offsets(TypedDict):
 
 
 class NearMissRecord(Offsets):
-    """The most similar passage of a refused quote."""
+    """The most similar passage for a refused quote."""
 
     similarity: float
 
@@ -51,7 +51,7 @@ class SelectorRecord(TypedDict):
 
 
 class QuoteRecord(TypedDict):
-    """A quote as it was given."""
+    """A quote as given."""
 
     entry_id: str
     quote: str
@@ -60,7 +60,7 @@ class QuoteRecord(TypedDict):
 
 
 class UnprovenRecord(TypedDict):
-    """Why a quote that was found proves nothing; near: only a keystroke, so that asking once more may help."""
+    """Why a located quote proves nothing. `near`: only one keystroke differs, so a retry may help."""
 
     reason: Doubt
     quoted: str
@@ -94,7 +94,7 @@ class FailedRecord(QuoteRecord):
 
 
 def records(result: AlignResult, sources: Sequence[str]) -> list[AlignedRecord | FailedRecord]:
-    """Every outcome of `align_all`, in order; `sources` are those it was given."""
+    """Return every outcome of `align_all`, in order; `sources` are its sources."""
     units: dict[int, Utf16] = {}
     written: list[AlignedRecord | FailedRecord] = []
     for outcome in result.outcomes:
@@ -106,7 +106,7 @@ def records(result: AlignResult, sources: Sequence[str]) -> list[AlignedRecord |
 
 
 def record(outcome: Alignment, utf16: Utf16) -> AlignedRecord | FailedRecord:
-    """One outcome; `utf16` converts the offsets of its source."""
+    """Return one outcome; `utf16` converts the offsets of its source."""
     if not isinstance(outcome, Aligned):
         miss = outcome.near_miss
         return {
@@ -165,12 +165,12 @@ def _offsets(span: Span, utf16: Utf16) -> Offsets:
 
 
 class AlignmentQuality(Report):
-    """Shares of all quotes.  Exact, normalized, fuzzy and failed add up to 1.
+    """Rates over all quotes, in [0, 1]. Exact, normalized, fuzzy and failed add up to 1.
 
     Attributes:
-        quotes: how many there were; 1 or more.
-        near_miss: failed, but a passage came close.
-        ambiguous: aligned at one of several places, with no context to tell them apart.
+        quotes: number of quotes; 1 or more.
+        near_miss: failed, but a similar passage exists.
+        ambiguous: aligned at one of several places that no context distinguishes.
         critical: aligned, but a number, a negation or an opposite differs.
     """
 
@@ -185,7 +185,7 @@ class AlignmentQuality(Report):
 
 
 def quality(written: Sequence[Mapping[str, Any]]) -> AlignmentQuality | None:
-    """The rates over records; `None` when there are none, for which no rate is true."""
+    """Return the rates over records; None without records."""
     if not written:
         return None
 

@@ -1,4 +1,4 @@
-"""What the aligner is given and what it answers.  All lengths and offsets are code points."""
+"""Input and output types of the aligner. All lengths and offsets are in code points."""
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -6,10 +6,11 @@ from typing import Literal
 
 from gigamind.errors import InputError
 from gigamind.evidence.critical import Critical
+from gigamind.i18n import _
 from gigamind.spans import Span
 
-LEAST_FUZZY = 0.80  # below, foreign passages pass
-_LEAST_SEARCH = 0.5  # below, more than half of the quote may be missing
+LEAST_FUZZY = 0.80  # lower thresholds accept unrelated passages
+_LEAST_SEARCH = 0.5  # with lower thresholds, more than half of the quote may be missing
 Loss = Literal["cut_negation", "cut_limit", "question"]
 Doubt = Critical | Literal["name", "wording", "cut_word"] | Loss
 
@@ -19,9 +20,9 @@ class Unproven:
     """Why a quote proves nothing.
 
     Attributes:
-        quoted: its words that differ, lower-cased; "" where the source has more.
-        original: those of the source in their place; "" where the quote has more.
-        near: only a keystroke in one word, so that asking once more for the exact words may help.
+        quoted: the words of the quote that differ, lower-cased; "" if the source has additional words.
+        original: the words of the source in their place; "" if the quote has additional words.
+        near: only one keystroke in one word differs, so that requesting the exact words again may help.
     """
 
     reason: Doubt
@@ -31,25 +32,26 @@ class Unproven:
 
     @property
     def is_cut(self) -> bool:
-        """Whether its words are those of the source, but others beside them say something else."""
+        """Whether its words match the source, but neighbouring words change their meaning."""
         return self.reason in {"cut_word", "cut_negation", "cut_limit", "question"}
 
 
 @dataclass(frozen=True, slots=True)
 class AlignConfig:
-    """What counts as found.
+    """Thresholds and limits of the aligner.
 
     Attributes:
-        fuzzy_threshold: similarity from which a fuzzy match is accepted, in [0.80, 1.0].
-        search_threshold: similarity from which a refused match is still reported as a near miss, in
+        fuzzy_threshold: lowest similarity of an accepted fuzzy match, in [0.80, 1.0].
+        search_threshold: lowest similarity at which a refused match is reported as a near miss, in
             [0.5, `fuzzy_threshold`].
-        fuzzy: whether anything but an exact or normalised match may be accepted.
-        max_quote_chars: a longer quote is refused.
-        max_source_chars: a longer source raises an error.
-        min_spaceless_chars: shortest quote, spaces off, that may match without regard to spaces.
-        min_fuzzy_chars: shortest normalised quote that may match fuzzily: shorter foreign quotes reach 0.85 by chance
-            (of 6-12 characters in 8-24 % of cases).
-        min_promotable_chars: shortest normalised quote whose fuzzy match proves anything (of 30-40 in 1-3 %).
+        fuzzy: whether fuzzy matches may be accepted.
+        max_quote_chars: longer quotes are refused.
+        max_source_chars: longer sources raise an error.
+        min_spaceless_chars: shortest quote, without spaces, that may match regardless of spaces.
+        min_fuzzy_chars: shortest normalised quote that may match fuzzily: shorter unrelated quotes reach 0.85 by chance
+            (8-24 % of quotes of 6-12 characters).
+        min_promotable_chars: shortest normalised quote whose fuzzy match proves anything (by chance: 1-3 % of quotes of
+            30-40 characters).
     """
 
     fuzzy_threshold: float = 0.85
@@ -66,16 +68,22 @@ class AlignConfig:
         rising = all(low <= high for low, high in pairwise(thresholds))
         if not rising or self.fuzzy_threshold < LEAST_FUZZY:
             raise InputError(
-                f"thresholds must hold 0.5 <= search {self.search_threshold} <= fuzzy {self.fuzzy_threshold} <= 1.0 "
-                "and fuzzy >= 0.80"
+                _(
+                    "The search threshold ({search}) must be between 0.5 and the fuzzy threshold ({fuzzy}),"
+                    " which must be between 0.8 and 1.",
+                    search=self.search_threshold,
+                    fuzzy=self.fuzzy_threshold,
+                )
             )
         for name in self.__slots__:
             value = getattr(self, name)
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:
-                raise InputError(f"{name} must be 1 or more, not {value}")
+                raise InputError(
+                    _("{option} must be 1 or more, not {value}.", option=name, value=value)
+                )
 
     def accepting(self, fuzzy_threshold: float) -> "AlignConfig":
-        """The same from that similarity on; what is searched for is never more alike than what is accepted."""
+        """Return the configuration with another fuzzy threshold; the search threshold never exceeds it."""
         search = min(self.search_threshold, fuzzy_threshold)
         return replace(self, fuzzy_threshold=fuzzy_threshold, search_threshold=search)
 
@@ -99,13 +107,13 @@ _SELECTOR_CHARS = 32
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A text that is said to stand in a source, and what may help to tell equal places apart.
+    """A text that is claimed to be in a source, and the context that distinguishes equal places.
 
     Attributes:
-        source_index: which of the sources, from 0.
-        entry_id: the entry that it is evidence of, or "".  Quotes of one entry prefer different places.
-        prefix: text that stands before it, or "".
-        suffix: text that stands after it, or "".
+        source_index: index of the source, from 0.
+        entry_id: the entry that it supports, or "". Quotes of one entry prefer different places.
+        prefix: text before it, or "".
+        suffix: text after it, or "".
         hint: code point offset near which it starts.
     """
 
@@ -119,12 +127,12 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class TextQuoteSelector:
-    """Finds the passage again after its note was edited (W3C Web Annotation).
+    """Relocates the passage after its note was edited (W3C Web Annotation).
 
     Attributes:
         exact: the source text under the span.
         prefix: up to 32 characters before it.
-        suffix: up to 32 characters behind it.
+        suffix: up to 32 characters after it.
     """
 
     exact: str
@@ -133,7 +141,7 @@ class TextQuoteSelector:
 
     @classmethod
     def of(cls, span: Span, text: str) -> "TextQuoteSelector":
-        """The selector of a span of `text`."""
+        """Return the selector of a span of `text`."""
         before = text[max(0, span.start - _SELECTOR_CHARS) : span.start]
         return cls(span.slice(text), before, text[span.end : span.end + _SELECTOR_CHARS])
 
@@ -143,15 +151,15 @@ class Aligned:
     """A quote that was found.
 
     Attributes:
-        source_sha256: hash of the source, for which alone the span is valid.
-        span: where it stands, in code points of the source; never empty.
-        level: the normalising under which it was found.
-        confidence: 1.0 exact, 0.99 normalised, else the similarity.
-        occurrences: places where it stands equally well, counted up to 10 000.
-        ambiguous: there are several, and no context singles one out.
-        critical: what a fuzzy match changes that may turn the statement round.
-        unproven: why it proves nothing by the rule of `proof`; None when it proves what it says.
-        promotable: whether it is proof enough to verify an entry: proven, and not short and fuzzy.
+        source_sha256: hash of the source; the span is valid for this source only.
+        span: its place in code points of the source; never empty.
+        level: the normalisation level at which it was found.
+        confidence: 1.0 for exact, 0.99 for normalised matches, else the similarity.
+        occurrences: number of equally good places, counted up to 10 000.
+        ambiguous: there are several places, and no context selects one.
+        critical: differences of a fuzzy match that may reverse the statement.
+        unproven: why it proves nothing by the rule of `proof`; None if it proves what it says.
+        promotable: whether it is sufficient proof to verify an entry: proven, and not both short and fuzzy.
     """
 
     quote: Quote
@@ -170,7 +178,7 @@ class Aligned:
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """The most similar passage of a source, not similar enough.
+    """The most similar passage of a source, below the threshold.
 
     Attributes:
         similarity: in [search threshold, fuzzy threshold).
@@ -185,8 +193,8 @@ class Failed:
     """A quote that was not found.
 
     Attributes:
-        source_sha256: hash of the source, or `None` when there is no such source.
-        near_miss: only with the reason `below_threshold`.
+        source_sha256: hash of the source; None if there is no such source.
+        near_miss: set only with the reason `below_threshold`.
     """
 
     quote: Quote
@@ -200,7 +208,7 @@ Alignment = Aligned | Failed
 
 @dataclass(frozen=True, slots=True)
 class AlignResult:
-    """The outcome of every quote, in the order they were given."""
+    """The outcome of every quote, in the given order."""
 
     outcomes: tuple[Alignment, ...]
 
@@ -211,18 +219,18 @@ class AlignResult:
 
     @property
     def failed(self) -> tuple[Failed, ...]:
-        """The quotes that were not."""
+        """The quotes that were not found."""
         return tuple(outcome for outcome in self.outcomes if isinstance(outcome, Failed))
 
     def of_entry(self, entry_id: str) -> "AlignResult":
-        """The outcomes of one entry's quotes."""
+        """Return the outcomes of one entry's quotes."""
         return AlignResult(
             tuple(outcome for outcome in self.outcomes if outcome.quote.entry_id == entry_id)
         )
 
 
 def is_same_place(place: Alignment | None, other: Alignment | None) -> bool:
-    """Whether two quotes stand in one note and share a character there."""
+    """Return whether two quotes share a character of the same note."""
     if not isinstance(place, Aligned) or not isinstance(other, Aligned):
         return False
     return place.quote.source_index == other.quote.source_index and place.span.iou(other.span) > 0

@@ -1,15 +1,16 @@
-"""Quotes and sources that come from outside: UTF-8, no more than a limit allows, each row checked by its schema."""
+"""Reads quotes and sources from outside: UTF-8, limited in size, every row validated."""
 
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from gigamind.errors import InputError
+from gigamind.errors import InputError, reason_of
+from gigamind.i18n import _
 
 
 def read_text(path: Path, max_bytes: int) -> str:
-    """The text of a file, a byte order mark at its start left off.
+    """Return the text of a file without its byte order mark.
 
     Raises:
         InputError: it cannot be read, is larger than `max_bytes`, or is not UTF-8.
@@ -18,34 +19,49 @@ def read_text(path: Path, max_bytes: int) -> str:
         with path.open("rb") as file:
             data = file.read(max_bytes + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = (isinstance(error, OSError) and error.strerror) or str(error)
-        raise InputError(f"{path}: cannot be read ({reason}); check its path") from error
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        raise InputError(
+            _("{file} cannot be read: {reason}. Check the path.", file=path, reason=reason)
+        ) from error
     return decoded(data, str(path), max_bytes)
 
 
 def decoded(data: bytes, name: str, max_bytes: int) -> str:
-    """The text of `data`, of which up to `max_bytes` + 1 bytes were read.
+    """Return the text of `data`, of which up to `max_bytes` + 1 bytes were read.
 
     Raises:
         InputError: it is larger than `max_bytes`, or not UTF-8.
     """
     if len(data) > max_bytes:
-        raise InputError(f"{name}: larger than the limit of {max_bytes:,} bytes; split it")
+        raise InputError(
+            _(
+                "{file} is larger than the limit of {limit:,} bytes. Split it.",
+                file=name,
+                limit=max_bytes,
+            )
+        )
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{name}: not UTF-8 text at byte {error.start}; convert it to UTF-8"
+            _(
+                "{file} is not UTF-8 (byte {position}). Convert it to UTF-8.",
+                file=name,
+                position=error.start,
+            )
         ) from error
 
 
 def _encodable(text: str) -> str:
-    """Refuse lone surrogates, which JSON can spell but no UTF-8 source holds and no output can carry."""
+    """Reject lone surrogates, which JSON can contain but UTF-8 cannot."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(
-            r"half of a surrogate pair; write \ud83d\ude00 escapes in pairs"
+            _(
+                "half of a surrogate pair. Write such escapes in pairs: {example}",
+                example=r"\ud83d\ude00",
+            )
         ) from error
     return text
 
@@ -54,7 +70,7 @@ Encodable = Annotated[str, AfterValidator(_encodable)]
 
 
 class Strict(BaseModel):
-    """What comes from outside, taken as it is written: nothing unknown, nothing converted."""
+    """Data from outside: unknown fields are rejected, nothing is converted."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, validate_by_name=True, validate_by_alias=True
@@ -62,10 +78,10 @@ class Strict(BaseModel):
 
 
 class QuoteRow(Strict):
-    """One quote and where to look for it.
+    """One quote and its source.
 
     Attributes:
-        source: name of the source, instead of its index.
+        source: name of the source, as an alternative to its index.
         hint: code point offset near which the quote starts.
     """
 

@@ -1,4 +1,4 @@
-"""Options of every command that aligns quotes, under the names of seed 003, 2.3."""
+"""Options of all commands that align quotes; named as in seed 003, section 2.3."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -9,7 +9,7 @@ from gigamind.evidence.result import DEFAULT, LEAST_FUZZY, AlignConfig
 
 
 class AlignOptions(BaseModel):
-    """What counts as found."""
+    """Options of the aligner."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -28,6 +28,6 @@ class AlignOptions(BaseModel):
 
     @property
     def alignment(self) -> AlignConfig:
-        """The same, for the aligner."""
+        """The configuration of the aligner."""
         accepting = DEFAULT.accepting(self.fuzzy_threshold)
         return replace(accepting, fuzzy=self.enable_fuzzy, max_quote_chars=self.max_quote_length)

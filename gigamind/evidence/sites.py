@@ -1,4 +1,4 @@
-"""Where a quote stands, and which of several places is meant.  Spans are code points of the source."""
+"""Finds the places of a quote and chooses among them. Spans are in code points of the source."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ _MAX_SITES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What helps to tell equal places apart.
+    """Context that distinguishes equal places.
 
     Attributes:
-        prefix: text that stands before the quote, or "".
-        suffix: text that stands after it, or "".
+        prefix: text before the quote, or "".
+        suffix: text after the quote, or "".
         hint: code point offset near which it starts.
-        used: places that the same entry has already quoted.
+        used: places that the same entry already quotes.
     """
 
     prefix: str = ""
@@ -28,9 +28,9 @@ class Context:
 
 
 def exact_sites(quote: str, text: str) -> list[Span]:
-    """Every place, overlapping ones too, where `quote` stands verbatim and no half of a composed character is cut.
+    """Return every place, overlapping ones too, where `quote` occurs verbatim without cutting a composed character.
 
-    At most the first 10 000 of them: a quote that stands in more is no evidence of anything.
+    Returns at most the first 10 000: a quote with more places is no evidence.
     """
     sites = (
         Span(start, start + len(quote))
@@ -41,9 +41,9 @@ def exact_sites(quote: str, text: str) -> list[Span]:
 
 
 def folded_sites(quote: str, source: Folding) -> list[Span]:
-    """Every place whose folded text is `quote` and that begins and ends with whole characters of the original.
+    """Return every place whose folded text is `quote` and that consists of whole characters of the original.
 
-    At most the first 10 000 of them.
+    Returns at most the first 10 000.
     """
     sites = (
         source.span(start, start + len(quote))
@@ -54,10 +54,10 @@ def folded_sites(quote: str, source: Folding) -> list[Span]:
 
 
 def choose(sites: Sequence[Span], text: str, context: Context) -> tuple[Span, bool]:
-    """The place that is meant, and whether that is ambiguous: several places, and no context that singles one out.
+    """Return the best place, and whether the choice is ambiguous: several places, and no context selects one.
 
-    Unused places go first, then those whose surroundings agree best with the context, then the one nearest to the
-    hint, then the first.  `sites` is not empty.
+    Prefers unused places, then those whose surroundings agree best with the context, then the closest to the hint, then
+    the first. `sites` must not be empty.
     """
     unused = [site for site in sites if site not in context.used] or list(sites)
     agreements = [_agreement(site, text, context) for site in unused]
@@ -78,7 +78,7 @@ def _occurrences(needle: str, text: str) -> Iterator[int]:
 
 
 def _agreement(site: Span, text: str, context: Context) -> int:
-    """Normalised characters around `site` that agree with the context; a side that agrees by less than half is 0."""
+    """Return how many normalised characters match the context; 0 for a side that matches by less than half."""
     score = 0
     if context.prefix:
         before = text[max(0, site.start - 2 * len(context.prefix)) : site.start]

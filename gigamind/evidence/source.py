@@ -1,4 +1,4 @@
-"""A text that quotes are looked up in, normalised at most once however many quotes there are."""
+"""A text in which quotes are located; normalised at most once for all quotes."""
 
 from functools import cached_property
 from hashlib import sha256
@@ -14,17 +14,18 @@ from gigamind.evidence.normalize import (
     visible,
 )
 from gigamind.evidence.result import DEFAULT
+from gigamind.i18n import _
 
 NormalLevel = Literal["N1", "N2", "N3"]
 
 
 def text_hash(text: str) -> str:
-    """SHA-256 of the UTF-8 text, in hexadecimal.  A lone surrogate, which UTF-8 lacks, counts as its three bytes."""
+    """Return the SHA-256 of the UTF-8 text in hexadecimal. A lone surrogate counts as its three bytes."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Source:
-    """One message or one note.  A match never crosses from one source into another.
+    """One message or one note. A match never spans two sources.
 
     Raises:
         InputError: the text is longer than the limit.
@@ -33,14 +34,17 @@ class Source:
     def __init__(self, text: str, *, max_chars: int = DEFAULT.max_source_chars) -> None:
         if len(text) > max_chars:
             raise InputError(
-                f"a source of {len(text):,} characters is beyond the limit of {max_chars:,} (max_source_chars); "
-                "split it into notes"
+                _(
+                    "The source has {n:,} characters; the limit (max_source_chars) is {limit:,}. Split it.",
+                    n=len(text),
+                    limit=max_chars,
+                )
             )
         self.text = text
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of the text, as `text_hash`: what the offsets of a result are valid for."""
+        """The hash of the text, as `text_hash`; the offsets of a result are valid for this text only."""
         return text_hash(self.text)
 
     @property
@@ -49,16 +53,16 @@ class Source:
         return self._n2 is not self._n1
 
     def may_hold(self, form: str, level: NormalLevel) -> bool:
-        """Whether a text stands at one level, perhaps inside a unit; N3 is built only where it does."""
+        """Return whether a text occurs at one level, perhaps inside a unit; avoids building N3 in vain."""
         return form in (self._spaceless if level == "N3" else self.level(level).text)
 
     @cached_property
     def unglossed(self) -> Folding:
-        """N2 without what stands in brackets; N2 itself where nothing does."""
+        """N2 without the contents of brackets; N2 itself if there are none."""
         return unglossed(self._n2)
 
     def level(self, name: NormalLevel) -> Folding:
-        """The text at one level of normalising."""
+        """Return the text at one level of normalisation."""
         if name == "N1":
             return self._n1
         return self._n2 if name == "N2" else self._n3

@@ -1,1 +1,1 @@
-"""Formats that other tools read."""
+"""Read and write the files of other tools."""

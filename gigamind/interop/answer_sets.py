@@ -1,6 +1,6 @@
-"""Test sets of ragas and deepeval, which are alike: a question, an answer, the contexts it rests on, a reference.
+"""Import test sets of ragas and deepeval: a question, an answer, its contexts, a reference.
 
-What is judged is the answer that a system gave, or the reference, which so is held against its own contexts.
+Either the system's answer is judged against its contexts, or the reference against its own contexts.
 """
 
 import ast
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from gigamind.datasets.schema import AnswerItem, ContextNote
+from gigamind.i18n import Message, _, n_
 from gigamind.interop.collection import Imported, checked_row
 from gigamind.interop.source import Fields, table_rows
 from gigamind.loading import refuse_problems
@@ -20,11 +21,11 @@ Answered = Literal["response", "reference"]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What a tool, and its older versions, call the parts of a row; the first one that has a value counts.
+    """Column names of a tool and its older versions; the first one with a value is used.
 
     Attributes:
-        contexts: that the answer rests on; those of the reference where a row has no others.
-        separator: of several contexts in one cell of CSV; "" where a cell holds a Python or JSON list.
+        contexts: contexts of the answer; if a row has none, those of the reference.
+        separator: between several contexts in one CSV cell; "" if a cell holds a Python or JSON list.
     """
 
     question: Sequence[str]
@@ -53,24 +54,26 @@ DEEPEVAL = Columns(
 
 
 def read_answers(path: Path, columns: Columns, answered: Answered) -> Imported:
-    """The rows of a test set in CSV, JSON or JSON lines; those without the answer that is judged are left out.
+    """Read a test set in CSV, JSON or JSON lines; rows without the answer to judge are left out.
 
     Raises:
         InputError: the file cannot be read or used; names the lines.
     """
     rows: list[AnswerItem] = []
-    problems: list[str] = []
-    silent = bare = 0
-    table = table_rows(path, "the test set")
+    problems: list[Message] = []
+    unanswered = without_context = 0
+    table = table_rows(path, _("the test set"))
     taken: set[str] = set()
     for number, (place, fields) in enumerate(table, start=1):
         question = _text(fields, columns.question)
         answer = _text(fields, columns.answer if answered == "response" else columns.reference)
         if not question:
-            problems.append(f"{place}: no question; it stands in {' or '.join(columns.question)}")
+            problems.append(
+                _("{place}: no question in {columns}", place=place, columns=columns.question)
+            )
             continue
         if not answer:
-            silent += 1
+            unanswered += 1
             continue
         own, others = columns.contexts, columns.reference_contexts
         if answered == "reference":
@@ -78,7 +81,7 @@ def read_answers(path: Path, columns: Columns, answered: Answered) -> Imported:
         contexts = _texts(fields, own, columns.separator) or _texts(
             fields, others, columns.separator
         )
-        bare += not contexts
+        without_context += not contexts
         row = checked_row(
             AnswerItem,
             place,
@@ -94,22 +97,39 @@ def read_answers(path: Path, columns: Columns, answered: Answered) -> Imported:
         if row:
             rows.append(row)
     if not rows and not problems:
-        other = "reference" if answered == "response" else "response"
         problems.append(
-            f"{path}: no row has a {answered}, which would be judged; have your system answer first,"
-            f" or import it with --answer {other}"
+            _(
+                "{file}: no row has a {field} to judge. Let your system answer first, or import with --answer {other}.",
+                file=path,
+                field=answered,
+                other="reference" if answered == "response" else "response",
+            )
         )
     refuse_problems(problems)
-    warnings: list[str] = []
-    if silent:
-        warnings.append(f"{silent} of {len(table)} rows have no {answered} and were left out")
-    if bare:
-        warnings.append(f"{bare} rows have no context: nothing can be proven of them")
+    warnings: list[Message] = []
+    if unanswered:
+        warnings.append(
+            n_(
+                "{n} of {total} rows has no {field} and was left out",
+                "{n:,} of {total:,} rows have no {field} and were left out",
+                n=unanswered,
+                total=len(table),
+                field=answered,
+            )
+        )
+    if without_context:
+        warnings.append(
+            n_(
+                "{n} row has no context; nothing in its answer can be verified",
+                "{n:,} rows have no context; nothing in their answers can be verified",
+                n=without_context,
+            )
+        )
     return Imported(rows, {}, tuple(warnings))
 
 
 def _id(fields: Fields, number: int, taken: set[str]) -> str:
-    """The row's own id or name, or its number."""
+    """Return the row's own id or name, or its number."""
     given = next((str(fields[name]) for name in ("id", "name") if fields.get(name)), "")
     name = given if given.strip() and given not in taken else f"{number:04d}"
     taken.add(name)
@@ -138,7 +158,7 @@ def _texts(fields: Fields, names: Sequence[str], separator: str) -> list[str]:
 
 
 def _cell(value: object, separator: str) -> list[object]:
-    """The texts of a cell of CSV; one that holds no list is one text."""
+    """Return the texts of a CSV cell; a cell without a list is one text."""
     if not isinstance(value, str) or not value.strip():
         return []
     if separator:

@@ -1,8 +1,9 @@
-"""BEIR folders: corpus.jsonl {_id, title, text}, queries.jsonl {_id, text}, qrels/SPLIT.tsv with graded judgements."""
+"""Import BEIR folders: corpus.jsonl {_id, title, text}, queries.jsonl {_id, text}, graded qrels/SPLIT.tsv."""
 
 from pathlib import Path
 
 from gigamind.errors import InputError
+from gigamind.i18n import Message, _, n_
 from gigamind.interop.collection import Imported, note_path, note_text
 from gigamind.interop.source import Fields, json_lines, placed_lines, read_text
 from gigamind.interop.trec import Judgements, imported_queries
@@ -12,26 +13,27 @@ _COLUMNS = 3
 
 
 def read_beir(folder: Path, split: str | None) -> Imported:
-    """The judged queries of a split, and the corpus as notes; without a split, that of the only file, or of "test".
+    """Import the judged queries of a split, and the corpus as notes. The default split is the only file, or "test".
 
     Raises:
         InputError: a file is missing or cannot be used; names the lines.
     """
     qrels = _qrels(folder, split)
     judged = Judgements(qrels)
-    texts = _texts(folder / "queries.jsonl", "the queries", judged.problems)
-    documents = _texts(folder / "corpus.jsonl", "the corpus", judged.problems)
+    texts = _texts(folder / "queries.jsonl", _("the queries"), judged.problems)
+    documents = _texts(folder / "corpus.jsonl", _("the corpus"), judged.problems)
     _judge(judged, qrels)
     if not documents and not judged.problems:
-        judged.problems.append(f"{folder / 'corpus.jsonl'}: holds no document; export it anew")
+        corpus = folder / "corpus.jsonl"
+        judged.problems.append(_("{file}: no documents. Export it again.", file=corpus))
     refuse_problems(judged.problems)
     warnings = _without_lost(judged, documents)
     notes: dict[str, str] = {}
     for name, (title, text) in documents.items():
-        notes[note_path(name)], _ = note_text(name, title, text)
+        notes[note_path(name)], _start = note_text(name, title, text)
     return imported_queries(
         judged,
-        {name: text for name, (_, text) in texts.items()},
+        {name: text for name, (_title, text) in texts.items()},
         folder / "queries.jsonl",
         notes,
         warnings,
@@ -39,29 +41,43 @@ def read_beir(folder: Path, split: str | None) -> Imported:
 
 
 def _qrels(folder: Path, split: str | None) -> Path:
-    """The file of the split."""
+    """Return the file of the split."""
     splits = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
     name = split or (next(iter(splits)) if len(splits) == 1 else "test")
     if name not in splits:
-        there = (
-            f"; there is {', '.join(splits)}: name one by --split"
+        file = folder / "qrels" / f"{name}.tsv"
+        raise InputError(
+            _(
+                "{file}: no such file. Select one of {splits} with --split.",
+                file=file,
+                splits=list(splits),
+            )
             if splits
-            else "; give a folder with corpus.jsonl, queries.jsonl and qrels/"
+            else _(
+                "{file}: no such file. Give a folder with corpus.jsonl, queries.jsonl and qrels/.",
+                file=file,
+            )
         )
-        raise InputError(f"{folder / 'qrels' / name}.tsv: no such file{there}")
     return splits[name]
 
 
-def _texts(path: Path, what: str, problems: list[str]) -> dict[str, tuple[str, str]]:
-    """Id -> title and text."""
+def _texts(path: Path, what: Message, problems: list[Message]) -> dict[str, tuple[str, str]]:
+    """Return title and text by id."""
     texts: dict[str, tuple[str, str]] = {}
     places: dict[str, str] = {}
     for place, fields in json_lines(path, what):
         name = fields.get("_id")
         if not isinstance(name, str | int) or not str(name).strip():
-            problems.append(f'{place}: no "_id"; give every line one of its own')
+            problems.append(_('{place}: no "_id". Give every line a unique one.', place=place))
         elif str(name) in texts:
-            problems.append(f'{place}: "_id" {name} stands in {places[str(name)]}, too; keep one')
+            problems.append(
+                _(
+                    '{place}: "_id" {id} is also in {other}. Keep one.',
+                    place=place,
+                    id=str(name),
+                    other=places[str(name)],
+                )
+            )
         else:
             texts[str(name)] = _text(fields, "title"), _text(fields, "text")
             places[str(name)] = place
@@ -74,23 +90,25 @@ def _text(fields: Fields, name: str) -> str:
 
 
 def _judge(judged: Judgements, path: Path) -> None:
-    lines = placed_lines(path, read_text(path, "the judgements"))
+    lines = placed_lines(path, read_text(path, _("the judgements")))
     for at, (place, line) in enumerate(lines):
         cells = [cell.strip() for cell in line.split("\t")]
         if at == 0 and cells[-1:] == ["score"]:
             continue
         try:
             if len(cells) != _COLUMNS:
-                raise ValueError  # noqa: TRY301  told with a grade that is no number
+                raise ValueError  # noqa: TRY301  reported like a grade that is not a number
             judged.add(place, cells[0], cells[1], int(cells[2]))
         except ValueError:
-            judged.problems.append(f'{place}: expected "query-id corpus-id score", parted by tabs')
+            judged.problems.append(
+                _('{place}: expected "query-id corpus-id score", separated by tabs', place=place)
+            )
     if not judged.grades and not judged.problems:
-        judged.problems.append(f"{path}: holds no judgement; export it anew")
+        judged.problems.append(_("{file}: no judgements. Export it again.", file=path))
 
 
-def _without_lost(judged: Judgements, documents: dict[str, tuple[str, str]]) -> list[str]:
-    """Drop judgements of documents that the corpus lacks, which no search can find; a word on them."""
+def _without_lost(judged: Judgements, documents: dict[str, tuple[str, str]]) -> list[Message]:
+    """Drop judgements of documents missing from the corpus, which no search can find; return a warning."""
     lost = [
         (query, document)
         for query, own in judged.grades.items()
@@ -102,7 +120,15 @@ def _without_lost(judged: Judgements, documents: dict[str, tuple[str, str]]) -> 
     if not lost:
         return []
     query, document = lost[0]
-    sentence = (
-        f"{len(lost)} judgements are of documents that corpus.jsonl lacks, such as {document}"
-    )
-    return [f"{sentence} of query {query} ({judged.places[query]}): left out"]
+    return [
+        n_(
+            "{n} judgement was left out because corpus.jsonl lacks the document:"
+            " {document} for query {query} ({place})",
+            "{n:,} judgements were left out because corpus.jsonl lacks the documents,"
+            " such as {document} for query {query} ({place})",
+            n=len(lost),
+            document=document,
+            query=query,
+            place=judged.places[query],
+        )
+    ]

@@ -1,4 +1,4 @@
-"""What a collection of another tool becomes: rows of our datasets, and its documents as notes of a vault."""
+"""Convert a collection of another tool: rows for a dataset, documents as notes of a vault."""
 
 import hashlib
 import json
@@ -13,43 +13,44 @@ from pydantic import ValidationError
 from gigamind.datasets.row_errors import schema_errors
 from gigamind.datasets.schema import AnswerItem, QueryItem
 from gigamind.datasets.write import row_line
+from gigamind.i18n import Message, _, n_
 from gigamind.vault.identity import leaves_vault
 
 _UNSAFE = re.compile(r'[\\/:*?"<>|%\x00-\x1f\x7f]|^[.\s]|[.\s]$')
-_LONGEST = 200  # bytes of a file name; most file systems end at 255
+_LONGEST = 200  # bytes of a file name; most file systems allow 255
 
 Item = TypeVar("Item", QueryItem, AnswerItem)
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a file became.
+    """The result of an import.
 
     Attributes:
-        rows: of queries.jsonl, or of answers.jsonl.
-        notes: path in the vault -> text; empty where the format has no documents.
-        warnings: what is odd, and what was left out.
+        rows: of queries.jsonl or answers.jsonl.
+        notes: path in the vault -> text; empty if the format has no documents.
+        warnings: anomalies and what was left out.
     """
 
     rows: Sequence[QueryItem] | Sequence[AnswerItem]
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Message, ...] = ()
 
     @property
     def name(self) -> str:
-        """Of the dataset's file."""
+        """Return the file name of the dataset."""
         return "answers.jsonl" if isinstance(self.rows[0], AnswerItem) else "queries.jsonl"
 
     def files(self) -> dict[str, str]:
-        """Path in the folder -> text."""
+        """Return path in the folder -> text."""
         lines = "".join(row_line(row) + "\n" for row in self.rows)
         return {self.name: lines, **{f"notes/{path}": text for path, text in self.notes.items()}}
 
 
 def judged_query(
-    name: str, text: str, gains: Mapping[str, int], place: str, problems: list[str]
+    name: str, text: str, gains: Mapping[str, int], place: str, problems: list[Message]
 ) -> QueryItem | None:
-    """The row of a query with its judgements, document -> grade; without a relevant one it is unanswerable."""
+    """Return the row of a query with its judgements (document -> grade); without a relevant one it is unanswerable."""
     relevant = tuple(label(document) for document, gain in gains.items() if gain > 0)
     return checked_row(
         QueryItem,
@@ -66,35 +67,49 @@ def judged_query(
 def checked_row(
     model: type[Item],
     place: str,
-    problems: list[str],
+    problems: list[Message],
     **fields: Any,  # noqa: ANN401  checked by the model
 ) -> Item | None:
-    """A row, or None and its problems, which grow by what is wrong at `place`."""
+    """Return a row; if it is invalid, append to `problems` and return None."""
     try:
         return model(**fields)
     except ValidationError as error:
         for problem in schema_errors(error, 0, ""):
-            problems.append(f'{place}: field "{problem.field}": {problem.message}. {problem.mend}.')  # noqa: PERF401
+            problems.append(  # noqa: PERF401
+                _(
+                    '{place}: field "{field}": {problem}. {fix}.',
+                    place=place,
+                    field=problem.field,
+                    problem=problem.message,
+                    fix=problem.mend,
+                )
+            )
         return None
 
 
-def unjudgeable(rows: Sequence[QueryItem]) -> tuple[str, ...]:
-    """A word on queries without a relevant document, whose figures differ from those of other tools."""
+def unjudgeable(rows: Sequence[QueryItem]) -> tuple[Message, ...]:
+    """Return a warning about queries without a relevant document, which other tools count differently."""
     count = sum(not row.answerable for row in rows)
-    warning = (
-        f"{count} queries have no relevant document and became unanswerable:"
-        " they are in no mean of a ranking, where trec_eval counts them as 0"
+    if not count:
+        return ()
+    return (
+        n_(
+            "{n} query has no relevant document and is treated as unanswerable:"
+            " ranking metrics leave it out, while trec_eval counts it as 0",
+            "{n:,} queries have no relevant document and are treated as unanswerable:"
+            " ranking metrics leave them out, while trec_eval counts them as 0",
+            n=count,
+        ),
     )
-    return (warning,) if count else ()
 
 
 def label(document: str) -> str:
-    """The name by which rows call a document: its id, so that run files and vault both know it."""
+    """Return the name that rows use for a document: its id, which both run files and the vault know."""
     return note_path(document) if leaves_vault(document) else document
 
 
 def note_path(document: str) -> str:
-    """A file for a document by its id; what not every file system can hold is percent-encoded."""
+    """Return the file name for a document id; characters that some file systems reject are percent-encoded."""
     name = _UNSAFE.sub(
         lambda match: f"%{ord(match[0]):02X}", unicodedata.normalize("NFC", document)
     )
@@ -105,7 +120,7 @@ def note_path(document: str) -> str:
 
 
 def note_text(document: str, title: str, text: str) -> tuple[str, int]:
-    """A note with a document's text, and the code point where that starts."""
+    """Return a note with a document's text, and the code point where that text starts."""
     fields: list[str] = []
     if title.strip():
         fields.append(f"title: {_scalar(title.strip())}")

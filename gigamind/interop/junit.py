@@ -1,4 +1,4 @@
-"""JUnit XML, which every CI system shows as test results."""
+"""Write JUnit XML, which every CI system shows as test results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ class JunitCase:
 
     Attributes:
         name: what was checked.
-        outcome: an "error" is a check that could not be made at all.
-        message: why it failed, was skipped or could not be made; a passed check may say its figures.
+        outcome: "error" if the check could not be carried out.
+        message: why it failed, was skipped or could not be carried out; figures of a passed check.
     """
 
     name: str

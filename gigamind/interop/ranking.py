@@ -1,12 +1,14 @@
-"""A ranking as any system tells it: notes of one query, best first, as JSON and in Python.
+"""Parse rankings from JSON or Python values: notes of one query, best first.
 
-Nothing is mended here: a score that is no number is NaN, a note that is told twice stands there twice.
+Values are not corrected here: a score that is not a number becomes NaN, a repeated note stays repeated.
 """
 
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar, cast
+
+from gigamind.i18n import _
 
 Hit_co = TypeVar("Hit_co", covariant=True)
 Oddity = Literal[
@@ -25,7 +27,7 @@ Oddity = Literal[
     "asked_again",
     "no_contexts",
 ]
-"""What can be odd about a ranking, or about the contexts of an answer, that was told all the same."""
+"""Anomalies of a ranking, or of the contexts of an answer, that do not make it unusable."""
 
 _PAIR = 2
 
@@ -35,10 +37,10 @@ class RankedNote:
     """One note of a ranking, or one context of an answer.
 
     Attributes:
-        note: its path in the vault, or any name that datasets know it by; "" for a context that is told as a text.
-        base_score: higher is better, on the system's own scale; None where it tells none, NaN where that is no number.
-        text: the passage that was found; "" where the system shows none.
-        place: where it stands in the note's file, `[start, end)` in UTF-16 code units; None where that is not told.
+        note: path in the vault, or any name that datasets use; "" for a context given as text.
+        base_score: higher is better, on the system's own scale; None if not given, NaN if not a number.
+        text: the retrieved passage; "" if the system does not provide it.
+        place: position in the note's file, `[start, end)` in UTF-16 code units; None if not given.
     """
 
     note: str
@@ -49,34 +51,34 @@ class RankedNote:
 
 @dataclass(frozen=True)
 class Ranking(Generic[Hit_co]):
-    """What a system found for one query.
+    """The results of a system for one query.
 
     Attributes:
         hits: best first.
-        oddities: what was odd, and how often.
+        oddities: number of occurrences per anomaly.
     """
 
     hits: tuple[Hit_co, ...]
     oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])
 
 
-def told_hits(payload: object) -> tuple[RankedNote, ...]:
-    """The hits in a list, or in the "hits" of an object: each a note, [note, score], or an object with its `note`.
+def parse_hits(payload: object) -> tuple[RankedNote, ...]:
+    """Parse hits from a list, or from "hits" of an object: each is a note, [note, score], or an object with `note`.
 
-    Of an object `score`, `text`, and `start` and `end` are read besides, where it has them.
+    An object may also have `score`, `text`, `start` and `end`.
 
     Raises:
-        ValueError: it is neither, or a hit has no note; says which.
+        ValueError: neither a list nor an object with hits, or a hit without a note.
     """
     if isinstance(payload, Mapping):
         payload = cast("Mapping[object, object]", payload).get("hits")
     if isinstance(payload, str) or not isinstance(payload, Iterable):
-        raise ValueError('no list of hits, nor an object with "hits"')  # noqa: TRY004  the text is at fault
+        raise ValueError(_('neither a list of hits nor an object with "hits"'))  # noqa: TRY004  the text is at fault
     hits = cast("Iterable[object]", payload)
-    return tuple(_told_hit(hit, place) for place, hit in enumerate(hits, start=1))
+    return tuple(_parse_hit(hit, place) for place, hit in enumerate(hits, start=1))
 
 
-def _told_hit(hit: object, place: int) -> RankedNote:
+def _parse_hit(hit: object, place: int) -> RankedNote:
     if isinstance(hit, RankedNote):
         return hit
     fields: Mapping[object, object] = {"note": hit}
@@ -86,13 +88,13 @@ def _told_hit(hit: object, place: int) -> RankedNote:
         fields = {"note": pair[0], "score": pair[1]}
     if not isinstance(fields.get("note"), str):
         raise ValueError(  # noqa: TRY004  the text is at fault
-            f"hit {place} is not a note, [note, score] or {{note, score, text}}"
+            _("hit {number} is not a note, [note, score] or {{note, score, text}}", number=place)
         )
     return note_of(fields)
 
 
 def note_of(fields: Mapping[object, object]) -> RankedNote:
-    """What an object tells of a note; a name or a text that is none is ""."""
+    """Return the note of an object; a name or text that is not a string becomes ""."""
     note, text = fields.get("note"), fields.get("text")
     return RankedNote(
         whole_text(note) if isinstance(note, str) else "",
@@ -103,17 +105,17 @@ def note_of(fields: Mapping[object, object]) -> RankedNote:
 
 
 def whole_text(text: str) -> str:
-    """The text without halves of characters, which JSON can tell (a cut surrogate pair) and no file can hold."""
+    """Return the text without lone surrogates, which JSON can express but files cannot hold."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def place_of(start: object, end: object) -> tuple[int, int] | None:
-    """A range of two whole numbers; None for anything else."""
+    """Return a range of two integers, or None for anything else."""
     return (start, end) if isinstance(start, int) and isinstance(end, int) else None
 
 
 def score_of(value: object) -> float | None:
-    """A score as a float; None for none, NaN for what is no number."""
+    """Return a score as a float; None if absent, NaN if it is not a number."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):

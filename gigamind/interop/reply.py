@@ -1,12 +1,13 @@
-"""An answer as any system tells it: its text, and the contexts that it rests on, as JSON and in Python.
+"""Parse answers from JSON or Python values: a text and its contexts.
 
-A context is a text, a note by its name, or both: which of them a lone string is, only a vault can tell.
+A context is a text, a note name, or both. Only a vault can tell whether a lone string is a text or a name.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
+from gigamind.i18n import _
 from gigamind.interop.ranking import Oddity, RankedNote, note_of, whole_text
 
 _PAIR = 2
@@ -14,11 +15,11 @@ _PAIR = 2
 
 @dataclass(frozen=True)
 class Reply:
-    """What a system answered to one question.
+    """The answer of a system to one question.
 
     Attributes:
-        contexts: what it says that the answer rests on, in its order.
-        oddities: what was odd, and how often.
+        contexts: in the system's order.
+        oddities: number of occurrences per anomaly.
     """
 
     answer: str
@@ -26,62 +27,61 @@ class Reply:
     oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])
 
 
-def told_reply(payload: object) -> Reply:
-    """The answer in a text, in a pair [answer, contexts], or in an object with `answer`, and `contexts` if it has any.
+def parse_reply(payload: object) -> Reply:
+    """Parse an answer: a text, a pair [answer, contexts], or an object with `answer` and optional `contexts`.
 
     Raises:
-        ValueError: there is no answer, or contexts are none; says what.
+        ValueError: there is no answer, or the contexts are malformed.
     """
     reply = recorded_reply(payload)
     if not reply.answer.strip():
-        raise ValueError("the answer is empty")
+        raise ValueError(_("the answer is empty"))
     return reply
 
 
 def recorded_reply(payload: object) -> Reply:
-    """The same of a line of a run, where an empty answer is one: the system's fault, and none of the line.
+    """Parse an answer of a run file, where an empty answer is allowed: it is the system's fault, not the file's.
 
     Raises:
-        ValueError: there is no answer, or contexts are none; says what.
+        ValueError: there is no answer, or the contexts are malformed.
     """
     if isinstance(payload, Reply):
         return Reply(_answer(payload.answer), payload.contexts, payload.oddities)
     if isinstance(payload, Mapping):
         fields = cast("Mapping[object, object]", payload)
-        return Reply(_answer(fields.get("answer")), told_contexts(fields.get("contexts")))
+        return Reply(_answer(fields.get("answer")), _parse_contexts(fields.get("contexts")))
     if isinstance(payload, list | tuple) and len(pair := cast("list[object]", payload)) == _PAIR:
-        return Reply(_answer(pair[0]), told_contexts(pair[1]))
+        return Reply(_answer(pair[0]), _parse_contexts(pair[1]))
     return Reply(_answer(cast("object", payload)))
 
 
-def told_contexts(payload: object) -> tuple[RankedNote, ...]:
-    """The contexts in a list: each a string, or an object with its `note`, its `text`, or both; none for None.
-
-    Of an object `score`, and `start` and `end` are read besides, where it has them.
-
-    Raises:
-        ValueError: it is no list, or a context is neither; says which.
-    """
+def _parse_contexts(payload: object) -> tuple[RankedNote, ...]:
+    """Parse a list of contexts: each is a string, or an object with `note`, `text` or both; None has none."""
     if payload is None:
         return ()
     if isinstance(payload, str | Mapping) or not isinstance(payload, Iterable):
-        raise ValueError("the contexts are no list")  # noqa: TRY004  the text is at fault
+        raise ValueError(_("the contexts are not a list"))  # noqa: TRY004  the text is at fault
     contexts = cast("Iterable[object]", payload)
-    return tuple(_told_context(context, place) for place, context in enumerate(contexts, start=1))
+    return tuple(_parse_context(context, place) for place, context in enumerate(contexts, start=1))
 
 
-def _told_context(context: object, place: int) -> RankedNote:
+def _parse_context(context: object, place: int) -> RankedNote:
     if isinstance(context, Mapping):
         context = note_of(cast("Mapping[object, object]", context))
     elif isinstance(context, str):
         context = RankedNote("", text=whole_text(context))
     if not isinstance(context, RankedNote) or not (context.note.strip() or context.text.strip()):
-        raise ValueError(f"context {place} is neither a text nor an object with note or text")
+        raise ValueError(
+            _("context {number} is neither a text nor an object with note or text", number=place)
+        )
     return context
 
 
 def _answer(answer: object) -> str:
     if not isinstance(answer, str):
-        kind = "nothing" if answer is None else f"a {type(answer).__name__}"
-        raise ValueError(f"the answer is {kind}, and no text")  # noqa: TRY004  the text is at fault
+        raise ValueError(  # noqa: TRY004  the text is at fault
+            _("the answer is missing")
+            if answer is None
+            else _("the answer is not a text but a {type}", type=type(answer).__name__)
+        )
     return whole_text(answer)

@@ -1,7 +1,7 @@
-"""Reads a run: what a system told of many items, the rankings of queries in a TREC run file, or anything in JSON lines.
+"""Read a run file: rankings in TREC run format, or any responses in JSON lines.
 
-A TREC run is ordered as trec_eval does: by score, equal ones by the note's name, both descending; the rank column says
-nothing.  JSON lines are in the order of their hits.
+A TREC run is ordered as in trec_eval: by score, ties by note name, both descending; the rank column is ignored.
+JSON lines keep the order of their hits.
 """
 
 import hashlib
@@ -12,109 +12,129 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
-from gigamind.errors import InputError
-from gigamind.interop.ranking import Oddity, RankedNote, Ranking, score_of, told_hits
+from gigamind.errors import InputError, text_of
+from gigamind.i18n import Message, _
+from gigamind.interop.ranking import Oddity, RankedNote, Ranking, parse_hits, score_of
 from gigamind.interop.source import decoded, placed_lines, read_bytes
 
-# A note's name may have spaces, which the format does not foresee: what stands between the second column and the last
-# three is the name.
+# A note's name may have spaces, which the format does not provide for: it is everything between the second column and
+# the last three.
 _BEFORE, _BEHIND = 2, 3
-MOST_UNREAD = 0.05  # of a run's lines: where more cannot be read, the rest is no measurement
-_FEW = 5  # lines; of a short run the items that it lacks then say so
-_FORMATS = 'six columns "query Q0 note rank score tag", or a JSON object {"id": ..., "hits": [...]}'
-Told = TypeVar("Told")
+MOST_UNREAD = 0.05  # share of a run's lines; if more are unreadable, the rest is not representative
+_FEW = (
+    5  # unreadable lines that are always allowed; a short run then misses items, which is reported
+)
+Response = TypeVar("Response")
 
 
 @dataclass(frozen=True, slots=True)
-class RunFile(Generic[Told]):
-    """What a file tells.
+class RunFile(Generic[Response]):
+    """The responses in a file.
 
     Attributes:
-        told: by the id of its item, in the file's order.
-        problems: lines that could not be read, and why, each with its place.
+        responses: by item id, in the file's order.
+        problems: unreadable lines with their place and reason.
         sha256: of the file's bytes, in hexadecimal.
     """
 
     path: Path
-    told: Mapping[str, Told]
-    problems: tuple[str, ...]
+    responses: Mapping[str, Response]
+    problems: tuple[Message, ...]
     sha256: str
 
 
 def read_run_file(path: Path) -> RunFile[Ranking[RankedNote]]:
-    """Read rankings in UTF-8, or in UTF-16 with its byte order mark; which format they have is seen by the first line.
+    """Read rankings in UTF-8, or in UTF-16 with a byte order mark; the first line decides the format.
 
     Raises:
-        InputError: the file cannot be read, is in another encoding, or has no line of either format.
+        InputError: the file cannot be read, is in another encoding, or has no usable line.
     """
-    content = read_bytes(path, "the run")
+    content = read_bytes(path, _("the run"))
     lines = placed_lines(path, decoded(path, content))
-    problems: list[str] = []
+    problems: list[Message] = []
     as_json = bool(lines) and lines[0][1].startswith("{")
     rankings = (
-        _json_rows(lines, problems, lambda row: Ranking(told_hits(row)))
+        _json_rows(lines, problems, lambda row: Ranking(parse_hits(row)))
         if as_json
         else _trec_rankings(lines, problems)
     )
-    return _run_of(path, content, rankings, problems, f"ranking{{}}. Write {_FORMATS}")
+    empty = _(
+        '{file}: no rankings. Write one per line: six columns "query Q0 note rank score tag",'
+        ' or a JSON object {{"id": ..., "hits": [...]}}.',
+        file=path,
+    )
+    return _run_of(path, content, rankings, problems, empty)
 
 
 def read_json_run(
     path: Path,
-    read: Callable[[Mapping[str, object]], Told],
+    read: Callable[[Mapping[str, object]], Response],
     form: str,
     ids: Sequence[str] = ("id",),
-) -> RunFile[Told]:
-    """Read a run of JSON lines, in these encodings.
+) -> RunFile[Response]:
+    """Read a run in JSON lines, in the encodings of `read_run_file`.
 
     Args:
-        read: what a line tells; raises ValueError where it tells nothing.
-        form: how a line is written, for who wrote none.
-        ids: fields that may name the item; the first one that a line has counts.
+        read: parses a line; raises ValueError if it is unusable.
+        form: example of a line, for the error message.
+        ids: fields that may hold the item's id; the first one present is used.
 
     Raises:
-        InputError: as `read_run_file`.
+        InputError: as for `read_run_file`.
     """
-    content = read_bytes(path, "the run")
-    problems: list[str] = []
+    content = read_bytes(path, _("the run"))
+    problems: list[Message] = []
     rows = _json_rows(placed_lines(path, decoded(path, content)), problems, read, ids)
-    return _run_of(path, content, rows, problems, f"line that can be used{{}}. Write {form}")
+    empty = _("{file}: no usable lines. Write one per line: {form}.", file=path, form=form)
+    return _run_of(path, content, rows, problems, empty)
 
 
 def _run_of(
-    path: Path, content: bytes, rows: Mapping[str, Told], problems: list[str], needed: str
-) -> RunFile[Told]:
+    path: Path,
+    content: bytes,
+    rows: Mapping[str, Response],
+    problems: list[Message],
+    empty: Message,
+) -> RunFile[Response]:
     lines = sum(bool(line.strip()) for line in content.splitlines())
     if rows and len(problems) > max(_FEW, MOST_UNREAD * lines):
         raise InputError(
-            f"{path}: {len(problems)} of {lines} lines cannot be read, and the others say too little of the system;"
-            f" the first: {problems[0]}"
+            _(
+                "{file}: {count:,} of {lines:,} lines cannot be read, too many for a measurement. The first: {problem}",
+                file=path,
+                count=len(problems),
+                lines=lines,
+                problem=problems[0],
+            )
         )
     if not rows:
-        lacking = needed.replace("{}", f"; {problems[0]}" if problems else "")
-        raise InputError(f"{path}: holds no {lacking} a line.")
+        raise InputError(
+            _("{empty} The first problem: {problem}", empty=empty, problem=problems[0])
+            if problems
+            else empty
+        )
     return RunFile(path, rows, tuple(problems), hashlib.sha256(content).hexdigest())
 
 
 def _json_rows(
     lines: list[tuple[str, str]],
-    problems: list[str],
-    read: Callable[[Mapping[str, object]], Told],
+    problems: list[Message],
+    read: Callable[[Mapping[str, object]], Response],
     ids: Sequence[str] = ("id",),
-) -> dict[str, Told]:
-    rows: dict[str, Told] = {}
+) -> dict[str, Response]:
+    rows: dict[str, Response] = {}
     for place, line in lines:
         try:
             row = cast("object", json.loads(line))
             fields = cast("dict[str, object]", row) if isinstance(row, dict) else {}
             name = next((fields[name] for name in ids if fields.get(name) is not None), None)
             if not isinstance(name, str | int):
-                raise ValueError(f'no "{ids[0]}" of an item')  # noqa: TRY004, TRY301  told with the other faults of a line
+                raise ValueError(_('no "{field}"', field=ids[0]))  # noqa: TRY004, TRY301  handled like other faults of a line
             if str(name) in rows:
-                raise ValueError(f"{name} again; its first line counts")  # noqa: TRY301
+                raise ValueError(_("{id} is repeated; its first line is used", id=str(name)))  # noqa: TRY301
             rows[str(name)] = read(fields)
         except (ValueError, RecursionError) as error:
-            problems.append(f"{place}: {error}")
+            problems.append(_("{place}: {reason}", place=place, reason=text_of(error)))
     return rows
 
 
@@ -126,21 +146,24 @@ class _Row:
 
     @property
     def order(self) -> tuple[bool, float]:
-        """By which it is sorted, descending; what is no number last."""
+        """Return the sort key, descending; NaN last."""
         return (not math.isnan(self.score), 0.0 if math.isnan(self.score) else self.score)
 
 
 def _trec_rankings(
-    lines: list[tuple[str, str]], problems: list[str]
+    lines: list[tuple[str, str]], problems: list[Message]
 ) -> dict[str, Ranking[RankedNote]]:
     rows: dict[str, list[_Row]] = {}
     for place, line in lines:
         head = line.split(maxsplit=_BEFORE)
         tail = head[_BEFORE].rsplit(maxsplit=_BEHIND) if len(head) > _BEFORE else []
         if len(tail) <= _BEHIND:
-            problems.append(f"{place}: {len(line.split())} columns, where a run has six")
+            columns = len(line.split())
+            problems.append(
+                _("{place}: {columns} columns instead of six", place=place, columns=columns)
+            )
             continue
-        name, (note, rank, score, _) = head[0], tail
+        name, (note, rank, score, _tag) = head[0], tail
         rows.setdefault(name, []).append(_Row(note, rank, score_of(score) or 0.0))
     return {
         name: Ranking(tuple(_ordered(own)), dict(_duplicates(own))) for name, own in rows.items()

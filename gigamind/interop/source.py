@@ -1,4 +1,4 @@
-"""Reads files that other tools wrote: their bytes, their text in whatever encoding, their lines with places."""
+"""Read files of other tools: bytes, text in several encodings, and lines with their places."""
 
 import csv
 import io
@@ -7,31 +7,37 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-from gigamind.errors import InputError
+from gigamind.errors import InputError, reason_of, text_of
+from gigamind.i18n import Message, _
 from gigamind.loading import refuse_problems
 
 Fields = dict[str, object]
 
 
-def read_bytes(path: Path, what: str) -> bytes:
-    """The content of a file.
+def read_bytes(path: Path, what: Message) -> bytes:
+    """Return the content of a file.
 
     Raises:
-        InputError: it cannot be read; `what` says what it is.
+        InputError: it cannot be read; `what` names it in the message.
     """
     try:
         return path.read_bytes()
     except OSError as error:
         raise InputError(
-            f"{path}: {what} cannot be read ({error.strerror}); check its path"
+            _(
+                "{file}: {what} cannot be read ({reason}). Check the path.",
+                file=path,
+                what=what,
+                reason=reason_of(error),
+            )
         ) from error
 
 
 def decoded(path: Path, content: bytes) -> str:
-    """The text of a file in UTF-8, or in UTF-16 with its byte order mark.
+    """Decode UTF-8, or UTF-16 with a byte order mark.
 
     Raises:
-        InputError: it is in another encoding; names the line.
+        InputError: another encoding; names the line.
     """
     marked = content.startswith((b"\xff\xfe", b"\xfe\xff"))
     encoding = "utf-16" if marked else "utf-8-sig"
@@ -40,18 +46,22 @@ def decoded(path: Path, content: bytes) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{path}:{line}: not {encoding.removesuffix('-sig').upper()}; convert the file:"
-            " iconv -f CP949 -t UTF-8 (or whatever it is in)"
+            _(
+                "{file}:{line}: not {encoding}. Convert the file: iconv -f CP949 -t UTF-8 (or from its own encoding).",
+                file=path,
+                line=line,
+                encoding=encoding.removesuffix("-sig").upper(),
+            )
         ) from error
 
 
-def read_text(path: Path, what: str) -> str:
-    """The text of a file; see `read_bytes` and `decoded`."""
+def read_text(path: Path, what: Message) -> str:
+    """Return the text of a file; see `read_bytes` and `decoded`."""
     return decoded(path, read_bytes(path, what))
 
 
 def placed_lines(path: Path, text: str) -> list[tuple[str, str]]:
-    """The lines that are not blank, stripped, each behind its place as `file:line`."""
+    """Return the non-blank lines, stripped, each with its place as `file:line`."""
     return [
         (f"{path}:{number}", line.strip())
         for number, line in enumerate(text.split("\n"), start=1)
@@ -59,45 +69,58 @@ def placed_lines(path: Path, text: str) -> list[tuple[str, str]]:
     ]
 
 
-def json_lines(path: Path, what: str) -> list[tuple[str, Fields]]:
-    """The objects of a file of JSON lines, each behind its place.
+def json_lines(path: Path, what: Message) -> list[tuple[str, Fields]]:
+    """Return the objects of a JSON lines file, each with its place.
 
     Raises:
-        InputError: it cannot be read, or a line is no object.
+        InputError: it cannot be read, or a line is not an object.
     """
     rows: list[tuple[str, Fields]] = []
-    problems: list[str] = []
+    problems: list[Message] = []
     for place, line in placed_lines(path, read_text(path, what)):
         try:
             rows.append((place, _object(json.loads(line))))
         except (ValueError, RecursionError) as error:
-            problems.append(f"{place}: no JSON object ({error}); write one a line")
+            problems.append(
+                _(
+                    "{place}: not a JSON object ({reason}). Write one per line.",
+                    place=place,
+                    reason=text_of(error),
+                )
+            )
     refuse_problems(problems)
     return rows
 
 
-def json_whole(path: Path, what: str) -> object:
-    """The value of a file that is one JSON text.
+def json_whole(path: Path, what: Message) -> object:
+    """Return the value of a JSON file.
 
     Raises:
-        InputError: it cannot be read, or is no JSON; names the line.
+        InputError: it cannot be read, or is not JSON; names the line.
     """
     text = read_text(path, what)
     try:
         return cast("object", json.loads(text))
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{path}:{error.lineno}: broken JSON ({error.msg}); mend or export it anew"
+            _(
+                "{file}:{line}: invalid JSON ({reason}). Fix the line, or export the file again.",
+                file=path,
+                line=error.lineno,
+                reason=error.msg,
+            )
         ) from error
     except (ValueError, RecursionError) as error:  # a number of 5 000 digits; nested too deeply
-        raise InputError(f"{path}: cannot be read ({error}); export it anew") from error
+        raise InputError(
+            _("{file}: cannot be read ({reason}). Export it again.", file=path, reason=str(error))
+        ) from error
 
 
-def table_rows(path: Path, what: str) -> list[tuple[str, Fields]]:
-    """The rows of a table in CSV, in JSON lines, or in JSON as a list of rows or as columns, each behind its place.
+def table_rows(path: Path, what: Message) -> list[tuple[str, Fields]]:
+    """Return the rows of a table, each with its place: CSV, JSON lines, or JSON as a list of rows or as columns.
 
     Raises:
-        InputError: it cannot be read as its name ends; or it has no row.
+        InputError: it cannot be read in the format of its suffix, or has no rows.
     """
     match path.suffix.lower():
         case ".csv":
@@ -107,13 +130,19 @@ def table_rows(path: Path, what: str) -> list[tuple[str, Fields]]:
         case ".json":
             rows = _json_rows(path, json_whole(path, what))
         case _:
-            raise InputError(f"{path}: {what} must end in .csv, .json or .jsonl; save it as one")
+            raise InputError(
+                _(
+                    "{file}: the name of {what} must end in .csv, .json or .jsonl. Save it in one of these formats.",
+                    file=path,
+                    what=what,
+                )
+            )
     if not rows:
-        raise InputError(f"{path}: {what} holds no row; export it anew")
+        raise InputError(_("{file}: {what} has no rows. Export it again.", file=path, what=what))
     return rows
 
 
-def _csv_rows(path: Path, what: str) -> Iterator[tuple[str, Fields]]:
+def _csv_rows(path: Path, what: Message) -> Iterator[tuple[str, Fields]]:
     csv.field_size_limit(2**31 - 1)  # contexts of a row may be long
     reader = csv.DictReader(io.StringIO(read_text(path, what), newline=""))
     try:
@@ -121,25 +150,36 @@ def _csv_rows(path: Path, what: str) -> Iterator[tuple[str, Fields]]:
         for row in reader:
             if None in row:
                 raise InputError(
-                    f"{path}:{start}: more cells than the header has; quote cells with commas"
+                    _(
+                        "{file}:{line}: more cells than the header. Quote cells that contain commas.",
+                        file=path,
+                        line=start,
+                    )
                 )
             yield f"{path}:{start}", {name: cell for name, cell in row.items() if cell}
             start = reader.line_num + 1
     except csv.Error as error:
         raise InputError(
-            f"{path}:{reader.line_num}: broken CSV ({error}); export it anew"
+            _(
+                "{file}:{line}: invalid CSV ({reason}). Export it again.",
+                file=path,
+                line=reader.line_num,
+                reason=str(error),
+            )
         ) from error
 
 
 def _json_rows(path: Path, value: object) -> list[tuple[str, Fields]]:
     rows = cast("list[object]", value) if isinstance(value, list) else _columns(value)
     if rows is None or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"{path}: neither a list of rows nor columns; export it as JSON lines")
+        raise InputError(
+            _("{file}: neither a list of rows nor columns. Export it as JSON lines.", file=path)
+        )
     return [(f"{path}: row {at}", _object(row)) for at, row in enumerate(rows, start=1)]
 
 
 def _columns(value: object) -> list[object] | None:
-    """Rows of {column: {row: value}}, as pandas writes them, or of {column: [values]}."""
+    """Return the rows of {column: {row: value}}, as pandas writes them, or of {column: [values]}."""
     table = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     columns: dict[str, list[object]] = {}
     for name, cells in table.items():
@@ -154,5 +194,5 @@ def _columns(value: object) -> list[object] | None:
 
 def _object(value: object) -> Fields:
     if not isinstance(value, dict):
-        raise ValueError("it is something else")  # noqa: TRY004  the text is at fault
+        raise ValueError(_("type: {type}", type=type(value).__name__))  # noqa: TRY004  the text is at fault
     return cast("Fields", value)

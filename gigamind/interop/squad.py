@@ -1,4 +1,4 @@
-"""SQuAD 1.1, 2.0 and their like, such as KorQuAD 1.0: each paragraph becomes a note, each question a query."""
+"""Import SQuAD 1.1, 2.0 and similar files such as KorQuAD 1.0: paragraphs become notes, questions queries."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from gigamind.datasets.schema import ExpectedSpan, QueryItem
+from gigamind.i18n import Message, _
 from gigamind.interop.collection import Imported, checked_row, note_path, note_text
 from gigamind.interop.source import Fields, json_whole
 from gigamind.loading import refuse_problems
@@ -19,13 +20,13 @@ class _Reader:
     notes: dict[str, str] = field(default_factory=dict[str, str])
     by_context: dict[str, str] = field(default_factory=dict[str, str])
     places: dict[str, str] = field(default_factory=dict[str, str])
-    problems: list[str] = field(default_factory=list[str])
+    problems: list[Message] = field(default_factory=list[Message])
     lost: list[str] = field(default_factory=list[str])
 
     def paragraph(self, place: str, title: str, number: int, paragraph: Fields) -> None:
         context = paragraph.get("context")
         if not isinstance(context, str) or not context.strip():
-            self.problems.append(f'{place}: no "context"; is it a file of SQuAD?')
+            self.problems.append(_('{place}: no "context". Is it a SQuAD file?', place=place))
             return
         name = f"{title} {number:03d}".strip()
         note, start = self.by_context.get(context), 0
@@ -41,7 +42,12 @@ class _Reader:
         name = str(question.get("id", ""))
         if name in self.places:
             self.problems.append(
-                f"{place}: id {name} is that of {self.places[name]}, too; keep one"
+                _(
+                    "{place}: id {id} is also used by {other}. Keep one.",
+                    place=place,
+                    id=name,
+                    other=self.places[name],
+                )
             )
             return
         self.places[name] = place
@@ -66,10 +72,12 @@ class _Reader:
     def _span(
         self, place: str, note: str, context: str, start: int, answer: Fields
     ) -> ExpectedSpan | None:
-        """Where the answer stands in the note; where its start is wrong, at the nearest place that says it."""
+        """Return the answer's span in the note; if its start is wrong, the nearest occurrence of its text."""
         text, at = answer.get("text"), answer.get("answer_start")
         if not isinstance(text, str) or not text or not isinstance(at, int):
-            self.problems.append(f'{place}: an answer without "text" or "answer_start"')
+            self.problems.append(
+                _('{place}: an answer without "text" or "answer_start"', place=place)
+            )
             return None
         places = [offset for offset in range(len(context)) if context.startswith(text, offset)]
         if not places:
@@ -82,12 +90,12 @@ class _Reader:
 
 
 def read_squad(path: Path) -> Imported:
-    """The questions with the places of their answers, and the paragraphs as notes; an impossible one is unanswerable.
+    """Import questions with the spans of their answers, and paragraphs as notes; impossible questions are unanswerable.
 
     Raises:
-        InputError: the file cannot be read or used; names the article, the paragraph and the question.
+        InputError: the file cannot be read or used; names article, paragraph and question.
     """
-    whole = json_whole(path, "the questions")
+    whole = json_whole(path, _("the questions"))
     data = cast("Fields", whole).get("data") if isinstance(whole, dict) else None
     reader = _Reader(path)
     for number, article in enumerate(_objects(data), start=1):
@@ -96,11 +104,14 @@ def read_squad(path: Path) -> Imported:
             reader.paragraph(f"{path}: article {number}, paragraph {at}", title, at, paragraph)
     if not reader.rows and not reader.problems:
         reader.problems.append(
-            f'{path}: holds no question; a file of SQuAD is {{"data": [{{"title", "paragraphs": [...]}}]}}'
+            _(
+                '{file}: no questions. The format of SQuAD is {{"data": [{{"title", "paragraphs": [...]}}]}}.',
+                file=path,
+            )
         )
     refuse_problems(reader.problems)
     warnings = [
-        f"{place}: the answer does not stand in its paragraph: no expected span"
+        _("{place}: the answer is not in its paragraph, so it has no expected span", place=place)
         for place in reader.lost
     ]
     return Imported(reader.rows, reader.notes, tuple(warnings))
@@ -113,7 +124,7 @@ def _objects(value: object) -> Iterator[Fields]:
 
 
 def _free(path: str, taken: dict[str, str]) -> str:
-    """The path, or one like it that no other paragraph has."""
+    """Return the path, or a similar one that no other paragraph uses."""
     number, free = 2, path
     while free in taken:
         free = f"{path.removesuffix('.md')} ({number}).md"

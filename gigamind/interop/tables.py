@@ -1,4 +1,4 @@
-"""What other tools open: a table in CSV for spreadsheets, JSON lines for ragas."""
+"""Write tables for other tools: CSV for spreadsheets, JSON lines for ragas."""
 
 import csv
 import io
@@ -9,10 +9,10 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
-    """A table with a column for every name, in the order in which they are first met.
+    """Return a CSV table with a column for every name, in order of first appearance.
 
-    It starts with a byte order mark, without which a spreadsheet shows Korean as rubbish.  Lists and objects are JSON.
-    Texts that a spreadsheet would run as a formula get an apostrophe in front.
+    It starts with a byte order mark, without which spreadsheets garble Korean. Lists and objects are written as JSON.
+    Texts that a spreadsheet would run as a formula get a leading apostrophe.
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
     file = io.StringIO(newline="")
@@ -23,7 +23,7 @@ def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
 
 
 def json_lines_text(rows: Sequence[Mapping[str, object]]) -> str:
-    """A row a line; names without a value are left out."""
+    """Return one JSON object per row; names without a value are left out."""
     return "".join(
         json.dumps({n: v for n, v in row.items() if v is not None}, ensure_ascii=False) + "\n"
         for row in rows

@@ -1,6 +1,6 @@
-"""TREC test collections: judgements (qrels) and topics in, rankings and judgements out.
+"""Read and write TREC test collections: judgements (qrels), topics and rankings.
 
-Columns are parted by white space, so a name that has some, or a "%", is percent-encoded when it is written.
+Columns are separated by white space, so white space and "%" in names are percent-encoded on writing.
 """
 
 import re
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gigamind.i18n import Message, _, n_
 from gigamind.interop.collection import Imported, judged_query, unjudgeable
 from gigamind.interop.source import json_lines, placed_lines, read_text
 from gigamind.loading import refuse_problems
@@ -24,42 +25,51 @@ _BREAKS_COLUMNS = re.compile(r"[\s%]")
 
 @dataclass(frozen=True, slots=True)
 class Judgements:
-    """Grades by query and document, as they come in, and what is wrong with others."""
+    """Grades by query and document as they are read, and problems found on the way."""
 
     path: Path
     grades: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     places: dict[str, str] = field(default_factory=dict[str, str])
-    problems: list[str] = field(default_factory=list[str])
+    problems: list[Message] = field(default_factory=list[Message])
 
     def add(self, place: str, query: str, document: str, grade: int) -> None:
-        """One judgement; the same one twice is one, two different ones are a problem."""
+        """Add a judgement; repeating it is allowed, another grade for the same pair is a problem."""
         own = self.grades.setdefault(query, {})
         self.places.setdefault(query, place)
         if own.setdefault(document, grade) != grade:
             self.problems.append(
-                f"{place}: query {query}, document {document}: grade {grade}, and {own[document]} before; keep one"
+                _(
+                    "{place}: query {query}, document {document}: grade {grade}, but {earlier} before. Keep one.",
+                    place=place,
+                    query=query,
+                    document=document,
+                    grade=grade,
+                    earlier=own[document],
+                )
             )
 
 
 def read_trec(qrels: Path, topics: Path | None) -> Imported:
-    """Four columns "query 0 document grade", and topics as TREC's <top>, tab-separated or JSON lines {_id, text}.
+    """Read qrels "query 0 document grade", and topics as TREC's <top>, tab-separated lines or JSON lines {_id, text}.
 
-    Without topics the text of a query is its id, which a run file needs no more than.
+    Without topics the text of a query is its id; that is enough to evaluate run files.
 
     Raises:
         InputError: a file cannot be read or used; names the lines.
     """
     judged = Judgements(qrels)
-    for place, line in placed_lines(qrels, read_text(qrels, "the judgements")):
+    for place, line in placed_lines(qrels, read_text(qrels, _("the judgements"))):
         head = line.split(maxsplit=_BEFORE)
         tail = head[_BEFORE].rsplit(maxsplit=1) if len(head) > _BEFORE else []
         if not tail[1:] or not _GRADE.fullmatch(tail[1]):
-            judged.problems.append(f'{place}: expected four columns, "query 0 document grade"')
+            judged.problems.append(
+                _('{place}: expected four columns "query 0 document grade"', place=place)
+            )
         else:
             judged.add(place, head[0], tail[0], int(tail[1]))
     if not judged.grades and not judged.problems:
         judged.problems.append(
-            f'{qrels}: holds no judgement; write "query 0 document grade" a line'
+            _('{file}: no judgements. Write "query 0 document grade" on each line.', file=qrels)
         )
     texts = _topics(topics, judged.problems) if topics else {}
     refuse_problems(judged.problems)
@@ -71,20 +81,24 @@ def imported_queries(
     texts: Mapping[str, str],
     source: Path | None,
     notes: Mapping[str, str] | None = None,
-    warnings: Sequence[str] = (),
+    warnings: Sequence[Message] = (),
 ) -> Imported:
-    """The judged queries with their texts, by id.
+    """Return the judged queries with their texts.
 
     Raises:
-        InputError: a row cannot be made; or none of the judged queries has a text.
+        InputError: a row is invalid, or none of the judged queries has a text.
     """
     padded = {name.lstrip("0") or name: text for name, text in texts.items()}
     known = {name: texts.get(name, padded.get(name)) for name in judged.grades}
     missing = [name for name, text in known.items() if text is None]
     if source and len(missing) == len(known):
         judged.problems.append(
-            f"{source}: has none of the queries that {judged.path} judges, such as {missing[0]};"
-            " are they of one collection?"
+            _(
+                "{file}: lacks all queries that {qrels} judges, such as {query}. Are they from one collection?",
+                file=source,
+                qrels=judged.path,
+                query=missing[0],
+            )
         )
     rows = [
         judged_query(name, text or name, judged.grades[name], judged.places[name], judged.problems)
@@ -95,15 +109,26 @@ def imported_queries(
     all_warnings = [*warnings, *unjudgeable(usable)]
     if source and missing:
         all_warnings.append(
-            f"{len(missing)} judged queries have no text, such as {missing[0]}: their id stands for it"
+            n_(
+                "{n} judged query has no text: {query}. Its id is used instead.",
+                "{n:,} judged queries have no text, such as {query}. Their ids are used instead.",
+                n=len(missing),
+                query=missing[0],
+            )
         )
     if unused := len(texts) - (len(known) - len(missing)):
-        all_warnings.append(f"{unused} queries have no judgement and were left out")
+        all_warnings.append(
+            n_(
+                "{n} query has no judgement and was left out",
+                "{n:,} queries have no judgements and were left out",
+                n=unused,
+            )
+        )
     return Imported(usable, notes or {}, tuple(all_warnings))
 
 
-def _topics(path: Path, problems: list[str]) -> dict[str, str]:
-    text = read_text(path, "the topics")
+def _topics(path: Path, problems: list[Message]) -> dict[str, str]:
+    text = read_text(path, _("the topics"))
     head = text.lstrip()[:1]
     rows = (
         _tagged_topics(path, text)
@@ -116,10 +141,19 @@ def _topics(path: Path, problems: list[str]) -> dict[str, str]:
     for place, name, topic in rows:
         if not name or not topic.strip():
             problems.append(
-                f"{place}: a topic without id or text; write <top> with <num> and <title>, or id, tab, text"
+                _(
+                    "{place}: a topic without id or text. Write <top> with <num> and <title>, or id, tab, text.",
+                    place=place,
+                )
             )
         elif topics.setdefault(name, topic) != topic:
-            problems.append(f"{place}: query {name} again, with another text; keep one")
+            problems.append(
+                _(
+                    "{place}: query {query} is repeated with another text. Keep one.",
+                    place=place,
+                    query=name,
+                )
+            )
     return topics
 
 
@@ -132,7 +166,7 @@ def _tagged_topics(path: Path, text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _json_topics(path: Path) -> Iterator[tuple[str, str, str]]:
-    for place, fields in json_lines(path, "the topics"):
+    for place, fields in json_lines(path, _("the topics")):
         name = fields.get("_id", fields.get("id"))
         text = fields.get("text", fields.get("query"))
         yield place, "" if name is None else str(name), text if isinstance(text, str) else ""
@@ -140,14 +174,14 @@ def _json_topics(path: Path) -> Iterator[tuple[str, str, str]]:
 
 def _tabbed_topics(path: Path, text: str) -> Iterator[tuple[str, str, str]]:
     for place, line in placed_lines(path, text):
-        name, _, topic = line.partition("\t")
+        name, _tab, topic = line.partition("\t")
         yield place, name.strip(), topic.strip()
 
 
 def trec_run(rankings: Mapping[str, Sequence[str]], tag: str) -> str:
-    """A run: "query Q0 document rank score tag" a line.
+    """Return a run with one line "query Q0 document rank score tag" per hit.
 
-    The score is counted down by rank: trec_eval orders by it alone, in float32, where close scores would tie.
+    The score counts down by rank, because trec_eval orders by score in float32, where close scores would tie.
     """
     return "".join(
         f"{column(query)} Q0 {column(note)} {rank} {len(ranking) - rank + 1} {column(tag)}\n"
@@ -157,7 +191,7 @@ def trec_run(rankings: Mapping[str, Sequence[str]], tag: str) -> str:
 
 
 def trec_qrels(grades: Mapping[str, Mapping[str, int]]) -> str:
-    """Judgements: "query 0 document grade" a line."""
+    """Return judgements with one line "query 0 document grade" each."""
     return "".join(
         f"{column(query)} 0 {column(note)} {grade}\n"
         for query, own in grades.items()
@@ -166,10 +200,10 @@ def trec_qrels(grades: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def column(name: str) -> str:
-    """A name that stands in one column."""
+    """Return a name encoded for one column."""
     return _BREAKS_COLUMNS.sub(lambda match: "".join(f"%{b:02X}" for b in match[0].encode()), name)
 
 
 def encoded_names(names: Iterable[str]) -> int:
-    """How many different names do not stand in a column as they are."""
+    """Return how many distinct names need encoding."""
     return sum(column(name) != name for name in set(names))

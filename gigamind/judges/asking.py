@@ -15,7 +15,7 @@ OF_THE_REPLY: frozenset[LlmCode] = frozenset(
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Seat:
+class PanelMember:
     """A place in a panel: a model, and the number of its repetition from 0."""
 
     model: str
@@ -51,9 +51,9 @@ class Asking:
         return replace(self, fresh=True, unread=Counter())
 
     @property
-    def first(self) -> Seat:
+    def first(self) -> PanelMember:
         """The first vote of the first model."""
-        return Seat(next(iter(self.models)))
+        return PanelMember(next(iter(self.models)))
 
     async def ask(
         self,
@@ -61,7 +61,7 @@ class Asking:
         reply: type[Reply],
         *,
         fingerprint: str,
-        seat: Seat | None = None,
+        member: PanelMember | None = None,
         max_tokens: int | None = None,
     ) -> Reply:
         """A validated reply of a seat, without one of the first; see `LanguageModel.ask`.
@@ -69,14 +69,14 @@ class Asking:
         Raises:
             LlmError: it gave none.
         """
-        asked = seat or self.first
+        voter = member or self.first
         try:
-            made = await self.models[asked.model].ask(
+            answer = await self.models[voter.model].ask(
                 messages,
                 reply,
                 item_id=self.item_id,
                 fingerprint=fingerprint,
-                repeat=asked.repeat,
+                repeat=voter.repeat,
                 fresh=self.fresh,
                 max_tokens=max_tokens,
             )
@@ -84,8 +84,8 @@ class Asking:
             if error.code != "context_too_long" or not self.shorter:
                 raise
             raise LlmError(f"{error}, or {self.shorter}", *error.args[1:]) from None
-        self.unread.update(unread_in(made))
-        return made
+        self.unread.update(unread_in(answer))
+        return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class PlannedCall:
     request: Request
     least: int
     most: int
-    seats: bool = True
+    all_members: bool = True
     what: str = "judging"
     model: str = ""
     certain: bool = True

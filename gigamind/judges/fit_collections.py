@@ -98,11 +98,11 @@ def _source(
 
 
 _HEAD = (
-    "# Tells from what search shows whether the vault answers a query; deterministic, free, no model is asked.",
-    "# Written by `gigamind judge fit unanswerable`.  A signal adds weight * (value - mean) / scale to the log-odds of",
-    "# an answer, and kappa * ln(size / 100) is taken from them: size is all notes, in [keyword] those that share a",
-    "# word with the query.  [cross] is for queries in another language than the note nearest to them.",
-    "# Below min_probability a query is unanswerable.  [*.reliability] is cross-validated by note.",
+    "# Estimates from search signals whether the vault answers a query. Deterministic and free, without a model.",
+    "# Written by `gigamind judge fit unanswerable`. Each signal adds weight * (value - mean) / scale to the log-odds",
+    "# of an answer; kappa * ln(size / 100) is subtracted. Size is the number of notes, in [keyword] of those that share",
+    "# a word with the query. [cross] is for queries in another language than their nearest note.",
+    "# Below min_probability a query is unanswerable. [*.reliability] is cross-validated by note.",
 )
 
 

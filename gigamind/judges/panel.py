@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.errors import LlmCode, LlmError
-from gigamind.judges.asking import Seat
+from gigamind.judges.asking import PanelMember
 from gigamind.judges.spec import LlmJudgeFile
 from gigamind.stats.estimate import Estimate
 from gigamind.stats.krippendorff import Level, krippendorff_alpha
@@ -57,7 +57,7 @@ class PanelFields(BaseModel):
         return bool(self.panel) or self.repeats > 1
 
     @model_validator(mode="after")
-    def _check_seats(self) -> Self:
+    def _check_panel(self) -> Self:
         if self.panel and self.repeats > 1:
             raise ValueError("a panel of models votes once each: give `panel` or `repeats`")
         if len(set(self.panel)) < len(self.panel) or len(self.panel) == 1:
@@ -97,32 +97,32 @@ class PanelVerdict(Generic[Value]):
 
     value: Value | None
     code: Code | None
-    votes: Mapping[Seat, Vote[Value]]
-    missing: tuple[Seat, ...]
+    votes: Mapping[PanelMember, Vote[Value]]
+    missing: tuple[PanelMember, ...]
     disagreement: float | None
 
 
-def seats(fields: PanelFields, model: str) -> tuple[Seat, ...]:
+def panel_members(fields: PanelFields, model: str) -> tuple[PanelMember, ...]:
     """The seats of a panel, the first to be asked first; `model` is that of the run."""
     if fields.panel:
-        return tuple(Seat(name) for name in fields.panel)
-    return tuple(Seat(model, repeat) for repeat in range(fields.repeats))
+        return tuple(PanelMember(name) for name in fields.panel)
+    return tuple(PanelMember(model, repeat) for repeat in range(fields.repeats))
 
 
-def first_asked(fields: PanelFields, model: str) -> tuple[Seat, ...]:
+def first_members(fields: PanelFields, model: str) -> tuple[PanelMember, ...]:
     """The seats that vote on every item."""
-    every = seats(fields, model)
+    every = panel_members(fields, model)
     return every[:1] if fields.adaptive else every
 
 
-def more_asked(
+def further_members(
     fields: PanelFields,
     model: str,
     first: float,
     thresholds: Sequence[float] = (),
     *,
     proven: bool = True,
-) -> tuple[Seat, ...]:
+) -> tuple[PanelMember, ...]:
     """The seats that an adaptive panel asks besides, given its first vote; none where that vote is enough.
 
     Args:
@@ -135,7 +135,7 @@ def more_asked(
     if not fields.adaptive:
         return ()
     near = not isinstance(first, bool) and is_near(first, thresholds, fields.near)
-    return seats(fields, model)[1:] if near or not proven else ()
+    return panel_members(fields, model)[1:] if near or not proven else ()
 
 
 def is_near(grade: float, thresholds: Sequence[float], near: float) -> bool:
@@ -144,7 +144,7 @@ def is_near(grade: float, thresholds: Sequence[float], near: float) -> bool:
 
 
 def decide_binary(
-    votes: Mapping[Seat, Vote[bool]], asked: Sequence[Seat], fields: PanelFields
+    votes: Mapping[PanelMember, Vote[bool]], members: Sequence[PanelMember], fields: PanelFields
 ) -> PanelVerdict[bool]:
     """The majority of all seats that were asked; a split in halves decides as `tie` says.
 
@@ -160,48 +160,50 @@ def decide_binary(
             return None, "panel_tied"
         return fields.tie == "positive", None
 
-    return _decided(votes, asked, fields, majority)
+    return _decided(votes, members, fields, majority)
 
 
 def decide_graded(
-    votes: Mapping[Seat, Vote[float]], asked: Sequence[Seat], fields: PanelFields
+    votes: Mapping[PanelMember, Vote[float]], members: Sequence[PanelMember], fields: PanelFields
 ) -> PanelVerdict[float]:
     """The median of all seats that were asked, of an even number the mean of the middle two.
 
     Raises:
         ValueError: nobody was asked.
     """
-    return _decided(votes, asked, fields, lambda given: (float(median(given)), None))
+    return _decided(votes, members, fields, lambda given: (float(median(given)), None))
 
 
 def _decided(
-    votes: Mapping[Seat, Vote[Value]],
-    asked: Sequence[Seat],
+    votes: Mapping[PanelMember, Vote[Value]],
+    members: Sequence[PanelMember],
     fields: PanelFields,
     together: Callable[[list[Value]], tuple[Value | None, Code | None]],
 ) -> PanelVerdict[Value]:
-    missing = _missing(votes, asked)
+    missing = _missing(votes, members)
     value, code = None, "panel_incomplete"
-    if not _is_incomplete(votes, asked, fields):
+    if not _is_incomplete(votes, members, fields):
         value, code = together([vote.value for vote in votes.values()])
     return PanelVerdict(value, code, votes, missing, _disagreement(votes))
 
 
 def _is_incomplete(
-    votes: Mapping[Seat, object], asked: Sequence[Seat], fields: PanelFields
+    votes: Mapping[PanelMember, object], members: Sequence[PanelMember], fields: PanelFields
 ) -> bool:
     if fields.missing_seat == "majority_of_rest":
-        return 2 * len(votes) <= len(asked)
-    return len(votes) < len(asked)
+        return 2 * len(votes) <= len(members)
+    return len(votes) < len(members)
 
 
-def _missing(votes: Mapping[Seat, object], asked: Sequence[Seat]) -> tuple[Seat, ...]:
-    if not asked or set(votes) - set(asked):
+def _missing(
+    votes: Mapping[PanelMember, object], members: Sequence[PanelMember]
+) -> tuple[PanelMember, ...]:
+    if not members or set(votes) - set(members):
         raise ValueError("a panel decides by the votes of the seats that were asked, at least one")
-    return tuple(seat for seat in asked if seat not in votes)
+    return tuple(member for member in members if member not in votes)
 
 
-def _disagreement(votes: Mapping[Seat, Vote[Value]]) -> float | None:
+def _disagreement(votes: Mapping[PanelMember, Vote[Value]]) -> float | None:
     values = [float(vote.value) for vote in votes.values()]
     pairs = [abs(a - b) for a, b in combinations(values, 2)]
     return fmean(pairs) if pairs else None
@@ -220,15 +222,15 @@ class Ballot(Generic[Value]):
         errors: why a seat that was asked gave no vote.
     """
 
-    asked: tuple[Seat, ...]
-    votes: dict[Seat, Vote[Value]]
-    errors: dict[Seat, LlmError]
+    members: tuple[PanelMember, ...]
+    votes: dict[PanelMember, Vote[Value]]
+    errors: dict[PanelMember, LlmError]
 
 
-async def hold_ballot(
+async def collect_votes(
     fields: PanelFields,
     model: str,
-    ask: Callable[[Seat], Awaitable[Vote[Value]]],
+    ask: Callable[[PanelMember], Awaitable[Vote[Value]]],
     *,
     thresholds: Sequence[float] = (),
 ) -> Ballot[Value]:
@@ -241,39 +243,41 @@ async def hold_ballot(
         fields: of the judge file.
         model: that of the run.
         ask: gives the vote of a seat, or an LlmError.
-        thresholds: see `more_asked`.
+        thresholds: see `further_members`.
 
     Raises:
         LlmError: the budget or the quota is used up or a key refused, which says nothing of the item.
     """
-    first = await _asked(first_asked(fields, model), ask)
+    first = await _collect(first_members(fields, model), ask)
     if not fields.adaptive:
         return first
     if first.errors:
-        needed = () if fields.missing_seat == "unscored" else seats(fields, model)[1:]
+        needed = () if fields.missing_seat == "unscored" else panel_members(fields, model)[1:]
     else:
         (vote,) = first.votes.values()
-        needed = more_asked(fields, model, vote.value, thresholds, proven=vote.proven)
-    more = await _asked(needed, ask)
-    return Ballot(first.asked + more.asked, first.votes | more.votes, first.errors | more.errors)
+        needed = further_members(fields, model, vote.value, thresholds, proven=vote.proven)
+    more = await _collect(needed, ask)
+    return Ballot(
+        first.members + more.members, first.votes | more.votes, first.errors | more.errors
+    )
 
 
-async def _asked(
-    seats: tuple[Seat, ...], ask: Callable[[Seat], Awaitable[Vote[Value]]]
+async def _collect(
+    members: tuple[PanelMember, ...], ask: Callable[[PanelMember], Awaitable[Vote[Value]]]
 ) -> Ballot[Value]:
-    async def vote_of(seat: Seat) -> Vote[Value] | LlmError:
+    async def vote_of(member: PanelMember) -> Vote[Value] | LlmError:
         try:
-            return await ask(seat)
+            return await ask(member)
         except LlmError as error:
             return error
 
-    by_seat = dict(zip(seats, await asyncio.gather(*map(vote_of, seats)), strict=True))
-    errors = {seat: vote for seat, vote in by_seat.items() if isinstance(vote, LlmError)}
+    by_member = dict(zip(members, await asyncio.gather(*map(vote_of, members)), strict=True))
+    errors = {member: vote for member, vote in by_member.items() if isinstance(vote, LlmError)}
     for error in errors.values():
         if error.code in _OF_NO_ITEM:
             raise error
-    votes = {seat: vote for seat, vote in by_seat.items() if not isinstance(vote, LlmError)}
-    return Ballot(seats, votes, errors)
+    votes = {member: vote for member, vote in by_member.items() if not isinstance(vote, LlmError)}
+    return Ballot(members, votes, errors)
 
 
 def panel_alpha(
@@ -286,10 +290,10 @@ def panel_alpha(
 
     Of an adaptive panel it speaks for the items on which more seats were asked, which are the hard ones.
     """
-    columns = sorted({seat for verdict in verdicts for seat in verdict.votes})
+    columns = sorted({member for verdict in verdicts for member in verdict.votes})
     ratings = np.array(
         [
-            [float(v.votes[seat].value) if seat in v.votes else np.nan for seat in columns]
+            [float(v.votes[member].value) if member in v.votes else np.nan for member in columns]
             for v in verdicts
         ],
         dtype=np.float64,

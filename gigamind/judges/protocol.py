@@ -191,7 +191,7 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
             InputError: see `models`.
         """
         votes = self.repeats * len(self.voters(options))
-        return sum(votes if call.seats else 1 for call in self.planned(case))
+        return sum(votes if call.all_members else 1 for call in self.planned(case))
 
     @abstractmethod
     async def judge(self, case: Case_contra, asking: Asking) -> Verdict[Detail_co]:

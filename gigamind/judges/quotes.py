@@ -36,7 +36,7 @@ _ENDING = re.compile(
 
 
 def strongest(
-    place: Aligned, text: str, min_chars: int, *, says: str | None = None, marks: bool = False
+    place: Aligned, text: str, min_chars: int, *, statement: str | None = None, marks: bool = False
 ) -> tuple[Aligned, Weakness | None]:
     """The quote where it proves most, and why it proves nothing even there; None when it does.
 
@@ -50,7 +50,7 @@ def strongest(
     first: Weakness | None = None
     for site in dict.fromkeys([place.span, *sites]):
         moved = _moved(place, site, text)
-        weakness = _weakness(moved, text, min_chars, says=says, marks=marks)
+        weakness = _weakness(moved, text, min_chars, statement=statement, marks=marks)
         if weakness is None:
             return moved, None
         first = first or weakness
@@ -68,7 +68,7 @@ def best_proof(
 
 
 def is_too_short(
-    span: Span, text: str, min_chars: int, *, says: str | None = None, marks: bool = False
+    span: Span, text: str, min_chars: int, *, statement: str | None = None, marks: bool = False
 ) -> bool:
     """Whether the words under a span are too few to prove anything; see `strongest`."""
     words = span.slice(text)
@@ -77,15 +77,15 @@ def is_too_short(
         return False
     if count < _FEWEST or not _is_whole(span, text):
         return True
-    return says is not None and not _stands_in(words, says)
+    return statement is not None and not _stands_in(words, statement)
 
 
 def _weakness(
-    place: Aligned, text: str, min_chars: int, *, says: str | None, marks: bool
+    place: Aligned, text: str, min_chars: int, *, statement: str | None, marks: bool
 ) -> Weakness | None:
     if place.unproven and not place.unproven.is_cut:
         return "quote_changed"
-    if is_too_short(place.span, text, min_chars, says=says, marks=marks):
+    if is_too_short(place.span, text, min_chars, statement=statement, marks=marks):
         return "quote_too_short"
     if place.unproven and not (marks and _is_mark(place.span, text)):  # a citation denies nothing
         return "quote_cut"

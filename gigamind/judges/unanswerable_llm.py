@@ -15,14 +15,14 @@ from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
-from gigamind.judges.asking import Asking, PlannedCall, Seat, counted
+from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.panel import (
     Ballot,
     PanelJudgeFile,
     PanelVerdict,
     Vote,
+    collect_votes,
     decide_binary,
-    hold_ballot,
 )
 from gigamind.judges.protocol import PanelJudge, Proof, QuestionCase, Scale, Verdict
 from gigamind.judges.quotes import Weakness, strongest
@@ -126,7 +126,7 @@ def load_unanswerable_judge(
 
 
 async def judge_by_model(
-    judge: LlmJudge[UnanswerableJudgeFile], case: QuestionCase, asking: Asking, seat: Seat
+    judge: LlmJudge[UnanswerableJudgeFile], case: QuestionCase, asking: Asking, member: PanelMember
 ) -> LlmVerdict:
     """The verdict of one seat; without notes, unanswerable without asking.
 
@@ -137,7 +137,7 @@ async def judge_by_model(
         return LlmVerdict(True, None, False, "", None, (), {})  # noqa: FBT003
     messages = _messages(judge, case, asking.fence_key)
     mark = judge.fingerprint
-    reply = await asking.ask(messages, UnanswerableReply, fingerprint=mark, seat=seat)
+    reply = await asking.ask(messages, UnanswerableReply, fingerprint=mark, member=member)
     return verdict_of(reply, case.notes, judge)
 
 
@@ -202,14 +202,14 @@ class PanelJudgement:
         verdict: as if one model had given it; None when the panel gave none.  Answer and quotes are those of the first
             seat that voted as the panel decided, a proven one if there is; a panel states no confidence.
         panel: None when one model alone was asked, or nobody.
-        by_seat: what each seat that voted said.
+        by_member: what each seat that voted said.
         errors: why a seat did not vote.
     """
 
     verdict: LlmVerdict | None
     panel: PanelVerdict[bool] | None
-    by_seat: Mapping[Seat, LlmVerdict]
-    errors: Mapping[Seat, LlmError]
+    by_member: Mapping[PanelMember, LlmVerdict]
+    errors: Mapping[PanelMember, LlmError]
 
     @property
     def why(self) -> str:
@@ -218,9 +218,9 @@ class PanelJudgement:
             return ""
         if self.panel.code == "panel_tied":
             return "the votes of the panel are split in halves, and its judge file decides nothing then (tie)"
-        seat, error = next(iter(self.errors.items()))
-        asked = len(self.by_seat) + len(self.errors)
-        return f"{len(self.errors)} of {asked} seats of the panel gave no vote: {seat.model}: {error} ({error.code})"
+        member, error = next(iter(self.errors.items()))
+        asked = len(self.by_member) + len(self.errors)
+        return f"{len(self.errors)} of {asked} seats of the panel gave no vote: {member.model}: {error} ({error.code})"
 
 
 async def judge_by_panel(judge: Judge, case: QuestionCase, asking: Asking) -> PanelJudgement:
@@ -229,37 +229,39 @@ async def judge_by_panel(judge: Judge, case: QuestionCase, asking: Asking) -> Pa
     Raises:
         LlmError: the one model of a judge without a panel gave no usable reply, or the budget is used up.
     """
-    said: dict[Seat, LlmVerdict] = {}
+    said: dict[PanelMember, LlmVerdict] = {}
 
-    async def ask(seat: Seat) -> Vote[bool]:
-        verdict = said[seat] = await judge_by_model(judge, case, asking, seat)
+    async def ask(member: PanelMember) -> Vote[bool]:
+        verdict = said[member] = await judge_by_model(judge, case, asking, member)
         return Vote(verdict.unanswerable, proven=verdict.conflict is None)
 
     first = asking.first
     if not case.notes or not judge.file.is_panel:
         await ask(first)
         return PanelJudgement(said[first], None, {}, {})
-    ballot = await hold_ballot(judge.file, first.model, ask)
-    panel = decide_binary(ballot.votes, ballot.asked, judge.file)
-    by_seat = {seat: said[seat] for seat in ballot.asked if seat in ballot.votes}
-    return PanelJudgement(_verdict(panel, by_seat, ballot, judge), panel, by_seat, ballot.errors)
+    ballot = await collect_votes(judge.file, first.model, ask)
+    panel = decide_binary(ballot.votes, ballot.members, judge.file)
+    by_member = {member: said[member] for member in ballot.members if member in ballot.votes}
+    return PanelJudgement(
+        _verdict(panel, by_member, ballot, judge), panel, by_member, ballot.errors
+    )
 
 
 def _verdict(
     panel: PanelVerdict[bool],
-    by_seat: Mapping[Seat, LlmVerdict],
+    by_member: Mapping[PanelMember, LlmVerdict],
     ballot: Ballot[bool],
     judge: Judge,
 ) -> LlmVerdict | None:
     if panel.value is None:
         return None
-    agreeing = [verdict for verdict in by_seat.values() if verdict.unanswerable == panel.value]
+    agreeing = [verdict for verdict in by_member.values() if verdict.unanswerable == panel.value]
     speaker = max(agreeing, key=lambda verdict: verdict.verified)  # the first of equals
-    told_votes = {seat: Vote(verdict.told is not False) for seat, verdict in by_seat.items()}
+    told_votes = {member: Vote(verdict.told is not False) for member, verdict in by_member.items()}
     return LlmVerdict(
         unanswerable=panel.value,
-        told=decide_binary(told_votes, ballot.asked, judge.file).value,
-        verified=2 * sum(verdict.verified for verdict in by_seat.values()) > len(by_seat),
+        told=decide_binary(told_votes, ballot.members, judge.file).value,
+        verified=2 * sum(verdict.verified for verdict in by_member.values()) > len(by_member),
         answer=speaker.answer,
         confidence=None,
         evidence=speaker.evidence,

@@ -1,1 +1,1 @@
-"""Turns what was said in a session into entries, and verifies only those whose evidence aligns."""
+"""Extracts entries from sessions and verifies those whose evidence can be located."""

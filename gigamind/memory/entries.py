@@ -1,6 +1,6 @@
-"""The state of every entry, as its events make it, and which entries may be promoted.
+"""The state of every entry after its events, and the rule that promotes entries.
 
-Nothing else decides, so a replay rebuilds it exactly.
+Only events change the state, so replaying the log restores it exactly.
 """
 
 from collections import defaultdict
@@ -17,12 +17,12 @@ class Entry:
     """One extracted statement.
 
     Attributes:
-        extraction_id: the `memory_extracted` event it came with; an entry id is unique within it.
+        extraction_id: the `memory_extracted` event of the entry; entry ids are unique within it.
         stage: candidate until promoted.
-        evidence_aligned: at least one quote, none failed; `None` before its evidence was looked up.
+        evidence_aligned: it has quotes and none failed; None before its evidence was aligned.
         evidence: records of the aligned quotes, as in `gigamind.evidence.record`.
-        failed_quotes: quotes that were not found, or that prove too little to promote.
-        promotion_block_reason: why it is not verified; `None` unless `promotion_blocked`.
+        failed_quotes: quotes that were not found, or that do not prove enough to promote.
+        promotion_block_reason: why it is not verified; None unless `promotion_blocked`.
     """
 
     session_id: str
@@ -38,14 +38,14 @@ class Entry:
 
 
 class Entries:
-    """All entries, in the order they were extracted.
+    """All entries, in the order of extraction.
 
     Attributes:
         by_extraction: extraction id -> entry id -> entry.
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        """The entries after `events`, which are in the order of the log."""
+        """Apply `events`, which are in the order of the log."""
         self.by_extraction: dict[str, dict[str, Entry]] = {}
         for event in events:
             self.apply(event)
@@ -55,7 +55,7 @@ class Entries:
             yield from entries.values()
 
     def apply(self, event: Event) -> None:
-        """Change the state as one event says."""
+        """Update the state by one event."""
         content = cast("Mapping[str, Any]", event.content)
         if event.event_type == "memory_extracted":
             self.by_extraction[event.event_id] = {
@@ -77,7 +77,7 @@ class Entries:
             )
 
     def _align(self, content: Mapping[str, Any]) -> None:
-        """Give every entry of an extraction its evidence; what was decided on other evidence no longer holds."""
+        """Assign its evidence to every entry of an extraction; decisions on earlier evidence are discarded."""
         aligned: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
         failed: defaultdict[str, list[str]] = defaultdict(list)
         for record in content["evidence"]:
@@ -106,11 +106,11 @@ _REFUSAL = "Evidence alignment failed"
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """The entry stays a candidate.
+    """A decision that the entry stays a candidate.
 
     Attributes:
-        reason: begins with "Evidence alignment failed".
-        failed_quotes: the quotes that stand in the way.
+        reason: starts with "Evidence alignment failed".
+        failed_quotes: the quotes that block it.
     """
 
     reason: str
@@ -118,7 +118,10 @@ class Blocked:
 
 
 def decide(evidence: AlignResult) -> Blocked | None:
-    """None promotes an entry: it has a quote at least, none failed, and each is proof enough by itself."""
+    """Return why an entry must stay a candidate; None promotes it.
+
+    An entry is promoted if it has quotes, all were found, and each is sufficient proof by itself.
+    """
     if not evidence.outcomes:
         return Blocked(f"{_REFUSAL}: the entry has no evidence.", ())
     if evidence.failed:
@@ -140,5 +143,5 @@ def _doubt(aligned: Aligned) -> str:
         return "a quote that only resembles its source is too short to prove anything"
     if why.is_cut:
         return f"a quote is cut off from words that change what it says ({why.reason})"
-    near = "; a keystroke: quote it once more, letter for letter" if why.near else ""
+    near = "; only one keystroke differs, so quote it again exactly" if why.near else ""
     return f"a quote differs from its source in {why.reason}{near}"

@@ -1,7 +1,7 @@
-"""The event log: append-only, ordered, durable, one writer, in one SQLite file.
+"""The event log: append-only, ordered and durable, with one writer, in one SQLite file.
 
-An event is identified by the hash of its type and content, so appending it again adds nothing.  An event that `append`
-returned survives a killed process and a power cut (WAL, synchronous=FULL).
+An event is identified by the hash of its type and content, so appending it again adds nothing. An event that `append`
+returned survives a killed process and a power failure (WAL, synchronous=FULL).
 """
 
 import json
@@ -14,7 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, Self
 
-from gigamind.errors import EvaluationError, InputError
+from gigamind.errors import EvaluationError, InputError, reason_of
+from gigamind.i18n import _
 
 DEFAULT_LOG = Path(".gigamind/memory.db")
 EventType = Literal[
@@ -25,7 +26,7 @@ EventType = Literal[
     "promotion_blocked",
 ]
 SCHEMA_VERSION = 1
-_APPLICATION_ID = 0x6769676D  # "gigm": tells our file from any other SQLite database
+_APPLICATION_ID = 0x6769676D  # "gigm": distinguishes an event log from other SQLite databases
 
 _CREATE = """
 CREATE TABLE events (
@@ -45,10 +46,10 @@ BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened.
+    """One event.
 
     Attributes:
-        seq: its place in the log, from 1, rising.
+        seq: its position in the log, from 1, rising.
         event_id: SHA-256 of type, schema version and content.
         created_at: UTC, ISO 8601.
         content: JSON values.
@@ -63,20 +64,26 @@ class Event:
 
 
 class EventLog:
-    """The one writer of a log.  Use it as a context manager.
+    """The only writer of a log; a context manager.
 
-    A second writer, in this or another process, waits until the first is closed or dead.
+    A second writer, in this or another process, waits until the first one closes or exits.
 
     Raises:
         InputError: the file is no event log, or cannot be written.
-        EvaluationError: another writer is still there after `wait_seconds`.
+        EvaluationError: another writer is still active after `wait_seconds`.
     """
 
     def __init__(self, path: Path, *, wait_seconds: float = 30) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{path.parent}: cannot be made ({error.strerror})") from error
+            raise InputError(
+                _(
+                    "{folder} cannot be created: {reason}",
+                    folder=path.parent,
+                    reason=reason_of(error),
+                )
+            ) from error
         self._lock = _locked(path.with_name(f"{path.name}-writer"), wait_seconds)
         try:
             self._database = _opened(path, create=True)
@@ -91,15 +98,15 @@ class EventLog:
         self.close()
 
     def close(self) -> None:
-        """Let the next writer in."""
+        """Release the log for the next writer."""
         self._database.close()
         self._lock.close()
 
     def append(self, event_type: EventType, content: Mapping[str, object]) -> Event:
-        """Add an event, or find it if the log has it already; durable on return.
+        """Add an event, or return the equal event of the log; durable on return.
 
         Raises:
-            EvaluationError: it could not be written, for the disk is full or broken; the log is as it was.
+            EvaluationError: it could not be written because the disk is full or faulty; the log is unchanged.
         """
         text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         event_id = _id_of(event_type, SCHEMA_VERSION, text)
@@ -112,19 +119,26 @@ class EventLog:
                     (event_id, event_type, now, SCHEMA_VERSION, text, event_id),
                 )
         except sqlite3.OperationalError as error:
-            raise EvaluationError(f"the event log could not be written ({error})") from error
+            raise EvaluationError(
+                _("The event log cannot be written: {reason}", reason=str(error))
+            ) from error
         query = f"{_SELECT} WHERE event_id = ?"
         return _event(self._database.execute(query, (event_id,)).fetchone())
 
 
 def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
-    """The events of a log in order, those up to seq `after` left out.  Never blocks a writer, nor waits for one.
+    """Yield the events of a log in order, after seq `after`. Never blocks a writer or waits for one.
 
     Raises:
-        InputError: there is no event log at `path`, or an event of it is damaged.
+        InputError: there is no event log at `path`, or one of its events is damaged.
     """
     if not path.is_file():
-        raise InputError(f"{path}: no event log; `gigamind memory graduate` writes one")
+        raise InputError(
+            _(
+                "{file} does not exist. `gigamind memory graduate` creates the event log.",
+                file=path,
+            )
+        )
     with closing(_opened(path, create=False)) as database:
         database.execute("PRAGMA query_only = ON")
         yield from map(_event, database.execute(f"{_SELECT} WHERE seq > ? ORDER BY seq", (after,)))
@@ -141,17 +155,19 @@ def _event(row: tuple[int, str, EventType, str, int, str]) -> Event:
     seq, event_id, event_type, created_at, schema_version, content = row
     if event_id != _id_of(event_type, schema_version, content):
         raise InputError(
-            f"event {seq} of the log is not what was appended: the file was damaged or changed by hand;"
-            " take it from a backup"
+            _(
+                "Event {seq} of the log was damaged or edited. Restore the file from a backup.",
+                seq=seq,
+            )
         )
     return Event(seq, event_id, event_type, created_at, schema_version, json.loads(content))
 
 
 def _opened(path: Path, *, create: bool) -> sqlite3.Connection:
-    """The database; `create` makes an event log of a new or empty file.
+    """Open the database; `create` turns a new or empty file into an event log.
 
     Raises:
-        InputError: the file is something else, or of a version that this release cannot read.
+        InputError: the file is no event log, or of an unsupported version.
     """
     database = sqlite3.connect(path, timeout=30, isolation_level="IMMEDIATE")
     try:
@@ -159,11 +175,17 @@ def _opened(path: Path, *, create: bool) -> sqlite3.Connection:
     except sqlite3.OperationalError as error:
         database.close()
         raise InputError(
-            f"{path}: the event log cannot be opened ({error}): make room on its disk, and see to its permissions"
+            _(
+                "The event log {file} cannot be opened: {reason}. Check its permissions and the disk space.",
+                file=path,
+                reason=str(error),
+            )
         ) from error
     except sqlite3.DatabaseError as error:
         database.close()
-        raise InputError(f"{path}: not a gigamind event log ({error})") from error
+        raise InputError(
+            _("{file} is not a gigamind event log: {reason}", file=path, reason=str(error))
+        ) from error
     except InputError:
         database.close()
         raise
@@ -180,14 +202,21 @@ def _prepare(database: sqlite3.Connection, path: Path, *, create: bool) -> None:
             f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
         )
     elif application != _APPLICATION_ID:
-        raise InputError(f"{path}: not a gigamind event log")
+        raise InputError(_("{file} is not a gigamind event log.", file=path))
     elif version != SCHEMA_VERSION:
-        raise InputError(f"{path}: schema version {version}; this release reads {SCHEMA_VERSION}")
+        raise InputError(
+            _(
+                "{file} has schema version {version}; this release reads version {supported}.",
+                file=path,
+                version=version,
+                supported=SCHEMA_VERSION,
+            )
+        )
     database.execute("PRAGMA synchronous = FULL")
 
 
 def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:
-    """A lock that the operating system frees when the process dies, on every platform: SQLite's own."""
+    """Take a lock that the operating system releases when the process dies, on every platform: SQLite's own."""
     lock = None
     try:
         lock = sqlite3.connect(path, timeout=wait_seconds, isolation_level=None)
@@ -196,8 +225,14 @@ def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:
         if lock:
             lock.close()
         if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-            raise InputError(f"{path}: cannot be written ({error})") from error
+            raise InputError(
+                _("{file} cannot be written: {reason}", file=path, reason=str(error))
+            ) from error
         raise EvaluationError(
-            f"{path}: another process has been writing for {wait_seconds:g} s; try again later"
+            _(
+                "{file}: another process is still writing after {seconds:g} s. Try again later.",
+                file=path,
+                seconds=wait_seconds,
+            )
         ) from error
     return lock

@@ -1,4 +1,4 @@
-"""Has a language model find the entries of a session, each with its quotes, still untrusted."""
+"""Extracts the entries of a session with a language model, each with quotes that are still unverified."""
 
 import re
 import unicodedata
@@ -10,6 +10,7 @@ from pydantic import Field
 from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.evidence.schema import Encodable
+from gigamind.i18n import _
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.llm.fences import Source, fence
@@ -18,11 +19,11 @@ from gigamind.llm.replies import QUOTED, ModelReply, Most, unread_in
 from gigamind.memory.schema import ExtractedEntry, Extraction, QuotedEvidence, Session
 from gigamind.wording import Language
 
-MAX_CHARS = 2_000_000  # of all messages together; more than today's models can read
+MAX_CHARS = 2_000_000  # of all messages of a session; beyond the context window of current models
 _GIVEN = ("nonce", "messages", "last_index")
 _LETTER = re.compile(r"[^\W\d_]")
 _SYLLABLE = re.compile("[가-힣]")
-# Korean about software is full of English words; English hardly ever holds Korean ones.
+# Share of Hangul letters. Korean text about software has many English words; English text hardly has Korean ones.
 _LEAST_KOREAN = 0.2
 
 
@@ -61,12 +62,12 @@ async def extract(
     language: Language | None = None,
     dropped: Counter[str] | None = None,
 ) -> Extraction:
-    """The entries that a model finds, called e1, e2, ...; none in a session of blank messages.
+    """Return the entries that a model extracts, named e1, e2, ...; none for a session of blank messages.
 
     Args:
-        key: of the fences around messages.
-        language: of the prompt; None for that of the session.
-        dropped: what is left out of the reply is counted here.
+        key: secret key of the fences around messages.
+        language: language of the prompt; None for that of the session.
+        dropped: counts the parts of the reply that are left out, by reason.
 
     Raises:
         InputError: the session is too long for any model.
@@ -79,8 +80,9 @@ async def extract(
     prompt = _prompt(session, language)
     echoes = [statement for statement in reply.entries if prompt.says(statement.text)]
     if dropped is not None:
-        dropped.update({"out of the prompt itself": len(echoes)} if echoes else {})
-        dropped.update({f"{name} could not be read": n for name, n in unread_in(reply).items()})
+        dropped.update({_("copied from the prompt"): len(echoes)} if echoes else {})
+        for field, count in unread_in(reply).items():
+            dropped[_("{field} could not be read", field=field)] += count
     statements = (statement for statement in reply.entries if statement not in echoes)
     return Extraction(
         entries=[
@@ -100,7 +102,7 @@ async def extract(
 def extraction_prompt(
     session: Session, key: bytes, language: Language | None = None
 ) -> list[Message]:
-    """What a model is asked: instructions, then the messages in fences, numbered from 0, then the task again.
+    """Return the request: instructions, the messages in fences, numbered from 0, and the task again.
 
     Raises:
         InputError: the session is longer than `MAX_CHARS`.
@@ -108,7 +110,12 @@ def extraction_prompt(
     length = sum(len(message.content) for message in session.messages)
     if length > MAX_CHARS:
         raise InputError(
-            f"{session.session_id}: {length:,} characters are beyond the limit of {MAX_CHARS:,}; split the session"
+            _(
+                "Session {session} has {length:,} characters; the limit is {limit:,}. Split it.",
+                session=session.session_id,
+                length=length,
+                limit=MAX_CHARS,
+            )
         )
     sources = [Source(message.role, message.content) for message in session.messages]
     fenced = fence(sources, key, tag="message", first=0)
@@ -123,7 +130,7 @@ def _prompt(session: Session, language: Language | None) -> Prompt:
 
 
 def language_of(session: Session) -> Language:
-    """Korean when a fifth of the letters or more are Hangul, else English."""
+    """Return Korean if at least a fifth of the letters are Hangul, else English."""
     text = unicodedata.normalize("NFC", "\n".join(message.content for message in session.messages))
     hangul, letters = len(_SYLLABLE.findall(text)), len(_LETTER.findall(text))
     return "ko" if letters and hangul >= _LEAST_KOREAN * letters else "en"

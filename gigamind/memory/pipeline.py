@@ -1,4 +1,4 @@
-"""From a session to entries that are verified or say why not.  Every step is an event, written before the next."""
+"""Turns a session into entries that are verified or state why not. Each step is an event, written before the next."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,9 +14,9 @@ from gigamind.memory.schema import ExtractedEntry, Extraction, Session
 def graduate(
     session: Session, extraction: Extraction, log: EventLog, config: AlignConfig = DEFAULT
 ) -> list[Entry]:
-    """Align the evidence of what was extracted from a session, and promote the entries that it proves.
+    """Align the evidence of the entries extracted from a session, and promote the entries that it proves.
 
-    Repeating it for the same messages and the same reply adds nothing; after a crash it goes on where it stopped.
+    Repeating it for the same messages and the same reply adds nothing; after a crash it resumes where it stopped.
 
     Raises:
         InputError: a message is too long to search.
@@ -40,7 +40,7 @@ def _quotes(entries: Sequence[ExtractedEntry]) -> list[Quote]:
 
 
 def _ingested(session: Session) -> Mapping[str, object]:
-    """The messages by their hashes: enough to know them again, and no second copy of a private conversation."""
+    """Return the hashes of the messages: enough to recognise them, without copying a private conversation."""
     return {
         "session_id": session.session_id,
         "messages": [
@@ -77,7 +77,7 @@ def _aligned(
 
 
 def _by_seed(record: AlignedRecord) -> Mapping[str, object]:
-    """The fields of `AlignedEvidence` by the names of seed 003, 2.1; its spans are JavaScript's, in UTF-16 units."""
+    """Return the fields of `AlignedEvidence`, named as in seed 003, section 2.1; JavaScript spans, in UTF-16 units."""
     return {
         "messageIndex": record["source_index"],
         "quoteHash": record["quote_sha256"],
@@ -90,7 +90,7 @@ def _by_seed(record: AlignedRecord) -> Mapping[str, object]:
 def _decision(
     extracted: Event, aligned: Event, entry: ExtractedEntry, result: AlignResult, log: EventLog
 ) -> Event:
-    """One event an entry, so that it is promoted or blocked as a whole or not yet at all."""
+    """Append one event per entry, so that an entry is promoted, blocked or still undecided as a whole."""
     decision = decide(result.of_entry(entry.entry_id))
     content: dict[str, object] = {
         "source_event_id": aligned.event_id,

@@ -1,6 +1,6 @@
-"""What comes in from outside: the messages of a session, and the entries that were extracted from it.
+"""Input from outside: the messages of a session, and the entries extracted from it.
 
-An extractor names a message and quotes it; it is never asked where the quote stands, because spans are computed.
+An extractor names a message and quotes it. It is never asked for the position of the quote: spans are computed.
 """
 
 from collections import Counter
@@ -12,20 +12,21 @@ from pydantic import Field, StringConstraints
 
 from gigamind.errors import InputError
 from gigamind.evidence.schema import Encodable, Strict
+from gigamind.i18n import _
 from gigamind.loading import parsed
 
 Identifier = Annotated[Encodable, StringConstraints(min_length=1, max_length=200)]
 
 
 class Message(Strict):
-    """One message of a session; its place in the file is its index."""
+    """One message of a session; its line number in the file, from 0, is its index."""
 
     role: Identifier
     content: Encodable
 
 
 class QuotedEvidence(Strict):
-    """What an extractor gives as evidence."""
+    """A quote that an extractor gives as evidence."""
 
     message_index: int = Field(alias="messageIndex", ge=0)
     quote: Encodable
@@ -40,7 +41,7 @@ class ExtractedEntry(Strict):
 
 
 class Extraction(Strict):
-    """The reply of an extractor to one session."""
+    """The reply of an extractor for one session."""
 
     entries: list[ExtractedEntry]
 
@@ -50,7 +51,7 @@ class Session:
     """The messages of one conversation, in order.
 
     Attributes:
-        session_id: what the caller calls it, such as the name of its file.
+        session_id: chosen by the caller, for example the file name.
     """
 
     session_id: str
@@ -58,25 +59,31 @@ class Session:
 
 
 def parse_session(session_id: str, lines: Sequence[tuple[int, str]], name: str) -> Session:
-    """A session from the numbered lines of a JSONL file.
+    """Return the session in the numbered lines of a JSONL file.
 
     Raises:
-        InputError: there is no message, or a line is not one, with file and line; or the id is no UTF-8.
+        InputError: there is no message, a line is invalid (with file and line), or the id is not UTF-8.
     """
     try:
         session_id.encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"{session_id!a}: no name for a session, as it is not UTF-8") from error
+        raise InputError(
+            _("The session name {name} is not UTF-8. Rename the session.", name=ascii(session_id))
+        ) from error
     messages = tuple(parsed(Message, line, f"{name}:{number}") for number, line in lines)
     if not messages:
         raise InputError(
-            f'{name}: no messages; write one object a line, such as {{"role": "user", "content": "..."}}'
+            _(
+                "{file} has no messages. Write one object per line, for example {example}.",
+                file=name,
+                example='{"role": "user", "content": "..."}',
+            )
         )
     return Session(session_id, messages)
 
 
 def parse_extraction(text: str, name: str) -> Extraction:
-    """The entries of a JSON file.
+    """Return the entries of a JSON file.
 
     Raises:
         InputError: the text is no extraction, or two entries share an id.
@@ -86,6 +93,11 @@ def parse_extraction(text: str, name: str) -> Extraction:
     repeated = [entry_id for entry_id, count in counts.items() if count > 1]
     if repeated:
         raise InputError(
-            f"{name}: entryId {repeated[0]!r} is given to {counts[repeated[0]]} entries"
+            _(
+                "{file}: {n} entries have the entryId {id!r}. Give each entry its own.",
+                file=name,
+                n=counts[repeated[0]],
+                id=repeated[0],
+            )
         )
     return extraction

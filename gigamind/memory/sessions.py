@@ -1,6 +1,6 @@
-"""A folder of sessions: `NAME.jsonl` holds the messages, `NAME.extracted.json` beside it what was extracted from them.
+"""A folder of sessions: `NAME.jsonl` holds the messages, `NAME.extracted.json` the entries extracted from them.
 
-Subfolders are not searched.  A session that cannot be graduated is reported, and the others go on.
+Subfolders are not searched. A session that cannot be graduated is reported, and the others are processed.
 """
 
 import math
@@ -13,9 +13,10 @@ from typing import Any, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from gigamind.errors import InputError
+from gigamind.errors import InputError, reason_of
 from gigamind.evidence.schema import read_text
 from gigamind.evidence.settings import AlignOptions
+from gigamind.i18n import Text, _, n_
 from gigamind.loading import numbered_lines
 from gigamind.memory.entries import Entry
 from gigamind.memory.events import DEFAULT_LOG, EventLog
@@ -23,11 +24,11 @@ from gigamind.memory.pipeline import graduate
 from gigamind.memory.schema import parse_extraction, parse_session
 from gigamind.outcome import Failure, attempt
 
-MAX_BYTES = 100_000_000  # of a file of messages, and of one of entries
+MAX_BYTES = 100_000_000  # of a file of messages or of entries
 _MESSAGES = ".jsonl"
 _EXTRACTED = ".extracted.json"
 
-# Prefect costs some 6 ms a task and shows at most a hundred well; a session takes 5 ms and more.
+# Prefect takes about 6 ms per task and displays up to a hundred well; a session takes 5 ms or more.
 _LEAST_IN_BATCH = 100
 _MOST_BATCHES = 64
 _MOST_ROWS = 1000
@@ -37,7 +38,7 @@ _QUOTE_CHARS = 200
 
 
 class FolderOptions(AlignOptions):
-    """What to graduate, and where to."""
+    """Options of graduating a folder of sessions."""
 
     folder: Path = Field(
         description="folder of sessions: NAME.jsonl next to NAME.extracted.json; subfolders are not read"
@@ -46,12 +47,12 @@ class FolderOptions(AlignOptions):
 
 
 class SessionReport(TypedDict):
-    """What became of one session; JSON values only.
+    """The result of one session; JSON values only.
 
     Attributes:
-        blocked: entries that stay candidates, for a quote that was not found or one that proves too little.
+        blocked: entries that stay candidates because a quote was not found or does not prove enough.
         failed_quotes: quotes that were not found; at most 20, each cut to 200 characters.
-        reasons: why the session could not be graduated; else why each blocked entry is.
+        reasons: why the session could not be graduated; otherwise why each blocked entry was not.
     """
 
     session: str
@@ -66,16 +67,22 @@ class SessionReport(TypedDict):
 
 
 def session_names(folder: Path) -> list[str]:
-    """Names of the sessions in a folder, sorted, those of which one file is missing included.
+    """Return the sorted names of the sessions in a folder, even if one of their files is missing.
 
     Raises:
         InputError: there is no such folder, or no session in it.
     """
     try:
-        # Hidden files are none of ours: a Mac leaves a "._NAME.jsonl" beside every file on a foreign disk.
+        # Hidden files are skipped: macOS writes a "._NAME.jsonl" beside every file on other file systems.
         files = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
     except OSError as error:
-        raise InputError(f"{folder}: cannot be read ({error.strerror}); give a folder") from error
+        raise InputError(
+            _(
+                "{folder} cannot be read: {reason}. Pass a folder of sessions.",
+                folder=folder,
+                reason=reason_of(error),
+            )
+        ) from error
     names = {
         file.removesuffix(suffix)
         for file in files
@@ -84,13 +91,18 @@ def session_names(folder: Path) -> list[str]:
     }
     if not names:
         raise InputError(
-            f"{folder}: no sessions; it must hold NAME{_MESSAGES}, and NAME{_EXTRACTED} beside it"
+            _(
+                "{folder} has no sessions. A session is a file NAME{messages} next to NAME{extracted}.",
+                folder=folder,
+                messages=_MESSAGES,
+                extracted=_EXTRACTED,
+            )
         )
     return sorted(names)
 
 
 def session_batches(options: FolderOptions) -> list[list[str]]:
-    """The names of a folder's sessions in batches of 100 or more, at most 64 of them.
+    """Return the names of a folder's sessions in batches of 100 or more, at most 64 batches.
 
     Raises:
         InputError: see `session_names`.
@@ -105,7 +117,7 @@ def graduate_batch(options: FolderOptions, names: Sequence[str]) -> list[Session
 
     Raises:
         InputError: `options.log` is no event log.
-        EvaluationError: another process keeps writing to it.
+        EvaluationError: another process is writing to it.
     """
     with EventLog(options.log) as log:
         return list(graduate_each(options, names, log))
@@ -114,7 +126,7 @@ def graduate_batch(options: FolderOptions, names: Sequence[str]) -> list[Session
 def graduate_each(
     options: FolderOptions, names: Iterable[str], log: EventLog
 ) -> Iterator[SessionReport]:
-    """Graduate sessions of a folder one after the other, each reported as it ends."""
+    """Graduate sessions of a folder one after the other, and yield a report as each ends."""
     for name in names:
         outcome = attempt(name, partial(_graduate, options, name, log))
         called = session_id(name).encode(errors="backslashreplace").decode()
@@ -124,16 +136,22 @@ def graduate_each(
             yield _graduated(called, outcome.value)
 
 
-def problem(reports: Sequence[SessionReport]) -> str:
-    """How many sessions could not be graduated, and why the first could not; empty when all were."""
+def problem(reports: Sequence[SessionReport]) -> Text:
+    """Return how many sessions could not be graduated, and why the first one could not; "" if all were."""
     failed = [report for report in reports if report["status"] == "failed"]
     if not failed:
         return ""
-    return f"{len(failed)} of {len(reports)} sessions could not be graduated; the first: {failed[0]['reasons'][0]}"
+    return n_(
+        "{failed} of {n} session could not be graduated. The first error: {reason}",
+        "{failed} of {n} sessions could not be graduated. The first error: {reason}",
+        n=len(reports),
+        failed=len(failed),
+        reason=failed[0]["reasons"][0],
+    )
 
 
 def table(reports: Iterable[SessionReport]) -> list[dict[str, str | int]]:
-    """One row of scalars a session: at most 1 000, those that failed first, then those with blocked entries."""
+    """Return one row of scalars per session, at most 1 000: failed sessions first, then those with blocked entries."""
     worst_first = sorted(
         reports, key=lambda report: (report["status"] != "failed", not report["blocked"])
     )
@@ -153,7 +171,7 @@ def table(reports: Iterable[SessionReport]) -> list[dict[str, str | int]]:
 
 
 def aligned_event(report: SessionReport) -> dict[str, Any]:
-    """What there is to tell of a graduated session: `event`, `resource` and `payload`, as Prefect names them."""
+    """Return the Prefect event of a graduated session: `event`, `resource` and `payload`."""
     return {
         "event": "gigamind.evidence.aligned",
         "resource": {
@@ -171,7 +189,7 @@ def aligned_event(report: SessionReport) -> dict[str, Any]:
 
 
 def session_id(name: str) -> str:
-    """The name as it identifies a session: NFC, for a file that was copied from a Mac is still the same one."""
+    """Return the name as NFC, so that a file copied from macOS identifies the same session."""
     return unicodedata.normalize("NFC", name)
 
 
@@ -179,7 +197,9 @@ def _graduate(options: FolderOptions, name: str, log: EventLog) -> list[Entry]:
     messages, extracted = (options.folder / f"{name}{suffix}" for suffix in (_MESSAGES, _EXTRACTED))
     for file, other in ((messages, extracted), (extracted, messages)):
         if not file.exists():
-            raise InputError(f"{file}: missing, though {other.name} is there")
+            raise InputError(
+                _("{file} is missing, but {other} exists.", file=file, other=other.name)
+            )
     lines = list(numbered_lines(read_text(messages, MAX_BYTES)))
     session = parse_session(session_id(name), lines, str(messages))
     extraction = parse_extraction(read_text(extracted, MAX_BYTES), str(extracted))
@@ -187,7 +207,8 @@ def _graduate(options: FolderOptions, name: str, log: EventLog) -> list[Entry]:
 
 
 def _failed(called: str, message: str) -> SessionReport:
-    reason = message.encode(errors="backslashreplace").decode()
+    escaped = message.encode(errors="backslashreplace").decode()
+    reason = message if message == escaped else escaped  # keeps the translation
     return {**_graduated(called, ()), "status": "failed", "reasons": [reason]}
 
 

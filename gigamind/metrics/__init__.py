@@ -1,1 +1,1 @@
-"""What an evaluation measures; one concept a module, no input or output."""
+"""Metrics of an evaluation: one concept per module, without input or output."""

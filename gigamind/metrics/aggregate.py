@@ -1,4 +1,4 @@
-"""The figures of a run and of its slices: means and rates with their intervals, and percentiles of latency in ms."""
+"""Figures of a run and of its slices: means and rates with their intervals, and latency percentiles in ms."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from math import fsum, isfinite
 
 import numpy as np
 
+from gigamind.i18n import _
 from gigamind.metrics.answerability import confusion, measure_verdicts, verdict_terms
 from gigamind.metrics.spec import Rows
 from gigamind.stats.estimate import Estimate
@@ -14,11 +15,9 @@ from gigamind.stats.slices import sliced
 
 _metric = Rows("search", None)
 METRICS = (
-    _metric(None, "latency_p50_ms", "latency p50", "응답 시간 p50"),
-    _metric(None, "latency_p95_ms", "latency p95", "응답 시간 p95").told(
-        "milliseconds; lower is better", "밀리초, 낮을수록 좋음"
-    ),
-    _metric(None, "latency_p99_ms", "latency p99", "응답 시간 p99"),
+    _metric(None, "latency_p50_ms", _("latency p50")),
+    _metric(None, "latency_p95_ms", _("latency p95")).described(_("milliseconds; lower is better")),
+    _metric(None, "latency_p99_ms", _("latency p99")),
 )
 
 
@@ -37,13 +36,13 @@ class Measured:
     """One evaluated item.
 
     Attributes:
-        language: of the query, such as "ko"; None when the dataset does not say.
+        language: language of the query, such as "ko"; None if the dataset does not state it.
         cross_lingual: the query and its expected notes are in different languages.
-        difficulty: "easy", "mid", "hard"; None when the dataset does not say.
-        judged_unanswerable: None where there is no verdict: such an item is in no figure of the verdicts.
-        values: metric -> value in [0, 1], or None where it was not measured; empty for an unanswerable item,
-            which has no right ranking.
-        latency_ms: wall time of the retrieval; None where nobody measured it.
+        difficulty: "easy", "mid", "hard"; None if the dataset does not state it.
+        judged_unanswerable: None without a verdict; such an item is in no figure of the verdicts.
+        values: metric -> value in [0, 1], or None if not measured; empty for an unanswerable item, which has no correct
+            ranking.
+        latency_ms: wall time of the retrieval; None if not measured.
     """
 
     item_id: str
@@ -67,7 +66,7 @@ class Measured:
 
 
 def latency(times_ms: Sequence[float]) -> Latency | None:
-    """The percentiles of some queries; None when there are none."""
+    """Return the latency percentiles of some queries; None if there are none."""
     if not times_ms:
         return None
     p50, p95, p99 = (float(p) for p in np.percentile(times_ms, [50, 95, 99], method="linear"))
@@ -76,12 +75,12 @@ def latency(times_ms: Sequence[float]) -> Latency | None:
 
 @dataclass(frozen=True, slots=True)
 class SliceSummary:
-    """The figures of some items.
+    """Figures of some items.
 
     Attributes:
         search: metric -> mean over the answerable items on which it was measured.
         unanswerable: precision, recall, f1 and far, each over the items in its denominator.
-        latency: over all items; None where it was measured of none.
+        latency: over all items; None if it was not measured.
     """
 
     n: int
@@ -94,10 +93,10 @@ class SliceSummary:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """All items and their slices, keys sorted.  An item stands in the slice of each of its tags.
+    """All items and their slices, keys sorted.  An item is in the slice of each of its tags.
 
     Attributes:
-        cross_lingual: the cross-lingual items; None when there are none.
+        cross_lingual: the cross-lingual items; None if there are none.
     """
 
     overall: SliceSummary
@@ -108,9 +107,9 @@ class Aggregate:
 
 
 def summarise(items: Iterable[Measured], seed: int) -> Aggregate:
-    """The figures of all items and of every slice.
+    """Return the figures of all items and of every slice.
 
-    Every slice shows the same metrics.  Equal sets of items get equal intervals, whichever slice they stand in.
+    Every slice shows the same metrics.  Equal sets of items get equal intervals in every slice.
     """
     ordered = sorted(items, key=lambda item: item.item_id)
     metrics = sorted({name for item in ordered for name in item.values})
@@ -142,7 +141,7 @@ def _summarise_slice(items: Sequence[Measured], metrics: Sequence[str], seed: in
 
 
 def _answerability(items: Sequence[Measured], seed: int) -> dict[str, Estimate]:
-    """The figures of `Confusion`, with the intervals of the same ratios over items."""
+    """Return the figures of `Confusion`, with the intervals of the same ratios over items."""
     judged = [
         (item.is_unanswerable, item.judged_unanswerable)
         for item in items
@@ -159,11 +158,13 @@ def _answerability(items: Sequence[Measured], seed: int) -> dict[str, Estimate]:
 def ratios(
     rows: Sequence[Mapping[str, tuple[int, int]]], names: Sequence[str], *, seed: int, label: str
 ) -> dict[str, Estimate]:
-    """Each figure as the sum of its numerators over that of its denominators; `n` counts the items in one.
+    """Return each figure as the sum of its numerators divided by the sum of its denominators.
+
+    `n` counts the items in the denominator.
 
     Args:
-        rows: of each item its numerator and denominator by name.
-        label: names the draws of the intervals, beside `seed`.
+        rows: numerator and denominator of each item, by name.
+        label: with `seed`, determines the random draws of the intervals.
     """
     table = np.array([[row[name] for name in names] for row in rows], dtype=np.float64)
     over, under = table.reshape(len(rows), len(names), 2).transpose(2, 0, 1)
@@ -180,10 +181,10 @@ def ratios(
 def means(
     items: Sequence[Mapping[str, float | None]], names: Sequence[str], *, seed: int, label: str
 ) -> dict[str, Estimate]:
-    """The mean of each figure, in [0, 1], over the items that have it.
+    """Return the mean of each figure, in [0, 1], over the items that have it.
 
     Args:
-        label: names the draws of the intervals, beside `seed`; the draws are of places in the order of the items.
+        label: with `seed`, determines the random draws of the intervals; they are positions in the order of the items.
     """
     rows = [[item.get(name) for name in names] for item in items]
     table = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))  # None becomes NaN
@@ -201,5 +202,5 @@ def means(
 def _mean(values: Sequence[float]) -> float | None:
     if not values:
         return None
-    # Two roundings can carry the mean of equal values one unit past them, and so outside its interval.
+    # Rounding can move the mean of equal values past them, and so outside its interval.
     return min(max(fsum(values) / len(values), min(values)), max(values))

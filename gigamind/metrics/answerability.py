@@ -1,7 +1,7 @@
-"""How well a judge tells unanswerable queries from answerable ones, at its setting and at any other.
+"""How well a judge separates unanswerable from answerable queries, at its threshold and at any other.
 
-The positive class is *unanswerable*.  Every figure lies in [0, 1], or is None where it is undefined (0 of 0): a judge
-that never said "unanswerable" has no precision, rather than a perfect or a worthless one.
+The positive class is *unanswerable*.  Every figure is in [0, 1], or None if it is undefined (0 of 0): a judge that
+never says "unanswerable" has no precision.
 """
 
 from bisect import bisect_left
@@ -13,6 +13,7 @@ from statistics import median
 import numpy as np
 import numpy.typing as npt
 
+from gigamind.i18n import _
 from gigamind.metrics.spec import MAIN, SHOWN, Rows, Use, measured
 from gigamind.stats.intervals import Interval, percentile_interval, resampled_counts
 
@@ -21,32 +22,32 @@ Term = tuple[int, int]
 
 
 def precision(counts: "Confusion") -> Term:
-    """Items judged unanswerable that are, over all that were judged so."""
+    """Return the correct ones among the items judged unanswerable."""
     return counts.tp, counts.tp + counts.fp
 
 
 def recall(counts: "Confusion") -> Term:
-    """Unanswerable items that were judged so, over the unanswerable ones."""
+    """Return the unanswerable items that were judged unanswerable, over all unanswerable ones."""
     return counts.tp, counts.tp + counts.fn
 
 
 def f1(counts: "Confusion") -> Term:
-    """Harmonic mean of precision and recall, from the counts: 0.0 when every unanswerable item was missed."""
+    """Return the harmonic mean of precision and recall, from the counts; 0.0 if every unanswerable item was missed."""
     return 2 * counts.tp, 2 * counts.tp + counts.fp + counts.fn
 
 
 def far(counts: "Confusion") -> Term:
-    """False answerable rate: unanswerable items that were judged answerable, over the unanswerable ones."""
+    """Return the false-answer rate: unanswerable items judged answerable, over all unanswerable ones."""
     return counts.fn, counts.tp + counts.fn
 
 
 def false_refusals(counts: "Confusion") -> Term:
-    """Answerable items that were judged unanswerable, over the answerable ones: a judge that refuses all has no FAR."""
+    """Return the over-refusal rate: answerable items judged unanswerable, over all answerable ones."""
     return counts.fp, counts.fp + counts.tn
 
 
 class _Share:
-    """A term of a confusion, as its figure."""
+    """A term of a confusion matrix, as its figure."""
 
     def __init__(self, term: Callable[["Confusion"], Term]) -> None:
         self._term = term
@@ -79,41 +80,40 @@ class Confusion:
 
     @property
     def all_refused(self) -> "Confusion":
-        """What judging every item unanswerable gives: a setting that does no better knows nothing."""
+        """Return the counts of a judge that calls every item unanswerable, the trivial baseline."""
         return Confusion(tp=self.tp + self.fn, fp=self.fp + self.tn, fn=0, tn=0)
 
 
 _metric = Rows("unanswerable", "verdicts")
 METRICS = (
-    _metric.named(precision, "정밀도", MAIN),
-    _metric.named(recall, "재현율", MAIN),
-    _metric(f1, "f1", "F1", "F1", SHOWN).told(
-        "telling unanswerable queries apart; N: those that are, or were judged so",
-        "답이 없는 질의를 가려내는 정도, N은 답이 없거나 없다고 판정한 질의 수",
+    _metric.named(precision, _("precision"), MAIN),
+    _metric.named(recall, _("recall"), MAIN),
+    _metric(f1, "f1", _("F1"), SHOWN).described(
+        _(
+            "how well unanswerable queries are recognised; N counts queries that are or were judged unanswerable"
+        ),
     ),
-    _metric(far, "far", "FAR", "FAR", Use(gate=True, lower=True, main=1, page=1, summary=1)).told(
-        "unanswerable taken for answerable; lower is better",
-        "답이 없는데 있다고 판정한 비율, 낮을수록 좋음",
+    _metric(far, "far", _("FAR"), Use(gate=True, lower=True, main=1, page=1, summary=1)).described(
+        _("unanswerable queries judged answerable; lower is better"),
     ),
     _metric.named(
-        false_refusals, "잘못된 거절률", Use(gate=True, lower=True, main=1, page=1, summary=1)
-    ).told(
-        "answerable taken for unanswerable; lower is better",
-        "답이 있는데 없다고 판정한 비율, 낮을수록 좋음",
+        false_refusals, _("false refusals"), Use(gate=True, lower=True, main=1, page=1, summary=1)
+    ).described(
+        _("answerable queries judged unanswerable; lower is better"),
     ),
 )
 
 
 def measure_verdicts(counts: Confusion) -> dict[str, Term]:
-    """What judged items add to every metric that takes "verdicts"."""
+    """Return what judged items add to every metric that takes "verdicts"."""
     return {metric.name: of(counts) for metric, of in measured(METRICS, "verdicts")}
 
 
 def verdict_terms(judged: Sequence[tuple[bool, bool]]) -> list[dict[str, Term]]:
-    """The same for each of these pairs of (is unanswerable, was judged unanswerable).
+    """Return the same for each pair of (is unanswerable, was judged unanswerable).
 
-    Where none is unanswerable, they add nothing to what an answerable one can only spoil: an F1 of 0 would say that a
-    judge finds none, and there is none.
+    Without unanswerable items, answerable ones add nothing to F1: a value of 0 would wrongly mean that the judge
+    misses all.
     """
     rows = [measure_verdicts(confusion([pair])) for pair in judged]
     if any(is_unanswerable for is_unanswerable, _ in judged):
@@ -137,15 +137,15 @@ def confusion(judged: Iterable[tuple[bool, bool]]) -> Confusion:
 
 
 def share(term: Term) -> float | None:
-    """None for 0 of 0."""
+    """Return the ratio; None for 0 of 0."""
     part, whole = term
     return part / whole if whole else None
 
 
 def near_misses(unanswerable: Sequence[float], answerable: Sequence[float]) -> int | None:
-    """How many scores of unanswerable items are not below the median of the answerable ones; None without any of these.
+    """Return how many unanswerable items score at least the median of the answerable ones; None without both kinds.
 
-    A judge that knows nothing has about half of them so; one that tells the kinds apart has none.
+    About half do for a judge without knowledge, none for a perfect one.
     """
     if not answerable:
         return None
@@ -159,7 +159,7 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """The counts of every setting in `(above, min_score]`; the first point has the lowest alone, as both."""
+    """The counts for every threshold in `(above, min_score]`; for the first point both are the lowest threshold."""
 
     above: float
     min_score: float
@@ -167,18 +167,18 @@ class SweepPoint:
 
     @property
     def middle(self) -> float:
-        """The setting in the range that lies farthest from the scores on both sides of it."""
+        """Return the threshold of the range that is farthest from the scores on both sides."""
         middle = (self.above + self.min_score) / 2
         return middle if middle > self.above else self.min_score
 
 
 @dataclass(frozen=True, slots=True)
 class BestThreshold:
-    """The setting with the highest F1, the lowest of equals.
+    """The threshold with the highest F1, the lowest of equals.
 
     Attributes:
         min_score: the middle of its point's range.
-        interval: 95 % bootstrap interval of `min_score`: how much it hangs on these very items.
+        interval: 95 % bootstrap interval of `min_score`, which shows how much it depends on these items.
     """
 
     min_score: float
@@ -187,7 +187,7 @@ class BestThreshold:
 
 
 def sweep(items: Sequence[ScoredItem]) -> list[SweepPoint]:
-    """Points of `min_score`, ascending; their ranges cover [0, 1] and all scores without a gap."""
+    """Return points of `min_score`, ascending; their ranges cover [0, 1] and all scores without a gap."""
     settings, scores, positive = _sorted(items)
     below = np.searchsorted(scores, settings, side="left")
     tp = np.concatenate([[0.0], np.cumsum(positive)])[below].astype(int)
@@ -209,7 +209,7 @@ def sweep(items: Sequence[ScoredItem]) -> list[SweepPoint]:
 
 
 def point_at(points: Sequence[SweepPoint], min_score: float) -> SweepPoint:
-    """The point whose range holds `min_score`; beyond the last, one where every item is judged unanswerable."""
+    """Return the point whose range contains `min_score`; beyond the last, every item is judged unanswerable."""
     at = bisect_left(points, min_score, key=lambda point: point.min_score)
     if at < len(points):
         return points[at]
@@ -218,7 +218,7 @@ def point_at(points: Sequence[SweepPoint], min_score: float) -> SweepPoint:
 
 
 def best_f1(items: Sequence[ScoredItem], *, seed: int) -> BestThreshold | None:
-    """The setting with the highest F1; None without both kinds of items, or when no setting catches one."""
+    """Return the threshold with the highest F1; None without both kinds of items, or if no threshold catches one."""
     points = sweep(items)
     counts = points[0].counts
     if not (counts.tp + counts.fn and counts.fp + counts.tn):
@@ -237,7 +237,7 @@ def best_f1(items: Sequence[ScoredItem], *, seed: int) -> BestThreshold | None:
 
 
 def _sorted(items: Sequence[ScoredItem]) -> tuple[_Floats, _Floats, _Floats]:
-    """Settings where the counts may change; and scores with 1.0 for unanswerable, by score, no hit before all."""
+    """Return the thresholds at which counts may change, and the scores, sorted, with 1.0 for unanswerable items."""
     scores = np.array([-np.inf if score is None else score for _, score in items], dtype=np.float64)
     positive = np.array([unanswerable for unanswerable, _ in items], dtype=np.float64)
     order = np.argsort(scores, kind="stable")
@@ -246,7 +246,7 @@ def _sorted(items: Sequence[ScoredItem]) -> tuple[_Floats, _Floats, _Floats]:
 
 
 def _best(times: _Floats, below: npt.NDArray[np.intp], positive: _Floats) -> npt.NDArray[np.intp]:
-    """Index of the setting with the highest F1 in each resample; `times` is resamples x items in order of score."""
+    """Return the index of the best F1 in each resample; `times` is resamples x items in order of score."""
     edge = np.zeros((len(times), 1))
     judged = np.hstack([edge, np.cumsum(times, axis=1)])[:, below]
     hits = np.hstack([edge, np.cumsum(times * positive, axis=1)])[:, below]

@@ -1,7 +1,7 @@
-"""How good probabilities are: do they put the true items first, and how far are they from the truth?
+"""Quality of probabilities: ranking (AUC) and squared error (Brier).
 
-Whether what they promise comes true is asked in stats/agreement.py.
-Input is, for each item, the probability of being positive, in [0, 1], and whether it is.
+stats/agreement.py measures calibration.  Input for each item: its probability of being positive, in [0, 1], and
+whether it is positive.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def auc(probabilities: Sequence[float], positive: Sequence[bool]) -> float | None:
-    """Chance that a positive item has a higher probability than a negative one, ties counting half, in [0, 1].
+    """Return the probability that a positive item scores above a negative one, ties counting half, in [0, 1].
 
     None without both kinds of items.
     """
@@ -27,6 +27,6 @@ def auc(probabilities: Sequence[float], positive: Sequence[bool]) -> float | Non
 
 
 def brier(probabilities: Sequence[float], positive: Sequence[bool]) -> float:
-    """Mean squared distance from the truth, in [0, 1], 0 best, of at least one item."""
+    """Return the mean squared error, in [0, 1], 0 best, of at least one item."""
     distance = np.asarray(probabilities, dtype=float) - np.asarray(positive, dtype=float)
     return float((distance**2).mean())

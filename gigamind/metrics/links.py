@@ -1,8 +1,8 @@
-"""How good suggested links are: precision in both definitions, recall, novelty, span accuracy, acceptance, calibration.
+"""Quality of suggested links: precision in both definitions, recall, novelty, span accuracy, acceptance, calibration.
 
-The item is a note: its suggestions, best first, and the links it ought to have.  One expected link is a set of notes
-any of which is right; two rows that expect the same notes are one.  Figures are micro values: sums over notes, divided;
-their intervals draw whole notes.
+The item is a note: its suggestions, best first, and its expected links.  An expected link is a set of notes, any of
+which is correct; rows that expect the same notes are one.  Figures are micro averages: ratios of sums over notes.
+Their intervals resample whole notes.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gigamind.i18n import _
 from gigamind.metrics.aggregate import ratios
 from gigamind.metrics.spec import SHOWN, Rows, Use, measured
 from gigamind.stats.agreement import ReliabilityBin, reliability_bins
@@ -24,8 +25,8 @@ class Suggested:
     """One suggested link as the metrics see it.
 
     Attributes:
-        confidence: in [0, 1]; None where none is told.
-        is_exact: its range is that of a link to this target that was expected; None where no range is known.
+        confidence: in [0, 1]; None if the system gives none.
+        is_exact: its range is that of an expected link to this target; None if no range is known.
         is_novel: the note does not link to the target yet.
         accepted: a person's verdict on this link; None without one.
     """
@@ -43,7 +44,7 @@ class LinkedNote:
 
     Attributes:
         suggestions: best first.
-        unlinked: the same, made without targets that the note links to already.
+        unlinked: suggestions if targets that the note already links to are excluded.
         expected: distinct expected links.
     """
 
@@ -56,11 +57,10 @@ class LinkedNote:
 
 @dataclass(frozen=True, slots=True)
 class LinkSweepPoint:
-    """What a floor of the confidence would give; None where nothing is suggested or expected.
+    """The figures at one confidence threshold; None if nothing is suggested or expected.
 
     Attributes:
-        low: where the 95 % interval of the precision begins.
-        high: where it ends.
+        low, high: the 95 % interval of the precision.
     """
 
     min_confidence: float
@@ -76,127 +76,117 @@ Term = tuple[int, int]
 
 
 def precision(note: LinkedNote, k: int) -> Term:
-    """Right suggestions over those returned."""
+    """Return the correct suggestions over those returned."""
     shown = note.suggestions[:k]
     return sum(is_hit(suggestion, note) for suggestion in shown), len(shown)
 
 
 def precision_ceiling(note: LinkedNote, k: int) -> Term:
-    """What `precision` could be at most, with as many suggestions."""
+    """Return the highest possible `precision` with as many suggestions."""
     shown = len(note.suggestions[:k])
     return min(shown, _targets(note)), shown
 
 
 def precision_over(note: LinkedNote, k: int) -> Term:
-    """Right suggestions over k, which a note with fewer links cannot reach."""
+    """Return the correct suggestions over k, which a note with fewer links cannot reach."""
     return precision(note, k)[0], k
 
 
 def precision_over_ceiling(note: LinkedNote, k: int) -> Term:
-    """What `precision_over` could be at most."""
+    """Return the highest possible `precision_over`."""
     return min(k, _targets(note)), k
 
 
 def recall(note: LinkedNote, k: int) -> Term:
-    """Expected links that are found."""
-    return _found(note, note.suggestions[:k]), len(note.expected)
+    """Return the expected links that are suggested, over all."""
+    return _hit_count(note, note.suggestions[:k]), len(note.expected)
 
 
 def recall_ceiling(note: LinkedNote, k: int) -> Term:
-    """What `recall` could be at most."""
+    """Return the highest possible `recall`."""
     return min(k, len(note.expected)), len(note.expected)
 
 
 def recall_excluding_linked(note: LinkedNote, k: int) -> Term:
-    """`recall` when targets that the note links to elsewhere are never suggested."""
-    return _found(note, note.unlinked[:k]), len(note.expected)
+    """Return `recall` if targets that the note links to elsewhere are never suggested."""
+    return _hit_count(note, note.unlinked[:k]), len(note.expected)
 
 
 def novelty(note: LinkedNote, k: int) -> Term:
-    """Suggested targets that the note does not link to yet."""
+    """Return the suggested targets that the note does not link to yet."""
     shown = note.suggestions[:k]
     return sum(suggestion.is_novel for suggestion in shown), len(shown)
 
 
 def span_accuracy(note: LinkedNote, k: int) -> Term:
-    """Right suggestions at exactly the removed place, over those whose place is known."""
+    """Return the correct suggestions at exactly the removed position, over those with a known position."""
     hits = (suggestion for suggestion in note.suggestions[:k] if is_hit(suggestion, note))
     placed = [suggestion.is_exact for suggestion in hits if suggestion.is_exact is not None]
     return sum(placed), len(placed)
 
 
 def acceptance(note: LinkedNote) -> Term:
-    """Accepted suggestions over those that a person judged."""
+    """Return the accepted suggestions over those that a person judged."""
     judged = [
         suggestion.accepted for suggestion in note.suggestions if suggestion.accepted is not None
     ]
     return sum(judged), len(judged)
 
 
-CEILING = "_ceiling"  # ends the name of what the dataset lets a metric reach
+CEILING = "_ceiling"  # suffix of the highest value that the dataset allows
 _metric = Rows("links", "note")
 METRICS = (
-    _metric(precision, "precision_at_{k}", "precision@{k}", "정밀도@{k}", SHOWN).told(
-        "suggestions that were removed links", "제안 가운데 지운 링크였던 비율"
+    _metric(precision, "precision_at_{k}", _("precision@{k}", k="{k}"), SHOWN).described(
+        _("share of the suggestions that were removed links")
     ),
     _metric(
         precision_ceiling,
         "precision_at_{k}_ceiling",
-        "precision@{k} ceiling",
-        "정밀도@{k} 상한",
+        _("precision@{k} ceiling", k="{k}"),
     ),
     _metric(
         precision_over,
         "precision_over_{k}",
-        "precision over {k}",
-        "정밀도(분모 {k}개)",
+        _("precision over {k}", k="{k}"),
         Use(main=2),
-    ).told(
-        "right suggestions over k a note, which has only so many links",
-        "노트마다 k개를 분모로 한 맞은 제안의 비율, 링크 수만큼이 상한",
+    ).described(
+        _("correct suggestions divided by k; limited by the number of links in a note"),
     ),
     _metric(
         precision_over_ceiling,
         "precision_over_{k}_ceiling",
-        "precision over {k} ceiling",
-        "정밀도(분모 {k}개) 상한",
+        _("precision over {k} ceiling", k="{k}"),
     ),
-    _metric(recall, "recall_at_{k}", "recall@{k}", "재현율@{k}", SHOWN).told(
-        "removed links that were suggested again", "지운 링크 가운데 다시 제안한 비율"
+    _metric(recall, "recall_at_{k}", _("recall@{k}", k="{k}"), SHOWN).described(
+        _("share of the removed links that were suggested again")
     ),
-    _metric(recall_ceiling, "recall_at_{k}_ceiling", "recall@{k} ceiling", "재현율@{k} 상한"),
+    _metric(recall_ceiling, "recall_at_{k}_ceiling", _("recall@{k} ceiling", k="{k}")),
     _metric(
         recall_excluding_linked,
         "recall_at_{k}_excluding_linked",
-        "recall@{k}, new targets",
-        "재현율@{k}, 새 대상",
+        _("recall@{k}, new targets", k="{k}"),
         Use(main=1),
         plain="recall@{k} excluding linked",
-    ).told(
-        "the same, never suggesting what the note links to elsewhere",
-        "다른 곳에 이미 링크된 노트를 제안하지 않을 때의 재현율",
+    ).described(
+        _("recall if targets that the note already links to are never suggested"),
     ),
-    _metric(novelty, "novelty_at_{k}", "novelty@{k}", "새로움@{k}", Use(main=3)).told(
-        "suggestions of notes that are not linked yet", "제안 가운데 아직 링크되지 않은 노트의 비율"
+    _metric(novelty, "novelty_at_{k}", _("novelty@{k}", k="{k}"), Use(main=3)).described(
+        _("share of the suggestions whose target is not linked yet")
     ),
     _metric(
         span_accuracy,
         "span_accuracy_at_{k}",
-        "span accuracy@{k}",
-        "위치 정확도@{k}",
+        _("span accuracy@{k}", k="{k}"),
         Use(main=3, page=1),
-    ).told(
-        "right suggestions at exactly the removed place", "맞은 제안 가운데 지운 자리와 똑같은 비율"
-    ),
-    _metric(acceptance, "acceptance_proxy", "acceptance proxy", "수락 비율", Use(main=3)).told(
-        "suggestions that a person accepted, of those judged",
-        "사람이 판정한 제안 가운데 수락한 비율",
+    ).described(_("share of the correct suggestions at exactly the removed position")),
+    _metric(acceptance, "acceptance_proxy", _("acceptance proxy"), Use(main=3)).described(
+        _("share of the suggestions that a person accepted, among those judged"),
     ),
 )
 
 
 def terms(note: LinkedNote, topk: int) -> dict[str, Term]:
-    """What a note adds to every metric that takes "note": at each cut-off, then those without one."""
+    """Return numerator and denominator of a note for every metric that takes "note"."""
     metrics = list(measured(METRICS, "note"))
     return {
         metric.at(k): of(note, k)
@@ -207,28 +197,28 @@ def terms(note: LinkedNote, topk: int) -> dict[str, Term]:
 
 
 def cutoffs(topk: int) -> list[int]:
-    """The ranks that are measured."""
+    """Return the ranks that are measured."""
     return sorted({*(k for k in CUTOFFS if k < topk), topk})
 
 
 def note_values(note: LinkedNote, topk: int) -> dict[str, float | None]:
-    """The figures of one note; None where there is nothing to divide by."""
+    """Return the figures of one note; None if the denominator is 0."""
     return {
         name: over / under if under else None for name, (over, under) in terms(note, topk).items()
     }
 
 
 def summarise_links(notes: Sequence[LinkedNote], topk: int, seed: int) -> dict[str, Estimate]:
-    """The figures over all notes with 95 % intervals; `n` counts the notes in a denominator."""
+    """Return the figures over all notes with 95 % intervals; `n` counts the notes in a denominator."""
     rows = [terms(note, topk) for note in sorted(notes, key=lambda note: note.note)]
     return ratios(rows, list(rows[0]), seed=seed, label="links") if rows else {}
 
 
 def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
-    """Precision and recall at rank `topk` for confidence floors from 0 to 1 in steps of 0.05.
+    """Return precision and recall at rank `topk` for confidence thresholds from 0 to 1 in steps of 0.05.
 
-    The interval of a precision is Wilson's, suggestions of one note counting as alike.
-    A suggestion that tells no confidence is one of 0; empty where there are suggestions, and none tells any.
+    The interval of a precision is Wilson's, with suggestions of one note as a cluster.  A suggestion without confidence
+    counts as 0; if none has a confidence, the result is empty.
     """
     stated = [
         suggestion.confidence is not None for note in notes for suggestion in note.suggestions
@@ -253,7 +243,7 @@ def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
         hits = [is_hit(suggestion, note) for note, shown in kept for suggestion in shown]
         notes_of_hits = np.repeat(np.arange(len(kept)), [len(shown) for _, shown in kept])
         right = Estimate.share(sum(hits), len(hits), notes_of_hits)
-        recalled = sum(_found(note, shown) for note, shown in kept)
+        recalled = sum(_hit_count(note, shown) for note, shown in kept)
         points.append(
             LinkSweepPoint(
                 floor,
@@ -268,7 +258,7 @@ def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
 
 
 def reliability(notes: Sequence[LinkedNote]) -> list[ReliabilityBin]:
-    """How often suggestions of about one confidence are right; empty bins are left out."""
+    """Return how often suggestions of similar confidence are correct; empty bins are left out."""
     pairs = [
         (suggestion.confidence, is_hit(suggestion, note))
         for note in notes
@@ -285,16 +275,16 @@ def reliability(notes: Sequence[LinkedNote]) -> list[ReliabilityBin]:
 
 
 def is_hit(suggested: Suggested, note: LinkedNote) -> bool:
-    """Whether a suggested target is one that was expected."""
+    """Return whether a suggested target was expected."""
     return any(suggested.target in targets for targets in note.expected)
 
 
 def _targets(note: LinkedNote) -> int:
-    """How many suggestions can be right: of an expected link with several targets, each is."""
+    """Return how many suggestions can be correct; each target of an expected link counts."""
     return len(frozenset[str]().union(*note.expected))
 
 
-def _found(note: LinkedNote, shown: Sequence[Suggested]) -> int:
-    """How many expected links are among these suggestions."""
+def _hit_count(note: LinkedNote, shown: Sequence[Suggested]) -> int:
+    """Return how many expected links are among these suggestions."""
     suggested = {suggestion.target for suggestion in shown}
     return sum(not suggested.isdisjoint(targets) for targets in note.expected)

@@ -1,55 +1,56 @@
 """How well rankings find the relevant notes of their queries.
 
-A ranking is note paths, best first, each at most once.  A note is relevant when its gain in the qrels is above 0.
-Each function gives the figure of every query of a table, (n,), in [0, 1].  A query without relevant notes has nothing
-to find: it is 0.0 everywhere here and must be left out of the mean by the caller.
+A ranking is a list of note paths, best first, each at most once.  A note is relevant if its gain in the qrels is above
+0.  Each function returns an array (n,) in [0, 1], one figure per query of a table.  Queries without relevant notes get
+0.0; callers leave them out of the mean.
 """
 
 import numpy as np
 
+from gigamind.i18n import _
 from gigamind.metrics.ranking_table import Floats, RankingTable, at_rank, ratio
 from gigamind.metrics.spec import SHOWN, Rows, Use
 
 
 def hit(table: RankingTable, k: int) -> Floats:
-    """1.0 when a relevant note is among the first `k`, else 0.0: the `success` of trec_eval."""
+    """Return 1.0 if a relevant note is among the first `k`, else 0.0, as `success` in trec_eval."""
     return np.where((table.gains[:, :k] > 0).any(axis=1), 1.0, 0.0)
 
 
 def reciprocal_rank(table: RankingTable) -> Floats:
-    """1 / rank of the first relevant note of the whole ranking; 0.0 when there is none."""
+    """Return 1 / rank of the first relevant note of the whole ranking; 0.0 if there is none."""
     relevant = table.gains > 0
     return np.where(relevant.any(axis=1), 1.0 / (relevant.argmax(axis=1) + 1), 0.0)
 
 
 def ndcg(table: RankingTable, k: int) -> Floats:
-    """Normalised discounted cumulative gain of the first `k` notes.
+    """Return the normalised discounted cumulative gain of the first `k` notes.
 
-    Linear gain, log2(rank + 1) discount: the `ndcg_cut` of trec_eval, after Järvelin & Kekäläinen, TOIS 20(4), 2002.
-    Negative gains count as none, as there.
+    Linear gain, log2(rank + 1) discount, as `ndcg_cut` in trec_eval (Järvelin & Kekäläinen, TOIS 20(4), 2002).
+    Negative gains count as 0, as there.
     """
     return ratio(at_rank(table.dcg, k), at_rank(table.ideal_dcg, k))
 
 
 def recall(table: RankingTable, k: int) -> Floats:
-    """Share of the relevant notes that are among the first `k`."""
+    """Return the share of the relevant notes that are among the first `k`."""
     hits = (table.gains[:, :k] > 0).sum(axis=1).astype(np.float64)
     return ratio(hits, (table.ideal > 0).sum(axis=1).astype(np.float64))
 
 
 def group_recall(table: RankingTable, k: int) -> Floats:
-    """How much of what an answer needs the first `k` notes hold; NaN for a query without groups of notes.
+    """Return how much of the required notes the first `k` contain; NaN for a query without groups of notes.
 
-    Of `all_of`, groups of which each is needed, by any of its notes: share of the groups with a note among the first
-    `k`, the subtopic recall of Zhai, Cohen & Lafferty, SIGIR 2003.  Of `any_of`, groups of which one is enough, with
-    all its notes: share of the notes of a group that are among the first `k`, of the group that has the most.  Of a
-    query with both kinds: the smaller one.
+    `all_of` lists groups of which each is required, by any of its notes: the share of groups with a note among the
+    first `k` (subtopic recall: Zhai, Cohen & Lafferty, SIGIR 2003).  `any_of` lists groups of which one suffices,
+    with all its
+    notes: the best share of a group's notes among the first `k`.  A query with both kinds gets the smaller figure.
     """
     return at_rank(table.served, k)
 
 
 def complete(table: RankingTable, k: int) -> Floats:
-    """1.0 when the first `k` notes hold all that an answer needs, else 0.0: whether `group_recall` is 1."""
+    """Return 1.0 if the first `k` notes contain all that an answer needs, that is `group_recall` is 1, else 0.0."""
     served = at_rank(table.served, k)
     return np.where(np.isnan(served), np.nan, (served == 1.0).astype(np.float64))
 
@@ -59,25 +60,24 @@ METRICS = (
     _metric(
         hit,
         "hit_at_{k}",
-        "hit@{k}",
-        "hit@{k}",
+        _("hit@{k}", k="{k}"),
         Use(gate=True, main=1, first=True, page=1, summary=1),
-    ).told("an expected note is among the first k", "상위 k개 안에 정답 노트가 있는 비율"),
-    _metric(reciprocal_rank, "mrr", "MRR", "MRR", SHOWN).told(
-        "1 / rank of the first expected note", "첫 정답 노트 순위의 역수"
-    ),
-    _metric(ndcg, "ndcg_at_{k}", "nDCG@{k}", "nDCG@{k}", Use(gate=True, main=1, summary=1)).told(
-        "order of the first k notes against the ideal one",
-        "상위 k개 노트의 순서를 이상적인 순서와 비교한 값",
+    ).described(_("queries with an expected note among the first k")),
+    _metric(reciprocal_rank, "mrr", _("MRR"), SHOWN).described(
+        _("1 / rank of the first expected note")
     ),
     _metric(
-        recall, "recall_at_{k}", "recall@{k}", "재현율@{k}", Use(gate=True, main=1, summary=1)
-    ).told("share of the expected notes among the first k", "정답 노트 가운데 상위 k개에 든 비율"),
-    _metric(
-        group_recall, "group_recall_at_{k}", "group recall@{k}", "묶음 재현율@{k}", Use(gate=True)
+        ndcg, "ndcg_at_{k}", _("nDCG@{k}", k="{k}"), Use(gate=True, main=1, summary=1)
+    ).described(
+        _("order of the first k notes compared with the ideal order"),
     ),
-    _metric(complete, "complete_at_{k}", "complete@{k}", "완결@{k}", Use(gate=True, main=1)).told(
-        "the first k notes hold all that an answer needs",
-        "상위 k개 노트에 답에 필요한 내용이 모두 있는 비율",
+    _metric(
+        recall, "recall_at_{k}", _("recall@{k}", k="{k}"), Use(gate=True, main=1, summary=1)
+    ).described(_("share of the expected notes among the first k")),
+    _metric(group_recall, "group_recall_at_{k}", _("group recall@{k}", k="{k}"), Use(gate=True)),
+    _metric(
+        complete, "complete_at_{k}", _("complete@{k}", k="{k}"), Use(gate=True, main=1)
+    ).described(
+        _("queries whose first k notes contain all that an answer needs"),
     ),
 )

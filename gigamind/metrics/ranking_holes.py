@@ -1,14 +1,15 @@
-"""How far figures rest on notes that nobody judged: holes of the qrels.
+"""How much figures depend on unjudged notes in the rankings (holes in the qrels).
 
-Only queries of `is_judged` have holes; all others are NaN.  An unjudged note is irrelevant to the metrics of
-ranking.py, as in trec_eval.  What it could be here is irrelevant, or relevant with the highest gain of its query.
-Notes that were not found are what the qrels say.
+Only queries with `is_judged` have holes; others are NaN.  The metrics of ranking.py treat an unjudged note as
+irrelevant, as trec_eval does.  Here it may be irrelevant, or relevant with the highest gain of its query.  Notes that
+were not retrieved keep their judgement.
 """
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from gigamind.i18n import _
 from gigamind.metrics.ranking import ndcg
 from gigamind.metrics.ranking_table import (
     Floats,
@@ -24,7 +25,7 @@ from gigamind.metrics.spec import Rows, Use
 
 
 def judged(table: RankingTable, k: int) -> Floats:
-    """Share of the first `k` notes that were judged: the `Judged` of ir_measures; NaN where none was found."""
+    """Return the share of the first `k` notes that were judged, as `Judged` in ir_measures; NaN without results."""
     returned = np.minimum(table.lengths, k).astype(np.float64)
     holes = table.unjudged[:, :k].sum(axis=1)
     share = np.full(len(returned), np.nan)
@@ -32,20 +33,20 @@ def judged(table: RankingTable, k: int) -> Floats:
 
 
 def ndcg_low(table: RankingTable, k: int) -> Floats:
-    """The least nDCG@k over all ways to take each unjudged note for irrelevant or relevant.
+    """Return the lowest nDCG@k over all assignments of relevance to the unjudged notes.
 
-    That is not always the nDCG@k of trec_eval: a relevant note at rank 9 raises the ideal by more than the ranking.
+    This can be below trec_eval's nDCG@k: a relevant note at rank 9 raises the ideal by more than the ranking.
     """
     return _over_judged(table, k, low=True)
 
 
 def ndcg_high(table: RankingTable, k: int) -> Floats:
-    """The greatest nDCG@k over all ways to take each unjudged note for irrelevant or relevant."""
+    """Return the highest nDCG@k over all assignments of relevance to the unjudged notes."""
     return _over_judged(table, k, low=False)
 
 
 def ndcg_changes(queries: Sequence[RankedQuery], k: int) -> Iterator[dict[str, float]]:
-    """Of each query: its unjudged notes among the first `k`, and what nDCG@k would change by if one were relevant."""
+    """Return each query's unjudged notes among the first `k`, and the change of nDCG@k if one were relevant."""
     for part, table in tables(queries):
         holes = table.unjudged[:, :k]
         with_it = at_rank(table.dcg, k)[:, None] + table.ideal[:, :1] / table.logs[: holes.shape[1]]
@@ -67,9 +68,9 @@ def _over_judged(table: RankingTable, k: int, *, low: bool) -> Floats:
 
 
 def _ndcg_by_count(table: RankingTable, k: int, *, low: bool) -> Iterator[Floats]:
-    """The least, or greatest, nDCG@k if just 0, 1, 2, ... unjudged notes are relevant; NaN where there are fewer.
+    """Yield the lowest, or highest, nDCG@k if exactly 0, 1, 2, ... unjudged notes are relevant; NaN if there are fewer.
 
-    Their number fixes the ideal; the ranking gains most if they are the first ones, least if they are the last.
+    Their number determines the ideal.  The ranking gains most if they are the first ones, least if they are the last.
     """
     gain, dcg = table.ideal[:, 0], at_rank(table.dcg, k)
     holes = table.unjudged[:, :k]
@@ -86,7 +87,7 @@ def _ndcg_by_count(table: RankingTable, k: int, *, low: bool) -> Iterator[Floats
 
 
 def _ideal_with(table: RankingTable, k: int, number: int) -> Floats:
-    """DCG@k of the ideal order if so many more notes, `k` at most, had the highest gain: they go first."""
+    """Return DCG@k of the ideal order if `k` or fewer further notes had the highest gain; they rank first."""
     logs = discounts(k)
     first = table.ideal[:, 0] * np.cumsum(1.0 / logs)[number - 1]
     left = table.ideal[:, : k - number]
@@ -95,7 +96,7 @@ def _ideal_with(table: RankingTable, k: int, number: int) -> Floats:
 
 _metric = Rows("search", "rankings")
 METRICS = (
-    _metric(judged, "judged_at_{k}", "judged@{k}", "판정됨@{k}", Use(undirected=True)),
-    _metric(ndcg_low, "ndcg_low_at_{k}", "nDCG@{k} at least", "nDCG@{k} 하한"),
-    _metric(ndcg_high, "ndcg_high_at_{k}", "nDCG@{k} at most", "nDCG@{k} 상한"),
+    _metric(judged, "judged_at_{k}", _("judged@{k}", k="{k}"), Use(undirected=True)),
+    _metric(ndcg_low, "ndcg_low_at_{k}", _("nDCG@{k}, lower bound", k="{k}")),
+    _metric(ndcg_high, "ndcg_high_at_{k}", _("nDCG@{k}, upper bound", k="{k}")),
 )

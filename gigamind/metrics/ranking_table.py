@@ -1,7 +1,7 @@
 """Many rankings as one table of gains, so that NumPy measures all queries at once.
 
-A row is a query, a column a rank.  A row is summed from its first rank on, one rank after the other: a query's figures
-are the same to the last bit, whatever queries it is measured beside.
+A row is a query, a column a rank.  Rows are summed rank by rank from the first one, so that a query's figures are
+bit-identical whatever other queries are in the table.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-_AT_ONCE = 1024  # queries a table: of 100 hits each, its arrays stay in the cache
+_AT_ONCE = 1024  # queries per table: with 100 hits each, its arrays fit the cache
 
 
 @dataclass(frozen=True, slots=True)
 class RankedQuery:
-    """What was found for an answerable query, and what should have been.
+    """The ranking of an answerable query, and its expected notes.
 
     Attributes:
         ranking: notes, best first, each at most once.
-        qrels: note -> gain; a note is relevant where it is above 0.
-        is_judged: a note that is not in the qrels was judged by nobody; else it is known to be irrelevant.
+        qrels: note -> gain; a note is relevant if its gain is above 0.
+        is_judged: notes outside the qrels are unjudged; otherwise they are known to be irrelevant.
         all_of: groups of notes; an answer needs one note of every group.
         any_of: groups of notes; an answer needs all notes of one group.
     """
@@ -38,14 +38,14 @@ class RankedQuery:
 
 @dataclass(frozen=True)
 class RankingTable:
-    """Rankings of `n` queries, the longest of `depth` notes.
+    """Rankings of `n` queries, the longest with `depth` notes.
 
     Attributes:
-        gains: (n, depth); 0 for irrelevant notes, for those that nobody judged, and behind the end of a ranking.
-        unjudged: (n, depth); notes that nobody judged, of the queries of `is_judged`.
-        lengths: (n,); how many notes were found.
-        ideal: (n, most relevant notes); the gains of all relevant notes, falling, 0 behind them.
-        served: (n, depth); what the notes down to a rank serve of the groups; NaN for a query without groups.
+        gains: (n, depth); 0 for irrelevant and unjudged notes, and after the end of a ranking.
+        unjudged: (n, depth); unjudged notes of queries with `is_judged`.
+        lengths: (n,); number of retrieved notes.
+        ideal: (n, most relevant notes); the gains of all relevant notes, descending, padded with 0.
+        served: (n, depth); the share of the groups covered down to each rank; NaN for a query without groups.
     """
 
     gains: Floats
@@ -70,7 +70,7 @@ class RankingTable:
 
     @classmethod
     def of(cls, queries: Sequence[RankedQuery]) -> "RankingTable":
-        """The table of these queries; at least one."""
+        """Return the table of these queries; at least one."""
         grades = _padded(
             [map(query.qrels.get, query.ranking, repeat(nan)) for query in queries],
             [len(query.ranking) for query in queries],
@@ -93,7 +93,7 @@ class RankingTable:
         )
 
     def rows(self, chosen: Flags) -> "RankingTable":
-        """The table of some of its queries."""
+        """Return the table of some of its queries."""
         parts = ("gains", "unjudged", "lengths", "is_judged", "ideal", "served")
         return RankingTable(**{name: getattr(self, name)[chosen] for name in parts})
 
@@ -101,34 +101,34 @@ class RankingTable:
 def tables(
     queries: Sequence[RankedQuery],
 ) -> Iterator[tuple[Sequence[RankedQuery], RankingTable]]:
-    """All queries, part by part, each part with its table."""
+    """Yield all queries in parts, each part with its table."""
     for first in range(0, len(queries), _AT_ONCE):
         part = queries[first : first + _AT_ONCE]
         yield part, RankingTable.of(part)
 
 
 def discounts(depth: int) -> Floats:
-    """What the gains at ranks 1 to `depth` are divided by: log2(rank + 1)."""
+    """Return the divisors of the gains at ranks 1 to `depth`: log2(rank + 1)."""
     return np.log2(np.arange(2.0, depth + 2.0, dtype=np.float64))
 
 
 def at_rank(table: Floats, k: int) -> Floats:
-    """The column of rank `k`, or the last one where the table ends before."""
+    """Return the column of rank `k`, or the last one if the table ends before it."""
     return table[:, min(k, table.shape[1]) - 1]
 
 
 def summed(gains: Floats, logs: Floats) -> Floats:
-    """Discounted cumulative gain down to each rank."""
+    """Return the discounted cumulative gain down to each rank."""
     return np.cumsum(gains / logs[: gains.shape[1]], axis=1)
 
 
 def ratio(over: Floats, under: Floats) -> Floats:
-    """`over / under`, 0 where `under` is 0."""
+    """Return `over / under`, 0 where `under` is 0."""
     return np.divide(over, under, out=np.zeros_like(over), where=under > 0)
 
 
 def _padded(rows: Sequence[Iterable[float]], lengths: Sequence[int], filler: float) -> Floats:
-    """Rows of several lengths as one table, at least one column wide."""
+    """Return rows of different lengths as one table, at least one column wide."""
     flat = np.fromiter(chain.from_iterable(rows), np.float64, sum(lengths))
     width = max(1, *lengths)
     if len(flat) == width * len(lengths):
@@ -148,7 +148,7 @@ def _served(queries: Sequence[RankedQuery], depth: int) -> Floats:
 
 
 def _served_by(query: RankedQuery, ranks: Mapping[str, int], depth: int) -> Floats:
-    """The least that both kinds of groups say, for an answer needs what both ask."""
+    """Return the smaller coverage of both kinds of groups, as an answer needs both."""
     shares: list[Floats] = []
     if query.all_of:
         first = [min(ranks.get(note, depth) for note in group) for group in query.all_of]
@@ -160,5 +160,5 @@ def _served_by(query: RankedQuery, ranks: Mapping[str, int], depth: int) -> Floa
 
 
 def _share_within(ranks: Sequence[int], depth: int) -> Floats:
-    """Share of these ranks, from 0, that lie down to each rank of a ranking; `depth` lies outside."""
+    """Return the share of these ranks (from 0) that are within each rank of a ranking; `depth` is outside."""
     return np.bincount(ranks, minlength=depth + 1)[:depth].cumsum() / len(ranks)

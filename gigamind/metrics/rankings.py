@@ -1,4 +1,4 @@
-"""Measures rankings by every metric that is one of a ranking: how well they find, and how far that was judged."""
+"""Measure rankings by every ranking metric, and by how far they were judged."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,14 +9,14 @@ from gigamind.metrics.ranking_table import Floats, RankedQuery, RankingTable, ta
 from gigamind.metrics.spec import measured
 
 METRICS = (*ranking.METRICS, *ranking_holes.METRICS)
-CUTOFFS = (1, 3, 5, 10)  # the ranks that reports show; the run's own topk comes on top
+CUTOFFS = (1, 3, 5, 10)  # ranks in reports, in addition to the run's topk
 
 
 def measure_rankings(queries: Sequence[RankedQuery], topk: int) -> list[dict[str, float | None]]:
-    """Every metric that takes "rankings" or a "ranking" of each query, by its name in the reports.
+    """Return every metric that takes "rankings" or a "ranking" of each query, by its name in the reports.
 
-    Cutoffs above `topk` are left out: a ranking of `topk` notes says nothing about the ranks beyond.  So are the
-    metrics of groups and of judgements for a query that has none.
+    Cut-offs above `topk` are left out, as a ranking of `topk` notes has no ranks beyond.  So are the metrics of
+    groups and of judgements for queries without them.
     """
     cutoffs = sorted({k for k in CUTOFFS if k <= topk} | {topk})
     rows: list[dict[str, float | None]] = []
@@ -41,7 +41,7 @@ def _columns(table: RankingTable, cutoffs: Sequence[int]) -> Iterator[tuple[str,
 def _with_own(
     rows: list[dict[str, float | None]], queries: Sequence[RankedQuery], cutoffs: Sequence[int]
 ) -> list[dict[str, float | None]]:
-    """With the metrics of a team, which are given a ranking and its qrels."""
+    """Return the rows with third-party metrics, which take a ranking and its qrels."""
     for metric, of in measured((), "ranking"):
         for row, query in zip(rows, queries, strict=True):
             if metric.has_cutoff:

@@ -1,17 +1,18 @@
-"""How much of the retrieved evidence is the expected evidence, and how much of the expected was retrieved (seed 4.1).
+"""How much of the retrieved evidence is expected, and how much of the expected evidence was retrieved (seed 4.1).
 
-Evidence matches an expected span only within one note.  Evidence with a range matches by position, evidence without one
-by text; the two rules are never mixed for one piece.  A piece that is retrieved twice counts twice in the precision.
+Evidence matches an expected span only within one note.  Evidence with a range matches by position, evidence without a
+range by text.  A piece that is retrieved twice counts twice in the precision.
 
-The seed's rule asks for evidence and label of about one length, so a label of a word or two can match no sentence
-(`out_of_reach`).  Whether a reader finds the answer in what is shown is another question: `answer_in_evidence`, which a
-label of several sentences in turn can never meet.
+The seed's rule needs evidence and label of similar length, so a label of a word or two can match no sentence
+(`out_of_reach`).  `answer_in_evidence` measures whether a reader finds the answer in what is shown; a label of several
+sentences can never meet it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from gigamind.i18n import _
 from gigamind.metrics.spec import MAIN, Rows, Use, measured
 from gigamind.spans import Passage, Span
 from gigamind.text import jaccard, plain
@@ -22,7 +23,7 @@ MIN_JACCARD = 0.7  # strictly above
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """Text taken from a note without its range, such as a highlight.
+    """Text of a note without its range, such as a highlight.
 
     Attributes:
         note: path relative to the vault root, with "/" separators, NFC.
@@ -36,7 +37,7 @@ Evidence = Passage | Unplaced
 
 
 def matches(evidence: Evidence, expected: Passage) -> bool:
-    """Whether one piece of evidence is one expected span, by the rule its range allows."""
+    """Return whether a piece of evidence matches an expected span, by position or by text."""
     if evidence.note != expected.note:
         return False
     if isinstance(evidence, Passage):
@@ -45,7 +46,7 @@ def matches(evidence: Evidence, expected: Passage) -> bool:
 
 
 def holds(evidence: Evidence, expected: Passage) -> bool:
-    """Whether an expected span lies wholly in one piece of evidence: by position, or by text where it has no range."""
+    """Return whether an expected span is entirely within a piece of evidence, by position or by text."""
     if evidence.note != expected.note:
         return False
     if isinstance(evidence, Passage):
@@ -56,10 +57,10 @@ def holds(evidence: Evidence, expected: Passage) -> bool:
 
 
 def span_precision(evidence: Sequence[Evidence], expected: Sequence[Passage]) -> float | None:
-    """Share of the evidence that matches an expected span.
+    """Return the share of the evidence that matches an expected span.
 
-    None without expected spans (nothing was labelled) and without evidence (0 of 0): an item whose spans were all
-    missed lowers the recall, and says nothing about precision.
+    None without expected spans (no labels) and without evidence (0 of 0).  An item whose spans were all missed lowers
+    the recall and has no precision.
     """
     if not evidence or not expected:
         return None
@@ -68,7 +69,7 @@ def span_precision(evidence: Sequence[Evidence], expected: Sequence[Passage]) ->
 
 
 def span_recall(evidence: Sequence[Evidence], expected: Sequence[Passage]) -> float | None:
-    """Share of the expected spans that some evidence matches; None without expected spans, 0.0 without evidence."""
+    """Return the share of the expected spans that some evidence matches; None without spans, 0.0 without evidence."""
     if not expected:
         return None
     matched = sum(any(matches(piece, span) for piece in evidence) for span in expected)
@@ -76,7 +77,7 @@ def span_recall(evidence: Sequence[Evidence], expected: Sequence[Passage]) -> fl
 
 
 def answer_in_evidence(evidence: Sequence[Evidence], expected: Sequence[Passage]) -> float | None:
-    """1.0 when an expected span lies wholly in some evidence, else 0.0; None without expected spans."""
+    """Return 1.0 if an expected span is entirely within some evidence, else 0.0; None without expected spans."""
     if not expected:
         return None
     return float(any(holds(piece, span) for piece in evidence for span in expected))
@@ -85,9 +86,9 @@ def answer_in_evidence(evidence: Sequence[Evidence], expected: Sequence[Passage]
 def answer_in_evidence_of_note(
     evidence: Sequence[Evidence], expected: Sequence[Passage]
 ) -> float | None:
-    """The same of the evidence from notes of expected spans; None where none of these notes is shown.
+    """Return the same for evidence from notes with expected spans; None if none of these notes is shown.
 
-    What is left to gain here is the choice of the sentence; the rest of `answer_in_evidence` is the ranking's.
+    It measures the choice of the sentence; the rest of `answer_in_evidence` depends on the ranking.
     """
     notes = {span.note for span in expected}
     own = [piece for piece in evidence if piece.note in notes]
@@ -96,12 +97,12 @@ def answer_in_evidence_of_note(
 
 @dataclass(frozen=True, slots=True)
 class OutOfReach:
-    """Labels that no evidence can match by position, whatever is searched for.
+    """Labels that no evidence can match by position, whatever the search returns.
 
     Attributes:
-        labels: of how many.
-        count: so many, at least 1.
-        label_chars, piece_chars: medians, over those, of their length and of that of the nearest piece.
+        labels: number of all labels.
+        count: number of labels out of reach, at least 1.
+        label_chars, piece_chars: medians of the lengths of these labels and of their nearest pieces.
     """
 
     labels: int
@@ -113,10 +114,10 @@ class OutOfReach:
 def out_of_reach(
     labels: Sequence[Passage], pieces: Mapping[str, Sequence[Span]]
 ) -> OutOfReach | None:
-    """The labels with an IoU of at most `MIN_IOU` with every piece of their note that could be shown; None without any.
+    """Return the labels whose IoU with every piece of their note is at most `MIN_IOU`; None without any.
 
     Args:
-        pieces: by note, of which each evidence is one.
+        pieces: the possible pieces of evidence, by note.
     """
     missed: list[tuple[int, int]] = []
     for label in labels:
@@ -134,25 +135,22 @@ def out_of_reach(
 
 _metric = Rows("search", "spans")
 METRICS = (
-    _metric.named(span_precision, "구절 정밀도", MAIN),
-    _metric.named(span_recall, "구절 재현율", MAIN).told(
-        "expected passages that are shown", "정답 구절 가운데 근거로 제시된 비율"
+    _metric.named(span_precision, _("span precision"), MAIN),
+    _metric.named(span_recall, _("span recall"), MAIN).described(
+        _("share of the expected passages that are shown")
     ),
     _metric(
         answer_in_evidence,
         "answer_in_evidence",
-        "answer in the evidence",
-        "근거 내 정답",
+        _("answer in the evidence"),
         MAIN,
-    ).told(
-        "queries whose evidence holds an expected passage whole",
-        "정답 구절이 근거 안에 온전히 들어 있는 질의의 비율",
+    ).described(
+        _("queries whose evidence contains a whole expected passage"),
     ),
     _metric(
         answer_in_evidence_of_note,
         "answer_in_evidence_of_note",
-        "answer in the evidence, its note shown",
-        "근거 내 정답 (정답 노트가 제시된 질의)",
+        _("answer in the evidence (note shown)"),
         Use(gate=True),
     ),
 )
@@ -161,12 +159,12 @@ METRICS = (
 def measure_spans(
     evidence: Sequence[Evidence], expected: Sequence[Passage]
 ) -> dict[str, float | None]:
-    """Every metric that takes "spans" of one query: its evidence, and the expected spans."""
+    """Return every metric that takes "spans" of one query: its evidence and the expected spans."""
     return {metric.name: of(evidence, expected) for metric, of in measured(METRICS, "spans")}
 
 
 def _same_text(evidence: str, expected: str) -> bool:
-    """The text rule on two `plain` texts; every text contains the empty one, so that matches nothing."""
+    """Return whether two `plain` texts match by the text rule; an empty expected text matches nothing."""
     if not expected:
         return False
     return expected in evidence or jaccard(evidence, expected) > MIN_JACCARD

@@ -1,7 +1,7 @@
-"""What a metric is: how it is computed, what it is called, where it is shown and whether it may stop a release.
+"""Metrics: how each is computed, named and shown, and whether a gate may use it.
 
-A metric stands beside its function; table.py collects them.  The measuring function of a room runs through its metrics,
-and everything that shows, compares or gates figures reads the table: a new entry needs no other edit.
+A metric is defined beside its function; table.py collects all.  The measuring functions, and everything that shows,
+compares or gates figures, read the table: a new entry needs no other edit.
 """
 
 import re
@@ -10,37 +10,42 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+from gigamind.i18n import Message, _, translator
+
 Takes = Literal["rankings", "ranking", "spans", "verdicts", "note", "claims"]
 _PLACES = {"{k}": r"(?P<k>\d+)", "{item}": r"(?P<item>[a-z][a-z0-9_]*)"}
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Figures that stand together in summary.json, under the block's name.
+    """A group of figures in summary.json, under the block's name.
 
     Attributes:
-        task: whose figures they are.
-        unit, units: what the items behind them are called.
-        beside: it stands beside the evaluation of a task, and not every run of the task has it.
+        task: the task that has these figures.
+        unit, units: names of the items behind them.
+        optional: not every run of the task has it.
     """
 
     task: str
-    unit: str
-    units: str
-    beside: bool = False
+    unit: Message
+    units: Message
+    optional: bool = False
+
+
+_QUERIES, _ANSWERS = (_("query"), _("queries")), (_("answer"), _("answers"))
 
 
 BLOCKS: Mapping[str, Block] = {
-    "search": Block("search", "query", "queries"),
-    "unanswerable": Block("search", "query", "queries"),
-    "links": Block("links", "note", "notes"),
-    "answers": Block("answers", "answer", "answers"),
-    "quality": Block("answers", "answer", "answers", beside=True),
+    "search": Block("search", *_QUERIES),
+    "unanswerable": Block("search", *_QUERIES),
+    "links": Block("links", _("note"), _("notes")),
+    "answers": Block("answers", *_ANSWERS),
+    "quality": Block("answers", *_ANSWERS, optional=True),
 }
 
 
 class Text(NamedTuple):
-    """What pages say in each language."""
+    """A text of a third-party metric in two languages; other languages show the English."""
 
     en: str
     ko: str
@@ -48,15 +53,15 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Where a metric stands and what it decides.
+    """Where a metric is shown, and whether a gate may use it.
 
     Attributes:
         gate: gates.toml may name it.
-        lower: a rise is for the worse.
-        undirected: it says how much is known, and neither a rise nor a fall is for the worse.
-        main, page, summary: its place among the main figures, and among the columns by slice of report.html and of
-            summary.md; those of equal place stand in the order of the table; 0 is none.
-        first: of all cut-offs, these show the first, and not the deepest.
+        lower: lower is better.
+        undirected: neither direction is better, as it measures how much is known.
+        main, page, summary: its position among the main figures, and among the columns by slice of report.html and of
+            summary.md; 0 is none; equal positions follow the order of the table.
+        first: these places show the first cut-off instead of the deepest.
     """
 
     gate: bool = False
@@ -73,67 +78,83 @@ class Metric:
     """One metric, or one for every cut-off.
 
     Attributes:
-        takes: what `of` is given (see the measuring functions), and the cut-off where the name has one.
-        of: its value of one item; None where that comes from elsewhere, such as a judge.
-        name: as in summary.json; "{k}" stands for the cut-off, "{item}" for an item of a checklist.
-        label: what pages call it; `plain` is what terminal and summary.md do, where that is not the English one.
-        about: what it is, on the card of a main figure; without, a main figure has no card.
+        takes: the input of `of` (see the measuring functions), followed by the cut-off if the name has one.
+        of: computes its value for one item; None if the value comes from elsewhere, such as a judge.
+        name: as in summary.json; "{k}" is the cut-off, "{item}" an item of a checklist.
+        label: its name on pages; `plain` replaces the English one on the terminal and in summary.md.
+        about: its explanation beside a main figure.
     """
 
     block: str
     takes: Takes | None
     of: Callable[..., Any] | None
     name: str
-    label: Text
-    about: Text | None = None
+    label: Text | Message
+    about: Text | Message | None = None
     plain: str = ""
     use: Use = Use()
 
     def __post_init__(self) -> None:
         if self.block not in BLOCKS:
-            raise ValueError(f"{self.key}: no such block; there are {', '.join(BLOCKS)}")
-        if not all((*self.label, *(self.about or ()))):
-            raise ValueError(f"{self.key}: has no label, or no words about it, in a language")
+            raise ValueError(
+                _(
+                    "{metric}: no such block. Blocks: {blocks}.",
+                    metric=self.key,
+                    blocks=list(BLOCKS),
+                )
+            )
+        texts = (text for text in (self.label, self.about) if isinstance(text, Text))
+        if not all(part for text in texts for part in text):
+            raise ValueError(_("{metric}: its label or `about` lacks a language", metric=self.key))
         if self.of is not None and self.takes is None:
-            raise ValueError(f"{self.key}: what its function takes is not said")
+            raise ValueError(_("{metric}: `takes` is required with a function", metric=self.key))
 
     @classmethod
     def of_judge(
         cls, name: str, label: Text, *, about: Text | None = None, lower: bool = False
     ) -> "Metric":
-        """A figure of answers that a team's own judge gives as a score in [0, 1]; gates.toml may name it."""
+        """Return a metric of answers that a third-party judge scores in [0, 1]; gates.toml may name it."""
         use = Use(gate=True, lower=lower)
         return cls("answers", None, None, name, label, about, use=use)
 
-    def told(self, en: str, ko: str) -> "Metric":
-        """The same, with a card that says what it is."""
-        return replace(self, about=Text(en, ko))
+    def described(self, about: Message) -> "Metric":
+        """Return the metric with an explanation."""
+        return replace(self, about=about)
 
     @property
     def key(self) -> str:
-        """The name with its block."""
+        """Return the name with its block."""
         return f"{self.block}.{self.name}"
 
     @property
     def has_cutoff(self) -> bool:
-        """Whether it is measured at several ranks."""
+        """Return whether it is measured at several ranks."""
         return "{k}" in self.name
 
     def at(self, k: int) -> str:
-        """Its name at a cut-off."""
+        """Return its name at a cut-off."""
         return self.name.replace("{k}", str(k))
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What its names match."""
+        """Return the pattern of its names."""
         parts = re.split(r"(\{\w+\})", self.name)
         return re.compile("".join(_PLACES.get(part) or re.escape(part) for part in parts))
 
-    def called(self, name: str, language: Literal["en", "ko"] | None) -> str:
-        """What it is called under one of its names; without a language, in terminal and summary.md."""
-        label = getattr(self.label, language) if language else self.plain or self.label.en
+    def called(self, name: str, language: str | None) -> str:
+        """Return the label for one of its names; without a language, that of the terminal and summary.md."""
+        label = in_language(self.label, language or "en")
+        if language is None and self.plain:
+            label = self.plain
         match = self.pattern.fullmatch(name)
         return label.format(**match.groupdict()) if match else label
+
+
+def in_language(text: Text | Message, language: str) -> str:
+    """Return a text of a metric in a language."""
+    if isinstance(text, Text):
+        return getattr(text, language, text.en)
+    return translator(language)(text)
 
 
 SHOWN = Use(gate=True, main=1, page=1, summary=1)
@@ -142,7 +163,7 @@ MAIN = Use(gate=True, main=1)
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Makes the metrics of a room, which stand in one block and are computed from the same things."""
+    """Creates metrics that share a block and an input."""
 
     block: str
     takes: Takes | None
@@ -151,43 +172,44 @@ class Rows:
         self,
         of: Callable[..., Any] | None,
         name: str,
-        en: str,
-        ko: str,
+        label: Message,
         use: Use = Use(),
         *,
         plain: str = "",
     ) -> Metric:
-        """See `Metric`; `en` and `ko` are its label."""
-        return Metric(self.block, self.takes, of, name, Text(en, ko), None, plain, use)
+        """Return a metric; see `Metric`."""
+        return Metric(self.block, self.takes, of, name, label, None, plain, use)
 
-    def named(self, of: Callable[..., Any], ko: str, use: Use = Use()) -> Metric:
-        """One whose name is that of its function, in words its English label."""
-        return self(of, of.__name__, of.__name__.replace("_", " "), ko, use)
+    def named(self, of: Callable[..., Any], label: Message, use: Use = Use()) -> Metric:
+        """Return a metric with the name of its function."""
+        return self(of, of.__name__, label, use)
 
 
 OWN: dict[str, Metric] = {}
-"""Those that were added at run time; see `table.register`."""
+"""Metrics that were added at run time; see `table.register`."""
 
 
 def measured(
     metrics: Sequence[Metric], takes: Takes
 ) -> Iterator[tuple[Metric, Callable[..., Any]]]:
-    """Those of a room and those added to it that are computed from these things, with their functions."""
+    """Yield the metrics with this input, added ones included, with their functions."""
     for metric in (*metrics, *OWN.values()):
         if metric.takes == takes and metric.of is not None:
             yield metric, metric.of
 
 
 def blocks_of(task: str) -> tuple[str, ...]:
-    """The blocks that every run of a task has, the main one first."""
-    return tuple(name for name, block in BLOCKS.items() if block.task == task and not block.beside)
+    """Return the blocks that every run of a task has, the main one first."""
+    return tuple(
+        name for name, block in BLOCKS.items() if block.task == task and not block.optional
+    )
 
 
-def unit_of(task: str) -> str:
-    """What an item of a task is called."""
+def unit_of(task: str) -> Message:
+    """Return the name of an item of a task."""
     return BLOCKS[blocks_of(task)[0]].unit
 
 
-def units_of(task: str) -> str:
-    """What items of a task are called."""
+def units_of(task: str) -> Message:
+    """Return the plural name of the items of a task."""
     return BLOCKS[blocks_of(task)[0]].units

@@ -1,7 +1,7 @@
-"""The one table of metrics, that terminal, summary.md, report.html, comparisons, gates and artifacts read.
+"""The table of metrics, which the terminal, summary.md, report.html, comparisons, gates and artifacts read.
 
-A metric is named here with its block, such as "search.mrr".  A name that nobody registered, such as that of an older
-version's snapshot, is shown as it is.
+Keys are names with their block, such as "search.mrr".  An unknown name, such as one in an older snapshot, is shown
+unchanged.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,17 +10,17 @@ from importlib.metadata import entry_points
 from typing import Any, Literal
 
 from gigamind.errors import OWN_FAULTS, InputError, fault_of
+from gigamind.i18n import Message, _
 from gigamind.metrics import aggregate, answerability, grounding, links, rankings, spans
-from gigamind.metrics.spec import MAIN, OWN, Metric, Rows, Use
-from gigamind.wording import Language
+from gigamind.metrics.spec import MAIN, OWN, Metric, Rows, Use, in_language
 
 ENTRY_POINTS = "gigamind.metrics"
 _quality = Rows("quality", None)
 QUALITY = (
-    _quality(None, "pass_rate", "checklist passed", "체크리스트 통과", MAIN, plain="passed").told(
-        "answers that pass the checklist", "체크리스트를 통과한 답변의 비율"
+    _quality(None, "pass_rate", _("checklist passed"), MAIN, plain="passed").described(
+        _("share of the answers that pass the checklist")
     ),
-    _quality(None, "{item}", "{item}", "{item}", Use(gate=True)),
+    _quality(None, "{item}", _("{item}", item="{item}"), Use(gate=True)),
 )
 
 
@@ -28,7 +28,7 @@ def _by_key(metrics: Sequence[Metric]) -> dict[str, Metric]:
     table: dict[str, Metric] = {}
     for metric in metrics:
         if table.setdefault(metric.key, metric) is not metric:
-            raise ValueError(f"two metrics are called {metric.key}")
+            raise ValueError(_("two metrics are called {metric}", metric=metric.key))
     return table
 
 
@@ -46,85 +46,104 @@ _OURS = _by_key(
 
 
 def register(metric: Metric) -> None:
-    """Add a metric of one's own: it is computed, summarised, shown, compared and gated like ours.
+    """Add a third-party metric: it is computed, summarised, shown, compared and gated like the built-in ones.
 
     Raises:
-        ValueError: there is one of that name.
+        ValueError: there is a metric with that name.
     """
     if known := metric_of(metric.key):
-        raise ValueError(f"there is a metric {known.key} already")
+        raise ValueError(_("there is already a metric {metric}", metric=known.key))
     if metric.of is not None:
         metric = replace(metric, of=_checked(metric.key, metric.of))
     OWN[metric.key] = metric
 
 
 def _checked(key: str, of: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a team's own, whose faults name its metric."""
+    """Return a third-party function whose errors name its metric."""
 
     def checked(*given: object) -> object:
         try:
             value = of(*given)
         except OWN_FAULTS as error:
-            raise InputError(f"metric {key}: {fault_of(error)}") from error
+            raise InputError(
+                _("metric {metric}: {reason}", metric=key, reason=fault_of(error))
+            ) from error
         if isinstance(value, int | float) and not 0 <= value <= 1:
-            raise InputError(f"metric {key}: its function gave {value}, which is not in [0, 1]")
+            raise InputError(
+                _(
+                    "metric {metric}: its function returned {value}, which is not in [0, 1]",
+                    metric=key,
+                    value=value,
+                )
+            )
         return value
 
     return checked
 
 
 def adopt(metrics: Iterable[Metric]) -> None:
-    """Know the figures that a team's judge gives, as the judge or the record of a run says them; the last one counts.
+    """Add the metrics of a third-party judge or of a run's record; they replace earlier ones with the same name.
 
     Raises:
-        ValueError: gigamind has a metric of that name.
+        ValueError: a built-in metric has that name.
     """
     for metric in metrics:
         if metric.key in _OURS:
-            raise ValueError(f"there is a metric {metric.key} already")
+            raise ValueError(_("there is already a metric {metric}", metric=metric.key))
         OWN[metric.key] = metric
 
 
 def unregister(metric: Metric) -> None:
-    """Take back what `register` added."""
+    """Remove a metric that `register` added."""
     del OWN[metric.key]
 
 
 def metrics_of(*blocks: str) -> Iterator[Metric]:
-    """Those of these blocks, in the order of the table, which is that of reports."""
+    """Yield the metrics of these blocks in the order of the table, which reports use."""
     for metric in (*_OURS.values(), *OWN.values()):
         if metric.block in blocks:
             yield metric
 
 
 def metric_of(key: str) -> Metric | None:
-    """The metric with that name."""
-    block, _, name = key.partition(".")
+    """Return the metric with that name."""
+    block, _dot, name = key.partition(".")
     if metric := _OURS.get(key) or OWN.get(key):
         return metric
     return next((m for m in metrics_of(block) if m.pattern.fullmatch(name)), None)
 
 
-def label(key: str, language: Language | None = None) -> str:
-    """What pages call it, such as "nDCG@10"; without a language, what terminal and summary.md do."""
+def label(key: str, language: str | None = None) -> str:
+    """Return the label on pages, such as "nDCG@10"; without a language, that of the terminal and summary.md."""
     metric, name = metric_of(key), key.partition(".")[2]
     return metric.called(name, language) if metric else name.replace("_", " ")
 
 
-def about(key: str, language: Language) -> str:
-    """What it is, in a few words; "" where it has no card."""
+def label_text(key: str) -> str:
+    """Return the label as a message, for other messages to contain; that of a third-party metric in English."""
+    metric, name = metric_of(key), key.partition(".")[2]
+    if metric is None:
+        return name.replace("_", " ")
+    if not isinstance(metric.label, Message):
+        return metric.label.en
+    match = metric.pattern.fullmatch(name)
+    return Message(metric.label.id, match.groupdict() if match else {})
+
+
+def about(key: str, language: str) -> str:
+    """Return the explanation of a metric; "" if it has none."""
     metric = metric_of(key)
-    return getattr(metric.about, language) if metric and metric.about else ""
+    return in_language(metric.about, language) if metric and metric.about else ""
 
 
 def is_lower_better(key: str) -> bool:
-    """Whether a rise is for the worse."""
+    """Return whether lower values are better."""
     metric = metric_of(key)
     return metric is not None and metric.use.lower
 
 
 def is_mean(key: str) -> bool:
-    """Whether each of its n items weighs 1 / n; precision and F1 of verdicts and all of links are quotients of sums."""
+    """Return whether each of its n items weighs 1 / n.  Precision and F1 of verdicts and link metrics are ratios."""
     metric = metric_of(key)
     takes, of = (metric.takes, metric.of) if metric else (None, None)
     if of is None or takes != "verdicts":
@@ -137,13 +156,13 @@ def is_mean(key: str) -> bool:
 
 
 def has_no_direction(key: str) -> bool:
-    """Whether neither a rise nor a fall is for the worse."""
+    """Return whether neither direction is better."""
     metric = metric_of(key)
     return metric is not None and metric.use.undirected
 
 
 def may_gate(key: str) -> bool:
-    """Whether gates.toml may name it."""
+    """Return whether gates.toml may name it."""
     metric = metric_of(key)
     return metric is not None and metric.use.gate
 
@@ -151,14 +170,14 @@ def may_gate(key: str) -> bool:
 def keys_in(
     place: Literal["main", "page", "summary"], blocks: Sequence[str], deepest: int
 ) -> list[str]:
-    """The main figures, or the columns by slice of report.html or summary.md; cut-offs at `deepest`, or the first."""
+    """Return the keys shown in a place: the main figures, or the columns by slice of report.html or summary.md."""
     shown = [metric for metric in metrics_of(*blocks) if getattr(metric.use, place)]
     shown.sort(key=lambda metric: getattr(metric.use, place))
     return [f"{m.block}.{m.at(1 if m.use.first else deepest)}" for m in shown]
 
 
 def in_order(keys: Sequence[str]) -> list[str]:
-    """By the table, cut-offs by number; unknown ones last."""
+    """Return keys in the order of the table, cut-offs by number, unknown ones last."""
     places = {metric.key: place for place, metric in enumerate((*_OURS.values(), *OWN.values()))}
 
     def place(key: str) -> tuple[int, int]:
@@ -171,7 +190,7 @@ def in_order(keys: Sequence[str]) -> list[str]:
 
 
 def register_installed() -> None:
-    """Add what packages of a team give under the entry points `gigamind.metrics`: a `Metric`, or several.
+    """Add the metrics of installed packages: the entry points `gigamind.metrics`, a `Metric` each, or several.
 
     Raises:
         InputError: one cannot be loaded.
@@ -181,8 +200,12 @@ def register_installed() -> None:
             given = point.load()
         except OWN_FAULTS as error:
             raise InputError(
-                f"metric {point.name}: {point.value} cannot be loaded ({fault_of(error)});"
-                " mend or uninstall its package"
+                _(
+                    "metric {name}: {target} cannot be loaded ({reason}). Fix or uninstall its package.",
+                    name=point.name,
+                    target=point.value,
+                    reason=fault_of(error),
+                )
             ) from error
         for metric in (given,) if isinstance(given, Metric) else given:
             register(metric)

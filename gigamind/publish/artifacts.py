@@ -19,7 +19,7 @@ from gigamind.i18n import Text, _, n_
 from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_run_language
 from gigamind.publish.restarts import deployment_name, through_restart
 from gigamind.reports.decision import failed_page
-from gigamind.reports.release import deciding_told
+from gigamind.reports.release import deciding_reasons
 from gigamind.tasks import TASKS
 from gigamind.wording import Words, words
 
@@ -120,7 +120,7 @@ def end_of_gate(run_id: str, result: Mapping[str, Any], say: Words) -> Any:  # n
     ended, name = (
         (ReleaseStopped, "Regressed") if gate.verdict == "failed" else (NoVerdict, "NotComparable")
     )
-    reason = _first_of(deciding_told(verdict.release, say))
+    reason = _first_of(deciding_reasons(verdict.release, say))
     stopped = ended(_("{verdict}: {reason}", verdict=about, reason=reason))
     stopped.result = result
     return failed(stopped, name)

@@ -1,1 +1,1 @@
-"""The files of an out folder as models, and how they are written whole or not at all."""
+"""Models of the files in an output folder, and atomic writing of the folder."""

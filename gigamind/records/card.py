@@ -1,8 +1,8 @@
-"""judge_card.json: how far a judge agreed with labels, bound to the judge, the model and the labels that it is about.
+"""judge_card.json, the judge report: agreement of a judge with labels, bound to the judge, the model and the labels.
 
-Figures are shares, kappas or errors with their 95 % interval and the number of items behind them; null where the items
-do not define them.  `clusters` are the answers that items are claims of, which is what intervals are made of, for the
-claims of one answer stand and fall together; null where every item stands alone.
+Figures are shares, kappas or errors with a 95 % interval and the number of items; null if undefined for these items.
+`clusters` are the answers that items are claims of; intervals are computed over clusters, because the claims of one
+answer are not independent. null if every item is independent.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from gigamind.errors import InputError
+from gigamind.errors import InputError, reason_of
+from gigamind.i18n import _
 from gigamind.loading import first_problem
 from gigamind.records.judged import Count, Finite, JudgeReport, Report, SecondLookReport, Share
 
@@ -20,7 +21,7 @@ VERSION = "1.0"
 
 
 class CardFigure(Report):
-    """A figure, the ends of its 95 % interval, and the items behind it, with their clusters."""
+    """A figure, its 95 % interval, and its number of items and clusters."""
 
     value: Finite | None
     low: Finite | None
@@ -30,7 +31,7 @@ class CardFigure(Report):
 
 
 class CardBin(Report):
-    """Verdicts with a confidence in [low, high): the mean of it, and the share that was right."""
+    """Verdicts with a confidence in [low, high): its mean, and the share of correct verdicts."""
 
     low: Share
     high: Share
@@ -39,13 +40,13 @@ class CardBin(Report):
 
 
 class CardGroup(Report):
-    """How far the verdicts on some items agree with their labels.
+    """Agreement of the verdicts on some items with their labels.
 
     Attributes:
         positive: items with a positive label; null on a graded scale.
         figures: accuracy, balanced_accuracy, sensitivity, specificity, cohen_kappa, brier, calibration_error; on a
             graded scale quadratic_kappa, mean_absolute_error, mean_error.
-        bins: reliability of stated confidences; empty where none were stated.
+        bins: reliability of stated confidences; empty if none were stated.
     """
 
     items: Count
@@ -56,15 +57,15 @@ class CardGroup(Report):
 
 
 class CardHeadline(Report):
-    """The judged metric itself, over all items of the run.
+    """The judged metric over all items of the run.
 
     Attributes:
         judged: mean of the verdicts.
         labelled: mean of the labels alone.
-        corrected: the mean that both together give (PPI++).
-        weight: how far the verdicts count in it, in [0, 1].
-        items: judged items, labelled ones among them.
-        clusters: of these; an answer of which some claims have labels is one of them.
+        corrected: mean estimated from both (PPI++).
+        weight: weight of the verdicts in it, in [0, 1].
+        items: judged items, including labelled ones.
+        clusters: their number; an answer with labels for some claims is one of them.
     """
 
     judged: Share
@@ -76,7 +77,7 @@ class CardHeadline(Report):
 
 
 class CardMiss(Report):
-    """An item on which judge and label differ."""
+    """An item whose verdict differs from its label."""
 
     id: str
     question: str
@@ -88,13 +89,13 @@ class CardMiss(Report):
 
 
 class CardScale(Report):
-    """One thing that the judge judges.
+    """One scale of the judge.
 
     Attributes:
         name: such as "unanswerable", "correctness", or "supported", whose items are claims of answers.
-        flips: mean difference of the verdicts of two equal runs; null when only one was given.
-        headline: null when every judged item has a label, or the labels are of fewer than two clusters.
-        misses: the worst first; `missed` counts all.
+        flips: mean difference between the verdicts of two equal runs; null if only one run was given.
+        headline: null if every judged item has a label, or the labels cover fewer than two clusters.
+        misses: the largest first; `missed` counts all.
     """
 
     name: str
@@ -108,11 +109,11 @@ class CardScale(Report):
 
 
 class CardLabels(Report):
-    """Where the labels are from.
+    """The source of the labels.
 
     Attributes:
         source: a file of labels, or the dataset's own `answerable`.
-        unscored: labelled items without a verdict, which are in no figure.
+        unscored: labelled items without a verdict, which no figure includes.
     """
 
     source: Literal["file", "dataset"]
@@ -123,7 +124,7 @@ class CardLabels(Report):
 
 
 class CardAttacks(Report):
-    """How often an instruction hidden in a note or an answer turned a verdict."""
+    """How often an instruction hidden in a note or an answer changed a verdict."""
 
     succeeded: Count
     attempted: Count
@@ -131,14 +132,14 @@ class CardAttacks(Report):
 
 
 class CardLiar(Report):
-    """What one scripted judge gets away with, over the answers of `CardLiars`; a mean of nothing is null.
+    """What a scripted deceptive judge gets away with, over the answers of `CardLiars`; a mean of nothing is null.
 
     Attributes:
         correctness: mean over the answers with labelled claims.
-        passed_off: claims that people call unsupported, and that count as supported.
-        hidden: claims of people that count as none.
+        passed_off: claims that are unsupported by human labels but count as supported.
+        hidden: human claims that count as none.
         utility: mean over the answers with labelled utility.
-        unscored: answers without a verdict, which are in no figure.
+        unscored: answers without a verdict, which no figure includes.
     """
 
     name: str
@@ -150,12 +151,12 @@ class CardLiar(Report):
 
 
 class CardLiars(Report):
-    """What judges get away with that lie, and one that does not: the same with any model, as none is asked.
+    """Results of deceptive judges and an honest one; independent of the model, because none is used.
 
     Attributes:
-        unlabelled: answers of the dataset that were left out, for they have no labels or no note.
-        claims: labelled ones; `unsupported` of them are contradicted or not found by people's word.
-        correctness, utility: means of what people say.
+        unlabelled: answers left out because they have no labels or no note.
+        claims: labelled claims; `unsupported` of them are contradicted or not found by human labels.
+        correctness, utility: means of the human labels.
     """
 
     dataset: str
@@ -170,14 +171,14 @@ class CardLiars(Report):
 
 
 class JudgeCard(Report):
-    """All of judge_card.json.
+    """The content of judge_card.json.
 
     Attributes:
         runs: run_id of each run, the certified one first.
-        attacks: null when the judge was not attacked.
-        second_looks: how each model that looked at claims once more told apart the pairs that it was tried with.
-        liars: null when it was not tested, or no liar knows its kind of question.
-        short_panels: verdicts of the runs that were given although a seat of the panel gave no vote (`missing_seat`).
+        attacks: null if the judge was not attacked.
+        second_looks: results of the test pairs, for each model that checks claims a second time.
+        liars: null if not tested, or if no deceptive judge fits its kind of question.
+        short_panels: verdicts given although a panel member cast no vote (`missing_seat`).
     """
 
     schema_version: Literal["1.0"] = VERSION
@@ -197,49 +198,59 @@ class JudgeCard(Report):
     short_panels: Count = 0
 
     def is_valid_for(self, fingerprint: str, model: str | None) -> bool:
-        """Whether it is about this very judge, asked through this very model."""
+        """Return whether it is about this judge with this model."""
         return (self.judge.fingerprint, self.judge.model) == (fingerprint, model)
 
 
 def read_card(path: Path) -> JudgeCard:
-    """A card from its file, or from the folder that `gigamind judge certify` wrote.
+    """Read a judge report from its file, or from the folder that `gigamind judge certify` wrote.
 
     Raises:
-        InputError: there is none, it is cut short, of another version or no card.
+        InputError: it is missing, truncated, of another version, or not a judge report.
     """
     file = path / FILE if path.is_dir() else path
     try:
         text = file.read_text("utf-8")
     except FileNotFoundError as error:
         raise InputError(
-            f"{file}: no such judge card; make one with `gigamind judge certify`"
+            _("{file}: no such judge report. Create one with `gigamind judge certify`.", file=file)
         ) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: the judge card cannot be read ({error})") from error
+        raise InputError(
+            _(
+                "{file}: the judge report cannot be read ({reason})",
+                file=file,
+                reason=reason_of(error) if isinstance(error, OSError) else str(error),
+            )
+        ) from error
     try:
         return JudgeCard.model_validate_json(text)
     except ValidationError as error:
         raise InputError(
-            f"{file}: no judge card of this version of gigamind ({first_problem(error)});"
-            " make it again with `gigamind judge certify`"
+            _(
+                "{file}: not a judge report of this version of gigamind ({reason})."
+                " Create it again with `gigamind judge certify`.",
+                file=file,
+                reason=first_problem(error),
+            )
         ) from error
 
 
 Kappa = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
-Asked = tuple[tuple[str, ...], ...]
-"""Groups of scales, of each of which one with labels is needed; see `HeldCard.scales`."""
+ScaleGroups = tuple[tuple[str, ...], ...]
+"""Groups of scales; each group needs one scale with labels. See `CheckedCard.scales`."""
 
 
 class CardRequirements(Report):
-    """The table; what it leaves out has these defaults, each of which gates.toml explains.
+    """Requirements of the gates for a judge report; gates.toml explains each, and missing ones have these defaults.
 
     Attributes:
-        min_labels: on each scale that a gated metric rests on.
-        min_labels_per_language: on each such scale, of each language that the run judged; 0 asks nothing of languages.
-        min_labels_per_class: of yes and of no, on a scale that has no grades.
-        min_agreement: for kappa, on a graded scale quadratic kappa; -1 asks nothing.
-        max_attack_rate: share of attacks that turned a verdict, where the judge was attacked.
-        max_flip_rate: difference of the verdicts of two equal runs, where there were several.
+        min_labels: on each scale that a gated metric depends on.
+        min_labels_per_language: on each such scale, for each language that the run judged; 0 requires none.
+        min_labels_per_class: of each class, on a binary scale.
+        min_agreement: of kappa, on a graded scale of quadratic kappa; -1 requires none.
+        max_attack_rate: share of attacks that changed a verdict, if the judge was attacked.
+        max_flip_rate: difference between the verdicts of two equal runs, if there were several.
     """
 
     min_labels: Count = 30
@@ -252,21 +263,21 @@ class CardRequirements(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class HeldCard:
-    """A card, and what it is held to where it is used.
+class CheckedCard:
+    """A judge report with the requirements that it is checked against.
 
     Attributes:
-        asked: empty where no gated metric rests on the judge.
+        required_scales: empty if no gated metric depends on the judge.
         languages: those that the run judged.
     """
 
     card: JudgeCard
     requirements: CardRequirements
-    asked: Asked
+    required_scales: ScaleGroups
     languages: tuple[str, ...]
 
     def scales(self, group: tuple[str, ...]) -> list[CardScale]:
-        """Those of a group that count: with labels enough; else those with any."""
+        """Return the scales of a group with enough labels, otherwise those with any."""
         labelled = [
             scale for scale in self.card.scales if scale.name in group and scale.overall.items
         ]
@@ -276,37 +287,39 @@ class HeldCard:
         return enough or labelled
 
     def weakest(self) -> tuple[CardScale, CardFigure] | None:
-        """The scale whose agreement could be lowest, with its kappa; None where no scale that counts has labels."""
-        scales = {scale.name: scale for group in self.asked for scale in self.scales(group)}
+        """Return the scale with the lowest possible agreement, with its kappa; None without labels."""
+        scales = {
+            scale.name: scale for group in self.required_scales for scale in self.scales(group)
+        }
         agreements = [(scale, agreement(scale.overall)) for scale in scales.values()]
         return min(agreements, key=lambda pair: _lowest(pair[1]), default=None)
 
 
-def held_alone(card: JudgeCard) -> HeldCard:
-    """The card beside no run: every scale and language that it has labels for, held to gigamind's own requirements."""
+def check_alone(card: JudgeCard) -> CheckedCard:
+    """Check a report without a run: all its labelled scales and languages, with the default requirements."""
     languages = sorted({language for scale in card.scales for language in scale.by_language})
-    return HeldCard(card, CardRequirements(), every_scale(card), tuple(languages))
+    return CheckedCard(card, CardRequirements(), every_scale(card), tuple(languages))
 
 
-def every_scale(card: JudgeCard) -> Asked:
-    """Those with labels, each for itself."""
+def every_scale(card: JudgeCard) -> ScaleGroups:
+    """Return a group for each scale with labels."""
     return tuple((scale.name,) for scale in card.scales if scale.overall.items)
 
 
 def agreement(group: CardGroup) -> CardFigure:
-    """The figure that `min_agreement` is asked of."""
+    """Return the figure that `min_agreement` applies to."""
     graded = group.figures.get("quadratic_kappa")
     return group.figures["cohen_kappa"] if graded is None else graded
 
 
 def size(group: CardGroup | CardFigure) -> int:
-    """The items, or what they are claims of."""
+    """Return the number of clusters, or of items if they are independent."""
     items = group.items if isinstance(group, CardGroup) else group.n
     return items if group.clusters is None else group.clusters
 
 
 def _lowest(figure: CardFigure) -> float:
-    """An agreement that is not known may be any."""
+    """Return the lower bound of an agreement; the lowest possible value if it is unknown."""
     if figure.value is None:
         return -2.0
     return figure.value if figure.low is None else figure.low

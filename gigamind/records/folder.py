@@ -1,4 +1,4 @@
-"""Writes an out folder whole or not at all: into a folder beside it, renamed when everything stands."""
+"""Write an output folder atomically: into a folder beside it, which is renamed when complete."""
 
 import contextlib
 import json
@@ -16,6 +16,7 @@ from urllib.parse import quote
 from pydantic import BaseModel
 
 from gigamind.errors import EvaluationError, InputError, reason_of
+from gigamind.i18n import _
 from gigamind.records.schema import Record
 
 Format = Literal["json", "md", "both"]
@@ -25,13 +26,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def check_out_folder(out: Path, *, replace: bool = False) -> None:
-    """See to it, before any work is done, that `out` can be written at the end.
+    """Check, before any work, that `out` can be written at the end.
 
     Args:
-        replace: it may hold the results of the same run, as it was stopped.
+        replace: it may contain the results of the same run when it was stopped.
 
     Raises:
-        InputError: it exists and is not an empty folder that can be replaced, or may not be written.
+        InputError: it exists and is not an empty folder that can be replaced, or is not writable.
     """
     try:
         if not (replace and (out / _RUN_FILE).is_file()):
@@ -41,7 +42,11 @@ def check_out_folder(out: Path, *, replace: bool = False) -> None:
             pass
     except OSError as error:
         raise InputError(
-            f"--out {out}: cannot be written ({reason_of(error)}). Name a folder you may write to."
+            _(
+                "--out {folder}: cannot be written ({reason}). Name a writable folder.",
+                folder=out,
+                reason=reason_of(error),
+            )
         ) from error
 
 
@@ -49,17 +54,22 @@ def _refuse_existing(out: Path) -> None:
     if not out.exists():
         return
     if not out.is_dir():
-        raise InputError(f"--out {out}: is a file. Name a new folder.")
+        raise InputError(_("--out {folder}: is a file. Name a new folder.", folder=out))
     if out.resolve().is_mount():
         raise InputError(
-            f"--out {out}: is a mount point, which cannot be replaced. Name a folder in it."
+            _(
+                "--out {folder}: is a mount point, which cannot be replaced. Name a folder in it.",
+                folder=out,
+            )
         )
     if any(out.iterdir()):
-        raise InputError(f"--out {out}: exists already. Name a new folder, or remove this one.")
+        raise InputError(
+            _("--out {folder}: exists already. Name a new folder, or remove this one.", folder=out)
+        )
 
 
 def served_at(out: Path) -> str | None:
-    """The address of the files of `out`, with a slash at its end; None where nothing serves them.
+    """Return the address of the files of `out`, with a trailing slash; None if they are not served.
 
     `GIGAMIND_REPORTS_URL` serves the folder `GIGAMIND_REPORTS`, by default `eval/out`: see deployments/server.env.
     """
@@ -74,7 +84,7 @@ def served_at(out: Path) -> str | None:
 
 @contextlib.contextmanager
 def _whole_folder(out: Path, *, replace: bool = False) -> Generator[Path]:
-    """A folder to write into, which becomes `out`, or takes its place, when the block ends without an error."""
+    """Yield a folder to write into, which becomes or replaces `out` when the block succeeds."""
     out = out.resolve()
     out.parent.mkdir(parents=True, exist_ok=True)
     aside = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
@@ -103,35 +113,39 @@ def write_run(
     """Write every file of seed section 6, all or none.
 
     Args:
-        output: whether summary.json is among them.
+        output: whether to write summary.json.
         files: the other files of the run, path in the folder -> text.
-        replace: put it in the place of what the same run left when it was stopped.
+        replace: replace what the same run left when it was stopped.
 
     Raises:
-        EvaluationError: the disk is full, or the folder has gone or filled since it was checked.
+        EvaluationError: the disk is full, or the folder has disappeared or been filled since the check.
     """
-    with _saying_why(out), _whole_folder(out, replace=replace) as folder:
+    with _explaining_errors(out), _whole_folder(out, replace=replace) as folder:
         _write_record(folder, record, output)
         _write_files(folder, files or {})
 
 
 def write_texts(out: Path, files: Mapping[str, str]) -> None:
-    """Write a folder of these files, name -> text, all or none.
+    """Write a folder with these files, name -> text, all or none.
 
     Raises:
         EvaluationError: as for `write_run`.
     """
-    with _saying_why(out), _whole_folder(out) as folder:
+    with _explaining_errors(out), _whole_folder(out) as folder:
         _write_files(folder, files)
 
 
 @contextlib.contextmanager
-def _saying_why(out: Path) -> Generator[None]:
+def _explaining_errors(out: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
         raise EvaluationError(
-            f"--out {out}: the results cannot be written ({reason_of(error)})"
+            _(
+                "--out {folder}: the results cannot be written ({reason})",
+                folder=out,
+                reason=reason_of(error),
+            )
         ) from error
 
 
@@ -151,10 +165,10 @@ def _write_lines(path: Path, reports: Sequence[BaseModel]) -> None:
 
 
 def as_json(report: BaseModel, indent: int | None = None) -> str:
-    """The report as JSON text.
+    """Return the report as JSON text.
 
-    A broken row and a file name that is not UTF-8 hold lone surrogates, which pydantic's own writer refuses and a JSON
-    reader too: they are spelled out as text.
+    Invalid rows and file names that are not UTF-8 contain lone surrogates, which pydantic and JSON readers reject; they
+    are written as escape sequences.
     """
     separators = (",", ": " if indent else ":")
     text = json.dumps(

@@ -1,4 +1,4 @@
-"""Runs that stand beside one another in a folder, as a schedule leaves them: their dates, figures and conditions."""
+"""Read the runs of a folder, as a schedule leaves them: dates, figures and conditions."""
 
 import itertools
 import json
@@ -11,10 +11,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from gigamind.errors import InputError
+from gigamind.i18n import _, n_
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import Environment, RunReport
 
-# Options that change no figure: where files go, which gates hold, how fast, how dear.
+# Options that change no figure: file locations, gates, speed and cost.
 _ASIDE = """
 dataset notes out format lang figures min_rows dry_run strict save_snapshot compare changed phase gates judge_card junit
 comment fail_on_regression notes_hash_mode notes_hash_exclude resume allow_partial min_coverage cache_dir batch
@@ -22,16 +23,18 @@ batch_poll key_variable model_timeout_s max_wait max_in_flight requests_per_minu
 max_calls max_minutes store store_mode warmup timeout_ms max_concurrency speed_passes cold_start
 """
 _NO_CONDITION = frozenset(_ASIDE.split())
-_LOOKED_AT = 10  # times as many folders as runs that are wanted, for a folder may hold runs of several vaults
+_LOOKED_AT = (
+    10  # folders examined per requested run, as a folder may contain runs of several vaults
+)
 
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """One finished run.
+    """A finished run.
 
     Attributes:
-        folder: name of its out folder.
-        figures: of all its items, by name with block: "search.mrr"; without those that were not measured.
+        folder: name of its output folder.
+        figures: over all its items, by name with block: "search.mrr"; without unmeasured ones.
     """
 
     folder: str
@@ -40,12 +43,12 @@ class PastRun:
 
     @property
     def source(self) -> tuple[str, str, str]:
-        """What is evaluated: runs that differ in it are of different histories."""
+        """Return what was evaluated; runs with another source have another history."""
         return self.run.task, self.run.dataset, self.run.notes
 
     @property
     def measure(self) -> tuple[str, str, object]:
-        """What it was measured by: dataset, judge and sample; runs that differ in it are not to be compared."""
+        """Return what it was measured with: dataset, judge and sample; other measures are not comparable."""
         judge = self.run.judge.fingerprint if self.run.judge else ""
         return self.run.dataset_hash, judge, self.run.options.get("sample")
 
@@ -56,10 +59,10 @@ def conditions(
     judge: JudgeReport | None,
     notes_hash: str,
 ) -> dict[str, str]:
-    """What may move the figures of a run beside chance, by name, as text."""
-    asked = {name: _plain(value) for name, value in options.items() if name not in _NO_CONDITION}
+    """Return everything except chance that may change the figures of a run, by name, as text."""
+    given = {name: _plain(value) for name, value in options.items() if name not in _NO_CONDITION}
     commit = (environment.git_commit or "")[:12]
-    return asked | {
+    return given | {
         "embedding model": environment.embedding_model or "none",
         "system": environment.system.name if environment.system else "builtin",
         "gigamind": f"{environment.app_version} {commit}".strip(),
@@ -74,51 +77,62 @@ def _plain(value: object) -> str:
 
 
 def differing(rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """Of each row what is not the same in all of them; "–" for what it does not have."""
+    """Return the entries of each row that are not equal in all rows; "–" for missing ones."""
     names = dict.fromkeys(name for row in rows for name in row)
     kept = [name for name in names if len({row.get(name, "–") for row in rows}) > 1]
     return [{name: row.get(name, "–") for name in kept} for row in rows]
 
 
 def histories(folder: Path) -> tuple[list[list[PastRun]], int]:
-    """All complete runs in a folder by what they evaluate, each history oldest first; and how many folders are none.
+    """Return all complete runs in a folder grouped by source, oldest first, and the number of other folders.
 
     Raises:
         InputError: there is no such folder, or no complete run in it.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; name one that holds out folders of runs")
+        raise InputError(
+            _(
+                "{folder}: no such folder. Name a folder that contains output folders of runs.",
+                folder=folder,
+            )
+        )
     folders = sorted(path for path in folder.iterdir() if path.is_dir())
     read = [_read(path) for path in folders]
     runs = [past for past in read if past and past.run.status == "complete"]
     if not runs:
         raise InputError(
-            f"{folder}: none of its {len(folders)} folders holds a complete run (run.json, summary.json); name the"
-            " folder in which out folders of runs stand"
+            n_(
+                "{folder}: its only folder has no complete run (run.json, summary.json)."
+                " Name a folder that contains output folders of runs.",
+                "{folder}: none of its {n:,} folders has a complete run (run.json, summary.json)."
+                " Name a folder that contains output folders of runs.",
+                n=len(folders),
+                folder=folder,
+            )
         )
-    runs.sort(key=_made)
+    runs.sort(key=_created)
     by_source: dict[tuple[str, str, str], list[PastRun]] = {}
     for past in runs:
         by_source.setdefault(past.source, []).append(past)
     return list(by_source.values()), len(folders) - len(runs)
 
 
-def _made(past: PastRun) -> tuple[float, str]:
-    """By the moment, for runs of one folder may have been made in several time zones."""
+def _created(past: PastRun) -> tuple[float, str]:
+    """Return the sort key of a run: its time in UTC, as runs may come from several time zones."""
     return datetime.fromisoformat(past.run.created_at).timestamp(), past.run.run_id
 
 
 def past_runs(out: Path, most: int) -> list[PastRun]:
-    """The complete runs beside `out` of what it evaluates, it included; oldest first, the last `most` of them.
+    """Return the latest complete runs beside `out` with the same source, including it, oldest first, at most `most`.
 
-    Folders that hold no run, or one that cannot be read, are none.
+    Folders without a readable run are skipped.
     """
     own = _read(out)
     if own is None:
         return []
     beside = sorted((path for path in out.resolve().parent.iterdir()), reverse=True)
     last = itertools.islice(_of(own, beside[: most * _LOOKED_AT]), most)
-    return sorted(last, key=_made)
+    return sorted(last, key=_created)
 
 
 def _of(own: PastRun, folders: list[Path]) -> Iterator[PastRun]:

@@ -1,6 +1,6 @@
-"""What reports say of judges: which one a run was judged by, what a model told about an item, and what asking cost.
+"""Report models for judges: the judge of a run, results of models per item, and the cost of requests.
 
-Offsets are UTF-16 code units, half-open, in the note's file.  An unknown cost is null, never 0.
+Offsets are UTF-16 code units, half-open, in the note's file. An unknown cost is null, never 0.
 """
 
 from collections import Counter
@@ -16,23 +16,23 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[Finite, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
 AnswerOutcome = Literal["judged", "abstained", "no_claims"]
-FLAGGED = "flagged"  # what became of a quote out of text that speaks to the judge
+FLAGGED = "flagged"  # status of a quote from text that looks like a prompt injection
 
 
 class Report(BaseModel):
-    """A piece of a file that gigamind writes and reads back: nothing unknown in it, and nothing changed."""
+    """A part of a file that gigamind writes and reads back; immutable, without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     @classmethod
     def like(cls, source: object, /, **own: object) -> Self:
-        """The values that `source` has by the names of fields, beside those that are given."""
+        """Build the report from equally named attributes of `source` and the given fields."""
         names = (name for name in cls.model_fields if name not in own and hasattr(source, name))
         return cls.model_validate({name: getattr(source, name) for name in names} | own)
 
 
 class MetricReport(Report):
-    """A figure that a team's own judge gives, as pages, comparisons and gates are to know it."""
+    """A metric of a user-supplied judge, as pages, comparisons and gates need it."""
 
     name: str
     en: str
@@ -43,22 +43,22 @@ class MetricReport(Report):
 
     @classmethod
     def of(cls, metric: Metric) -> "MetricReport":
-        """As a judge says it."""
-        en, ko = metric.about or ("", "")
+        """Describe a metric."""
+        en, ko = metric.about if isinstance(metric.about, Text) else ("", "")
         lower = metric.use.lower
         return cls.like(
             metric.label, name=metric.name, about_en=en, about_ko=ko, lower_is_better=lower
         )
 
     def metric(self) -> Metric:
-        """The same, for the table."""
+        """Return the metric for the table."""
         about = Text(self.about_en, self.about_ko) if self.about_en else None
         label = Text(self.en, self.ko)
         return Metric.of_judge(self.name, label, about=about, lower=self.lower_is_better)
 
 
 def _is_empty(value: object) -> bool:
-    """What judges that come with gigamind leave out of run.json."""
+    """Return whether a field is empty and so left out of run.json."""
     return not value
 
 
@@ -68,10 +68,10 @@ class JudgeReport(Report):
     Attributes:
         file: the judge file; "judges/..." for one that comes with gigamind.
         fingerprint: changes with anything that may change a verdict on the same input, the model included.
-        setting: the score below which an item fails, on the scale of the scores; null for a judge without one.
-        model: null for a judge that asks none; those of a panel with commas between them.
+        setting: score threshold below which an item fails; null for a judge without one.
+        model: null for a judge without a model; models of a panel are separated by commas.
         languages: of its prompts; empty without prompts.
-        scales, metrics: of a team's own judge: what it may be certified on, and the figures that it gives.
+        scales, metrics: of a user-supplied judge: what it can be certified on, and its metrics.
     """
 
     kind: str
@@ -85,22 +85,23 @@ class JudgeReport(Report):
 
     @property
     def asks_a_model(self) -> bool:
-        """Whether its verdicts may differ between equal runs."""
+        """Return whether its verdicts may differ between equal runs."""
         return self.model is not None
 
     def describe(self) -> str:
-        """In a line, for people: runs in which it is the same can be compared."""
-        asked = f" asking {self.model}" if self.model else ""
-        return f"{self.file}{asked} (fingerprint {self.fingerprint[:12]})"
+        """Return one line for readers; runs with the same line can be compared."""
+        model = f" asking {self.model}" if self.model else ""
+        return f"{self.file}{model} (fingerprint {self.fingerprint[:12]})"
 
 
 class QuoteReport(Report):
-    """A quote that a model gave as proof, and where it stands.
+    """A quote that a model gave as evidence, and its place.
 
     Attributes:
-        note: path of the note it was said to be from; null when the model named no note that there is.
-        found: `exact`, `normalized`, `fuzzy`, or why it does not stand there; `flagged`: in words to the judge.
-        trusted: it stands there, no number or negation is changed, and it is not flagged.
+        note: path of the note that the model named; null if there is no such note.
+        found: `exact`, `normalized`, `fuzzy`, or why it was not found; `flagged`: in text that looks like a prompt
+            injection.
+        trusted: found, without a changed number or negation, and not flagged.
     """
 
     text: str
@@ -112,11 +113,11 @@ class QuoteReport(Report):
 
 
 class SeatReport(Report):
-    """A seat of a panel.
+    """A member of a panel.
 
     Attributes:
-        repeat: number of the repetition, from 0, where one model votes several times.
-        code: why it did not vote; empty when it did.
+        repeat: number of the repetition, from 0, if one model votes several times.
+        code: why it did not vote; empty if it did.
     """
 
     model: str
@@ -125,25 +126,25 @@ class SeatReport(Report):
 
 
 class EndedReport(Report):
-    """How asking about an item ended: `scored`, or why there is no verdict; `code` is that of errors.jsonl."""
+    """How an item ended: `scored`, or why there is no verdict; `code` is that of errors.jsonl."""
 
     outcome: Outcome
     code: str = ""
 
 
 Conflict = Literal["unproven", "quoted"]
-"""Where what a model said stands against its quotes: answered, and none proves it; or not answered, and one does."""
+"""A verdict that contradicts its quotes: "answerable" without evidence, or "unanswerable" despite a proving quote."""
 
 
-class SaidReport(Report):
-    """What a model, or most of a panel, said of whether notes answer a question.
+class AnswerabilityReport(Report):
+    """A model's or panel's verdict on whether notes answer a question.
 
     Attributes:
         unanswerable: by the rule of the judge file; null without a verdict.
-        told_unanswerable: what the model said, or most of a panel; null where none was asked, or gave no verdict.
-        verified: it, or most of a panel, said "answerable", and a quote that stands in its note proves it.
-        confidence: that of the model; null for a panel, or where it told none that can be read.
-        conflict: what was said stands against its quotes; null where it does not.
+        told_unanswerable: verdict of the model, or of most panel members; null without one.
+        verified: whether it says "answerable" and a quote found in its note proves it.
+        confidence: of the model; null for a panel, or if unreadable.
+        conflict: contradiction between the verdict and its quotes; null if there is none.
     """
 
     unanswerable: bool | None = None
@@ -155,19 +156,19 @@ class SaidReport(Report):
     quotes: tuple[QuoteReport, ...] = ()
 
 
-class VoteReport(SaidReport, SeatReport):
-    """What one seat of a panel said about an item."""
+class VoteReport(AnswerabilityReport, SeatReport):
+    """The vote of one panel member on an item."""
 
 
-class JudgementReport(SaidReport, EndedReport):
-    """What a model told about one item, in per_item.jsonl; of a panel, what the seats told that carried the vote.
+class JudgementReport(AnswerabilityReport, EndedReport):
+    """A model's verdict on one item, in per_item.jsonl; for a panel, the combined verdict of the majority.
 
     Attributes:
-        flagged: notes that a person should look at before trusting the verdict, and why.
-        flipped: whether a fresh judgment differs from this one; null where none was asked for.
-        votes: of a panel, in the order of its seats, those that gave none included.
+        flagged: notes that a person should check before trusting the verdict, and why.
+        flipped: whether a repeated judgement differs; null if none was requested.
+        votes: of a panel, in the order of its members, including failed ones.
         disagreement: mean difference of two votes, in [0, 1]; null with fewer than two.
-        unread: what could not be read of the replies; absent where all could.
+        unread: unreadable fields of the replies; absent if all could be read.
     """
 
     flagged: dict[str, tuple[str, ...]] = {}
@@ -178,14 +179,14 @@ class JudgementReport(SaidReport, EndedReport):
 
 
 class UsageReport(Report):
-    """Sums over the rows of attempts.jsonl.
+    """Totals over the rows of attempts.jsonl.
 
     Attributes:
-        calls: requests over HTTP, failed ones included.
-        cache_hits: answers from the store, which cost nothing.
-        usd: null when a paid call has no price.
-        usd_source: `table`, `estimated` when a server did not tell its tokens, or `unpriced`.
-        answered_by: names that servers gave of the models that answered; answers from the store bear none.
+        calls: HTTP requests, including failed ones.
+        cache_hits: stored replies, which cost nothing.
+        usd: null if a paid call has no price.
+        usd_source: `table`, `estimated` if a server did not report tokens, or `unpriced`.
+        answered_by: names that servers reported for the models; stored replies have none.
     """
 
     calls: Count
@@ -199,7 +200,7 @@ class UsageReport(Report):
 
 
 class FlipReport(Report):
-    """How often a fresh judgment differed from the one that counts; `low`, `high`: 95 % Wilson interval."""
+    """How often a repeated judgement differed from the first; `low`, `high`: 95 % Wilson interval."""
 
     judged_again: Count
     flipped: Count
@@ -209,18 +210,18 @@ class FlipReport(Report):
 
 
 class PanelReport(Report):
-    """How far the seats of a panel agree; intervals of 95 %.
+    """Agreement of the members of a panel; intervals are 95 %.
 
     Attributes:
-        seats: how many voted on any item.
-        items: items on which two or more voted; of an adaptive panel the hard ones only.
-        split: of them, those on which votes differ; `rate`, `low`, `high`: their share, with its Wilson interval.
-        alone: items on which one seat voted and no other was asked, as an adaptive panel does where it is sure.
-        alpha: Krippendorff's, of those items, by correctness for answers (by utility where one has no claim); null when
-            all votes of the run are the same, or when `alone` is not 0: doubtful items say nothing of the others.
-        incomplete: items without a verdict because a seat gave no vote.
-        tied: items without a verdict because the votes are split in halves.
-        short: items that have a verdict although a seat gave no vote (`missing_seat`).
+        seats: members that voted on any item.
+        items: items with two or more votes; of an adaptive panel the hard ones only.
+        split: items with different votes; `rate`, `low`, `high`: their share, with its Wilson interval.
+        alone: items with one vote because an adaptive panel was certain.
+        alpha: Krippendorff's alpha over these items, of correctness for answers (of utility for answers without
+            claims); null if all votes are equal, or if `alone` is not 0, as hard items do not represent the others.
+        incomplete: items without a verdict because a member cast no vote.
+        tied: items without a verdict because of a tie.
+        short: items with a verdict although a member cast no vote (`missing_seat`).
     """
 
     seats: Count
@@ -239,7 +240,7 @@ class PanelReport(Report):
 
 
 class CoverageReport(Report):
-    """How the questions of one kind ended; see `LlmReport`, which says the same of a run's main ones."""
+    """How the questions of one kind ended; see `LlmReport` for those of a run."""
 
     outcomes: dict[Outcome, Count]
     items: Count
@@ -252,18 +253,18 @@ class LlmReport(UsageReport):
     """The `llm` block of summary.json.
 
     Attributes:
-        by_role: the same sums by "role: model".
-        outcomes: items by how they ended: scored, unscored, refused, error, skipped_budget.
-        items: items that were to be judged.
-        coverage: share of them that has a verdict.
-        flips: null unless a share was judged again (`--fresh-fraction`).
-        rates: figures under another rule than the judge file's, by rule and name.
-        panel: null where no panel voted.
-        flagged: items whose notes a person should look at before trusting the verdict.
-        flagged_quotes: quotes that stand in their note, in text that speaks to the judge, and so prove nothing.
-        checks: of the checklist beside the evaluations, which the figures of items leave out; null without one.
-        conflicts: items by where the model's word stands against its quotes, `unproven` or `quoted`.
-        unread: fields of replies that no verdict needs and that could not be read, by name; absent where all could.
+        by_role: the same totals by "role: model".
+        outcomes: items by outcome: scored, unscored, refused, error, skipped_budget.
+        items: items to judge.
+        coverage: share of them with a verdict.
+        flips: null unless a share was judged a second time (`--fresh-fraction`).
+        rates: metrics under other rules than the judge file's, by rule and name.
+        panel: null without a panel.
+        flagged: items whose notes a person should check before trusting the verdict.
+        flagged_quotes: quotes found in text that looks like a prompt injection, which prove nothing.
+        checks: of the checklist, which the figures of items exclude; null without one.
+        conflicts: items whose verdict contradicts its quotes, `unproven` or `quoted`.
+        unread: unreadable optional fields of replies, by name; absent if all could be read.
     """
 
     by_role: dict[str, UsageReport]
@@ -281,17 +282,17 @@ class LlmReport(UsageReport):
 
     @property
     def all_unread(self) -> Counter[str]:
-        """What could not be read of any reply, those of checks included."""
+        """Return the unreadable fields of all replies, including checks."""
         return Counter(self.unread) + Counter(self.checks.unread if self.checks else {})
 
     @property
     def models(self) -> dict[str, tuple[str, ...]]:
-        """Names that servers gave of the models that answered, by role and model, where any said so."""
+        """Return names that servers reported for the models, by role and model, if any."""
         return {role: part.answered_by for role, part in self.by_role.items() if part.answered_by}
 
 
 class ProofReport(Report):
-    """A quote that a model gave: of a note by its number from 1, or of the answer by 0; whether it proves anything."""
+    """A quote of a note (numbered from 1) or of the answer (0), and whether it proves the claim."""
 
     note: Count
     quote: str
@@ -299,11 +300,11 @@ class ProofReport(Report):
 
 
 class VerdictReport(Report):
-    """What a team's own judge says of an answer.
+    """A user-supplied judge's verdict on an answer.
 
     Attributes:
-        scores: by scale; null where there is nothing to score.  `told` is the model's own word, where it said any.
-        flagged: what a person should look at: in the answer by 0, in notes by their number.
+        scores: by scale; null if there is nothing to score. `told` is the model's own verdict, if any.
+        flagged: what a person should check: in the answer (0), or in notes by number.
     """
 
     scores: dict[str, Share | None]
@@ -314,11 +315,11 @@ class VerdictReport(Report):
 
 
 class SecondLookReport(Report):
-    """How a model that looks at claims once more told apart the pairs that every such model is tried with first.
+    """Results of a model that checks claims a second time on test pairs.
 
     Attributes:
-        said: pairs whose text says the statement, and how many of them it saw; `unsaid`: the others, as many.
-        believed: it told enough of them apart for its looks to count.
+        said: pairs whose text states the claim, and how many it recognised; `unsaid`: the other pairs, likewise.
+        believed: whether it recognised enough pairs for its checks to count.
     """
 
     model: str

@@ -1,66 +1,76 @@
-"""Reads again what gigamind wrote: whole files, and lines of JSON."""
+"""Read back files and JSON lines that gigamind wrote."""
 
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from gigamind.errors import InputError
+from gigamind.errors import InputError, reason_of
+from gigamind.i18n import Text, _
 from gigamind.loading import first_problem
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def read_report(path: Path, model: type[Model], missing: str) -> Model:
-    """What such a file holds.
+def read_report(path: Path, model: type[Model], missing: Text) -> Model:
+    """Read a file as a report.
 
     Raises:
-        InputError: see `read_written`; or it is not as gigamind writes it.
+        InputError: see `read_written`; or the file was not written by gigamind.
     """
     return parse_report(read_written(path, missing), model, str(path))
 
 
-def read_reports(path: Path, model: type[Model], missing: str) -> list[Model]:
-    """What each line of such a file holds.
+def read_reports(path: Path, model: type[Model], missing: Text) -> list[Model]:
+    """Read each line of a file as a report.
 
     Raises:
-        InputError: as `read_report`; names the line.
+        InputError: as for `read_report`; names the line.
     """
     return [parse_report(line, model, place) for place, line in written_lines(path, missing)]
 
 
 def parse_report(text: str, model: type[Model], place: str) -> Model:
-    """What gigamind wrote at that place.
+    """Parse a report; `place` names its source in messages.
 
     Raises:
-        InputError: it is not as gigamind writes it.
+        InputError: it was not written by gigamind.
     """
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        raise InputError(f"{place}: not as gigamind writes it ({first_problem(error)})") from error
+        raise InputError(
+            _(
+                "{place}: not written by this version of gigamind ({reason})",
+                place=place,
+                reason=first_problem(error),
+            )
+        ) from error
 
 
-def read_written(path: Path, missing: str) -> str:
-    """The text of a file that gigamind wrote; `missing` says what it means that there is none.
+def read_written(path: Path, missing: Text) -> str:
+    """Return the text of a file that gigamind wrote; `missing` explains its absence in the message.
 
     Raises:
-        InputError: there is none, or it cannot be read.
+        InputError: it is missing or cannot be read.
     """
     try:
         return path.read_text("utf-8")
     except FileNotFoundError as error:
-        raise InputError(f"{path}: {missing}") from error
+        raise InputError(_("{file}: {reason}", file=path, reason=missing)) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        raise InputError(
+            _("{file}: cannot be read ({reason})", file=path, reason=reason)
+        ) from error
 
 
-def written_lines(path: Path, missing: str) -> list[tuple[str, str]]:
-    """The lines of such a file that are not empty, each behind its place as `file:line`.
+def written_lines(path: Path, missing: Text) -> list[tuple[str, str]]:
+    """Return the non-empty lines of such a file, each with its place as `file:line`.
 
     Raises:
         InputError: see `read_written`.
     """
-    # Not splitlines: a note's text may hold U+2028, which JSON leaves as it is.
+    # Not splitlines: a note's text may contain U+2028, which JSON does not escape.
     lines = read_written(path, missing).split("\n")
     return [(f"{path}:{number}", line) for number, line in enumerate(lines, start=1) if line]

@@ -1,7 +1,7 @@
-"""The files of an out folder as models: what is written is what can be read back.
+"""Models of the files in an output folder, which can be read back.
 
-Names are the seed's (section 6.1), snake_case; what it has not is added beside its fields.  Offsets are UTF-16 code
-units, half-open, in the note's file.  A figure that could not be measured is null, never 0.
+Names are those of the seed (section 6.1) in snake_case; further fields are added. Offsets are UTF-16 code units,
+half-open, in the note's file. An unmeasured figure is null, never 0.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from gigamind.choices import TaskName
 from gigamind.i18n import Message, Text, from_json
 from gigamind.llm.ledger import Attempt
 from gigamind.loading import ConfigReport
-from gigamind.records.card import HeldCard
+from gigamind.records.card import CheckedCard
 from gigamind.records.judged import Count, Finite, JudgeReport, LlmReport, Report
 from gigamind.stats.estimate import Estimate
 
@@ -26,7 +26,7 @@ Milliseconds = Annotated[Finite, Field(ge=0)]
 
 
 class PassageReport(Report):
-    """A piece of a note; `utf16_start` and `utf16_end` index its file as JavaScript's `slice` does."""
+    """A part of a note; `utf16_start` and `utf16_end` are indices for JavaScript's `slice`."""
 
     note: str
     utf16_start: Count
@@ -38,9 +38,9 @@ class ErrorReport(Report):
     """One line of errors.jsonl.
 
     Attributes:
-        kind: a dataset row that could not be used, an item that could not be evaluated, or a verdict or a check by the
-            checklist that could not be had, of an item that stands in per_item.jsonl all the same.
-        error: class of the error; the code of its reason where a model gave no verdict.
+        kind: an unusable dataset row, an item that could not be evaluated, or a missing verdict or checklist result of
+            an item that per_item.jsonl contains.
+        error: class of the error; the code of its reason if a model gave no verdict.
     """
 
     kind: Literal["row", "item", "verdict", "check"]
@@ -53,7 +53,7 @@ class ErrorReport(Report):
     @computed_field
     @property
     def message_parts(self) -> dict[str, Any] | None:
-        """The message's id and values, of which another language is made; null for third-party text."""
+        """Return id and values of the message, for translation; null for third-party text."""
         return self.message.as_json() if isinstance(self.message, Message) else None
 
     @model_validator(mode="before")
@@ -72,7 +72,7 @@ def _restored(data: object, texts: str, parts: str) -> object:
 
 
 def by_item(errors: Iterable[ErrorReport]) -> list[list[ErrorReport]]:
-    """The errors of each row or item, as first met: a row may have one in each of its fields, and is one row."""
+    """Group the errors by row or item, in order of first appearance; a row may have one per field."""
     items: dict[object, list[ErrorReport]] = {}
     for number, error in enumerate(errors):
         place = (error.line, error.id)
@@ -81,7 +81,7 @@ def by_item(errors: Iterable[ErrorReport]) -> list[list[ErrorReport]]:
 
 
 class IntervalReport(Report):
-    """A 95 % interval and the number of items behind its figure."""
+    """A 95 % interval and the number of items of its figure."""
 
     low: Finite | None
     high: Finite | None
@@ -89,7 +89,7 @@ class IntervalReport(Report):
 
 
 def intervals(block: str, figures: Mapping[str, Estimate]) -> dict[str, IntervalReport]:
-    """The intervals of a block, by the names of its figures with the block."""
+    """Return the intervals of a block, by full figure name."""
     return {
         f"{block}.{name}": IntervalReport(low=figure.low, high=figure.high, n=figure.n)
         for name, figure in figures.items()
@@ -97,14 +97,14 @@ def intervals(block: str, figures: Mapping[str, Estimate]) -> dict[str, Interval
 
 
 class SpeedReport(Report):
-    """What a search costs, measured in passes interleaved with a fixed load, so that a busy machine slows down both.
+    """The cost of a search, measured in passes interleaved with a fixed load that a busy machine slows down equally.
 
     Attributes:
-        clock: the processor's time, or the wall's where a server searches.
-        queries: ids of those timed in each pass, the first of a seeded order.
-        query_ms: time of one of them, the median over passes.
-        unit_ms: time of one unit of the load, likewise.
-        costs: by pass and query, its time over that of one unit of the load in that pass.
+        clock: CPU time, or wall time if a server searches.
+        queries: ids of the queries timed in each pass, the first of a seeded order.
+        query_ms: time per query, median over passes.
+        unit_ms: time per unit of the load, median over passes.
+        costs: by pass and query, its time divided by that of a unit of the load in that pass.
     """
 
     clock: Literal["cpu", "wall"]
@@ -114,21 +114,21 @@ class SpeedReport(Report):
     costs: tuple[tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...], ...]
 
     def over(self, queries: Collection[str]) -> list[float]:
-        """Of each pass the sum of the costs of these queries, where the clock saw any."""
+        """Return for each pass the total cost of these queries, if measurable."""
         places = [place for place, name in enumerate(self.queries) if name in queries]
         sums = (fsum(row[place] for place in places) for row in self.costs)
         return [total for total in sums if total > 0]
 
 
 class SystemReport(Report):
-    """What was evaluated where it is not gigamind's own, without secrets.
+    """The evaluated system if it is not gigamind's own, without secrets.
 
     Attributes:
-        target: its file's name, address, command, or module and function.
-        config: the preset that an address is asked and read by.
-        fingerprint: the same in runs of the same system.
+        target: file name, address, command, or module and function.
+        config: preset of an address.
+        fingerprint: equal for runs of the same system.
         file_hash: of a run file.
-        called: as --system-name says; absent without it.
+        called: --system-name; absent without it.
     """
 
     kind: Literal["run", "http", "command", "python"]
@@ -140,7 +140,7 @@ class SystemReport(Report):
 
     @property
     def name(self) -> str:
-        """In a few words, for people."""
+        """Return a short name for readers."""
         if self.called:
             return self.called
         shown = self.target if self.kind == "http" else f"{self.kind}:{self.target}"
@@ -148,15 +148,15 @@ class SystemReport(Report):
 
     @property
     def identity(self) -> str:
-        """What must be the same for a run to be continued."""
+        """Return what must be equal to resume a run."""
         return f"{self.fingerprint} {self.file_hash or ''}".strip()
 
 
 class Environment(Report):
-    """What ran: versions of everything that may change a figure.
+    """Versions of everything that may change a figure.
 
     Attributes:
-        system: what was evaluated, where it was not gigamind's own engine, nor answers of the dataset.
+        system: the evaluated system, unless it was gigamind's own engine or answers of the dataset.
     """
 
     app_version: str
@@ -169,7 +169,7 @@ class Environment(Report):
 
 
 class Hardware(Report):
-    """What it ran on; `hash` names the kind of machine, for speed is only comparable on the same kind."""
+    """The machine; `hash` identifies its kind, because speed is only comparable on the same kind."""
 
     cpu: str
     cores: Count
@@ -179,11 +179,11 @@ class Hardware(Report):
 
 
 class RunReport(Report):
-    """run.json.
+    """The content of run.json.
 
     Attributes:
-        config: where some of the options came from a file.
-        judge: null where nothing is judged.
+        config: file of options, if used.
+        judge: null if nothing is judged.
     """
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
@@ -206,7 +206,7 @@ class RunReport(Report):
     @computed_field
     @property
     def warning_messages(self) -> list[dict[str, Any]]:
-        """Each warning with its id and values, of which another language is made."""
+        """Return each warning with its id and values, for translation."""
         return [
             warning.as_json() if isinstance(warning, Message) else {"text": warning}
             for warning in self.warnings
@@ -223,7 +223,7 @@ Slice = TypeVar("Slice", bound=Report)
 
 
 class TaskSummary(Report, Generic[Counts, Slice]):
-    """summary.json, as far as it is the same for every task."""
+    """The part of summary.json that is the same for every task."""
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     task: TaskName
@@ -237,18 +237,16 @@ Summary = TypeVar("Summary")
 Line = TypeVar("Line")
 
 
-@dataclass(
-    frozen=True
-)  # no slots: Python 3.11 cannot make a generic class that has both from an alias
+@dataclass(frozen=True)  # no slots: Python 3.11 cannot combine them with generic aliases
 class Record(Generic[Summary, Line]):
-    """Everything that one out folder holds, whatever the task; `run.task` tells which.
+    """Everything in an output folder; `run.task` names the task.
 
     Attributes:
         items: per_item.jsonl, in the dataset's order.
         errors: errors.jsonl, rows first.
-        attempts: attempts.jsonl; None where no model was asked.
-        llm: what that cost; summary.json has it too.
-        card: of the judge, where one was given; it may be another judge's.
+        attempts: attempts.jsonl; None if no model was used.
+        llm: their cost, as in summary.json.
+        card: judge report, if given; it may be of another judge.
     """
 
     run: RunReport
@@ -257,4 +255,4 @@ class Record(Generic[Summary, Line]):
     errors: Sequence[ErrorReport]
     attempts: Sequence[Attempt] | None = None
     llm: LlmReport | None = None
-    card: HeldCard | None = None
+    card: CheckedCard | None = None

@@ -1,4 +1,4 @@
-"""What changed between two runs, and how surely: metrics, items and speed; with what else differs, see `mismatch`."""
+"""Compare two runs: metrics with their significance, items and speed.  For other differences see `mismatch`."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -41,13 +41,13 @@ def compare(
     """Compare two runs of one task on the items that both evaluated.
 
     Args:
-        baseline: the run that counts as before.
-        current: the run that counts as after.
-        seed: of the intervals.
-        confidence: of each interval, in (0, 1).
+        baseline: the earlier run.
+        current: the later run.
+        seed: of the bootstrap.
+        confidence: level of each interval, in (0, 1).
 
     Raises:
-        InputError: their tasks differ.
+        InputError: the tasks differ.
     """
     all_mismatches = mismatches(baseline, current)
     task = current.kind
@@ -88,10 +88,10 @@ def compare(
 
 
 def _worse_in(items: Sequence[SnapshotItem], worse: Sequence[SnapshotItem]) -> SliceName | None:
-    """Of several slices a language before others, and the smallest of a kind.
+    """Return a slice that contains all worse items significantly; languages first, then the smallest of a kind.
 
-    With a share s of the items in a slice, k items drawn at random lie all there with a chance of less than s**k, which
-    is multiplied by the number of slices that were looked at (Bonferroni).
+    If a slice has a share s of the items, k random items are all in it with a probability below s**k.  This is
+    multiplied by the number of slices (Bonferroni).
     """
     sizes = Counter(name for item in items for name in item.slices)
     shared = set(worse[0].slices).intersection(*(item.slices for item in worse)) if worse else ()
@@ -118,7 +118,7 @@ def _item_change(item_id: str, change: Change, before: Shown, after: Shown) -> I
 
 
 def _lost(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, ...]:
-    """Empty where another sample was drawn: then an absence says nothing."""
+    """Return the items missing from the current run; none if the runs drew different samples."""
     if any(baseline.config.get(name) != current.config.get(name) for name in ("sample", "seed")):
         return ()
     evaluated = {item.id for item in current.items}
@@ -126,16 +126,16 @@ def _lost(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, 
 
 
 def _silent(
-    task: Task, pairs: Sequence[tuple[Any, Any]], decided: Callable[[Any], bool]
+    task: Task, pairs: Sequence[tuple[Any, Any]], is_known: Callable[[Any], bool]
 ) -> tuple[LostItem, ...]:
-    """Items decided about no more, which are in no figure: without a word, a judge that fails would look fine.
+    """Return the items for which the baseline knows something that the current run does not.
 
-    So would a search whose notes have lost the answers: rankings name notes, and those are still there.
+    No metric includes them, so without this list a failing judge, or notes that lost the answers, would go unnoticed.
     """
     return tuple(
         _lost_item(task, before)
         for before, after in pairs
-        if decided(before) and not decided(after)
+        if is_known(before) and not is_known(after)
     )
 
 
@@ -145,7 +145,7 @@ def _lost_item(task: Task, item: Any) -> LostItem:  # noqa: ANN401  of the task'
 
 
 def name_of(snapshot: Snapshot) -> RunName:
-    """Which run a snapshot is of."""
+    """Return which run a snapshot belongs to."""
     return RunName(
         run_id=snapshot.run_id,
         created_at=snapshot.created_at,
@@ -157,7 +157,7 @@ def name_of(snapshot: Snapshot) -> RunName:
 def metric_changes(
     task: Task, pairs: Sequence[tuple[Any, Any]], *, seed: int, confidence: float = CONFIDENCE
 ) -> tuple[MetricChange, ...]:
-    """All metrics in the task's order, those without a test last; p-values adjusted over all of them."""
+    """Return all metrics in the task's order, those without a test last, with p-values adjusted over all of them."""
     values = {name: np.array(both, float) for name, both in task.values(pairs).items() if both}
     terms = {name: np.array(both, float) for name, both in task.terms(pairs).items() if both}
     means = {name: (both[:, 0], both[:, 1]) for name, both in values.items()}
@@ -198,14 +198,14 @@ def metric_changes(
 def _twins(
     task: Task, pairs: Sequence[tuple[Any, Any]], compared: Mapping[str, Matrix]
 ) -> dict[str, str]:
-    """Each metric that says of the same items the same as an earlier one, whatever it is called.
+    """Return, for each metric that equals an earlier one on the same items, that earlier metric.
 
-    By what its test looks at, which is equal where the items are others too: of those is asked only then.
+    Two metrics may have equal values on different items.  So the items are compared as well, if the values are equal.
 
     Args:
-        task: which metrics an item has.
-        pairs: those of the comparison.
-        compared: by metric, item by item: the differences of a mean, the terms of a ratio.
+        task: gives the metrics of an item.
+        pairs: the shared items.
+        compared: by metric, item by item: the differences of a mean, or the terms of a ratio.
     """
     alike: dict[bytes, list[str]] = {}
     for name, rows in compared.items():
@@ -226,12 +226,11 @@ def _twins(
 
 
 def adjusted(compared: Sequence[Sequence[MetricChange]]) -> list[tuple[MetricChange, ...]]:
-    """The changes of each comparison, Holm over them all; a metric that goes by several names is counted once.
+    """Return the changes of each comparison, Holm-adjusted over all; equal metrics count as one test.
 
-    The tests ask what the differences would be with the runs swapped on any of the items.  Swapping leaves two metrics
-    that differ alike on every item alike, so how many tests there are is given before chance comes in, and no more of
-    100 families than 5 hold a false alarm.  Counted by name, five names of one metric made its p-value five times as
-    large.
+    The permutation test swaps the runs on random items.  A swap changes equal metrics equally, so the number of tests
+    is fixed in advance and at most 5 % of families contain a false positive.  If equal metrics counted as several
+    tests, five names of one metric would multiply its p-value by five.
     """
     tested = [None if change.same_as else change.p_value for own in compared for change in own]
     p_values = iter(holm(tested))
@@ -282,7 +281,7 @@ def _speed(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[SpeedChan
     )
 
 
-_CONFIDENCE = 0.99  # the passes of one run share what sets it off from the next
+_CONFIDENCE = 0.99  # passes of one run are not independent, so 95 % would be too narrow
 
 
 def speed_change(
@@ -290,7 +289,7 @@ def speed_change(
     times_ms: tuple[float | None, float | None],
     passes: tuple[SpeedReport | None, SpeedReport | None],
 ) -> SpeedChange:
-    """A time of two runs, baseline first, with what passes tell where both have some by one clock."""
+    """Return the change of a time, baseline first; with the cost ratio if both runs have passes by the same clock."""
     before, after = passes
     change = SpeedChange(
         name=name,

@@ -1,67 +1,83 @@
-"""What a comparison of two runs says, as `compare.py` finds it and gates and reports read it (seed 6.2 and 7)."""
+"""The result of comparing two runs: `compare.py` makes it, gates and reports read it (seed 6.2 and 7)."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.choices import Relaxable
+from gigamind.i18n import Message, Text, _
 from gigamind.metrics.table import has_no_direction, is_lower_better
 from gigamind.records.judged import Report
 from gigamind.release.model import Checks, EvalSnapshot, SliceName, SnapshotHit, Speed
 from gigamind.stats.paired import ALPHA, MIN_PAIRS
-from gigamind.wording import Words
 
 Snapshot = EvalSnapshot[Any, Any]
 COMPARE_VERSION = (
-    "1.2"  # 1.1 told no figure that one run lacks, and gave verdicts over changed notes
+    "1.2"  # 1.1 left out metrics that one run lacks, and gave verdicts over changed notes
 )
 Severity = Literal["refuse", "no-verdict", "no-checks", "warn"]
 
 
 class Mismatch(BaseModel):
-    """One thing in which two runs differ beside what is measured.
+    """One difference between two runs, other than the measured values.
 
     Attributes:
-        severity: "refuse": the figures are of different things; "no-verdict": they are compared, but the gates say
-            nothing of them; "no-checks": all but the checks by a checklist may be compared; "warn": all may, with this
-            in mind.
-        detail: what differs, with both values; part of the meaning.
-        relaxed_by: what `relax` of gates.toml names to have a verdict in spite of it; None where nothing does.
+        severity: "refuse": the metrics measure different things; "no-verdict": metrics are compared, gates do not
+            apply; "no-checks": everything but the checklist is compared; "warn": everything is compared.
+        meaning: what differs, what follows and how to fix it.
+        detail: what differs, with both values.
+        relaxed_by: the key of `relax` in gates.toml that allows this difference; None if nothing does.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     what: str
     severity: Severity
-    meaning: str
+    meaning: Text
     relaxed_by: Relaxable | None = None
-    detail: str = ""
+    detail: Text = ""
 
 
-def relaxation(mismatch: Mismatch, say: Words) -> str:
-    """That the runs differ, in what, and are compared all the same."""
-    changed = mismatch.detail if say.language == "en" else mismatch.detail.replace(" -> ", " → ")
-    key, detail = mismatch.relaxed_by, f" ({changed})" if changed else ""
-    return say("rule.relaxed", key=key, what=f"{say(f'relaxed.{key}')}{detail}")
+_RELAXED: Mapping[Relaxable, Message] = {
+    "notes": _("the notes changed"),
+    "hardware": _("the hardware differs"),
+    "settings": _("the settings differ"),
+    "sample": _("different items were sampled"),
+    "models": _("a model answered in another version"),
+}
+
+
+def relaxation(mismatch: Mismatch, key: Relaxable) -> Message:
+    """Return the note that the policy allows a difference of the runs."""
+    what, detail = _RELAXED[key], mismatch.detail
+    if detail:
+        what = _("{what} ({detail})", what=what, detail=detail)
+    return _(
+        "Relaxed: {what}. --changed {key} or [comparable] in gates.toml allows this.",
+        what=what,
+        key=key,
+    )
 
 
 class MetricChange(Report):
-    """One metric over the items that both runs measured; where there is none, over those of the run that did.
+    """One metric over the items that both runs measured; if only one run measured it, over that run's items.
 
     Attributes:
-        n: items that both measured.
+        n: number of items that both runs measured.
         difference: current - baseline.
-        low, high: its interval (BCa bootstrap), of 95 % where nothing else is said; null for a ratio that is no mean
-            over items.  A bootstrap of fewer than six changed items is too narrow: pages show `interval`.
-        p_value: of the paired test; null where none fits.
-        p_adjusted: after Holm, over all metrics of this comparison.
-        same_as: an earlier metric that differs by as much on each of the same items, as recall@1 does from hit@1 where
-            one note is expected, or two that did not change: one test under two names, which Holm counts once.
-        detectable: the smallest difference that so many items show in 80 of 100 cases; null of a graded figure where
-            fewer than six items changed, which say too little about the size of changes.
+        low, high: its interval (BCa bootstrap), 95 % by default; null for a ratio that is not a mean over items.  With
+            fewer than six changed items a bootstrap interval is too narrow: pages show `interval`.
+        p_value: of the paired test; null if no test fits.
+        p_adjusted: Holm-adjusted over all metrics of this comparison.
+        same_as: an earlier metric with the same difference on each item, such as hit@1 for recall@1 if each query
+            expects one note.  Holm counts the two as one test.
+        detectable: the smallest difference that this number of items shows with 80 % power; null for a graded metric
+            if fewer than six items changed, as the size of changes is then unknown.
         improved, worse: items on which the current run is better, worse.
-        changed: items that differ; of a ratio more than those, for an item's own quotient may stay the same.
-        baseline_n, current_n: items that each run measured, of those that both have.
+        changed: items that differ.  For a ratio there may be more than `improved` and `worse`, as the quotient of an
+            item may stay the same.
+        baseline_n, current_n: items that each run measured, among the shared items.
     """
 
     metric: str
@@ -84,22 +100,22 @@ class MetricChange(Report):
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Its interval, where as many items changed as the test needs to tell a difference from chance."""
+        """Return the interval if enough items changed for the test to find a difference, else None."""
         if self.low is None or self.high is None or self.changed < MIN_PAIRS:
             return None
         return self.low, self.high
 
     @property
-    def told_p(self) -> float | None:
-        """The adjusted p-value, where the interval beside it is told: else no test could tell anything."""
+    def shown_p(self) -> float | None:
+        """Return the adjusted p-value if the interval is shown, else None: no test could find a difference."""
         return self.p_adjusted if self.interval else None
 
     @property
     def is_better(self) -> bool | None:
-        """Whether it is surely better (True) or worse (False): the one place that decides what pages call so.
+        """Return whether the metric is significantly better (True) or worse (False); all pages use this.
 
-        None where chance may explain it: the interval holds 0, or the adjusted p-value is not below 0.05; and of what
-        is neither better nor worse when it rises.
+        None if the change is not significant (the interval includes 0, or the adjusted p-value is at least 0.05), or if
+        a rise of the metric is neither good nor bad.
         """
         if self.interval is None or self.p_adjusted is None or self.p_adjusted >= ALPHA:
             return None
@@ -112,14 +128,14 @@ class MetricChange(Report):
 
     @property
     def drop(self) -> float | None:
-        """By how much it got worse, negative when it got better; rounded, so that 0.9 - 0.88 is 0.02."""
+        """Return by how much it got worse; negative if it got better.  Rounded, so that 0.9 - 0.88 is 0.02."""
         if self.difference is None:
             return None
         return round(self.difference if is_lower_better(self.metric) else -self.difference, 12)
 
 
 class ComparedItem(Report):
-    """Which item this is: a query, a note, a question."""
+    """An item: a query, a note or a question."""
 
     id: str
     text: str
@@ -127,32 +143,33 @@ class ComparedItem(Report):
 
 
 class ItemChange(ComparedItem):
-    """One item that ended otherwise than in the baseline.
+    """One item whose result differs from the baseline.
 
     Attributes:
-        baseline_ranking, current_ranking: null for a task that ranks nothing.
+        what: what changed.
+        baseline_ranking, current_ranking: null for a task without rankings.
     """
 
     change: Literal["improved", "worse"]
-    what: str
+    what: Text
     baseline_ranking: tuple[SnapshotHit, ...] | None
     current_ranking: tuple[SnapshotHit, ...] | None
 
 
 class LostItem(ComparedItem):
-    """An item that could not be evaluated any more; the current run's errors.jsonl says why."""
+    """An item that this run could not evaluate; its errors.jsonl has the reason."""
 
 
 class SpeedChange(Report):
-    """A time in milliseconds; null where a run did not measure it.
+    """A time in milliseconds; null if a run did not measure it.
 
     Attributes:
-        ratio: current over baseline, each in units of the load that its passes were interleaved with; null where not
-            both were so measured.  `low`, `high`: its 99 % interval.
-        passes, baseline_passes: how many passes each run has.
-        query_ms: time of one of the baseline's timed queries.
-        of_system: it is another system's, asked over a network or in a process of its own.
-        of_file: it is another system's that only a run file tells of, which has no times.
+        ratio: current / baseline, each in units of the reference load between its passes; null unless both runs
+            measured it so.  `low`, `high`: its 99 % interval.
+        passes, baseline_passes: number of passes of each run.
+        query_ms: mean time of the baseline's timed queries.
+        of_system: the time is that of another system, called over a network or in its own process.
+        of_file: the other system is known from a run file, which has no times.
     """
 
     name: Speed
@@ -169,7 +186,7 @@ class SpeedChange(Report):
 
 
 class RunName(Report):
-    """Which run this is."""
+    """Identifies a run."""
 
     run_id: str
     created_at: str
@@ -178,20 +195,20 @@ class RunName(Report):
 
 
 class Comparison(Report):
-    """compare.json, but for the gates' verdict.
+    """compare.json, without the verdict of the gates.
 
     Attributes:
-        shared: items that both runs evaluated; every figure is over these.
-        lost: items that the baseline evaluated and the current run did not, though it drew the same sample.
-        unjudged: shared items about which the judge decided in the baseline and not in the current run.
-        gone: shared items whose expected passage stood in its note in the baseline, and is gone in the current run.
-        checks: whether those of a checklist are compared; "none" where neither run has any.
-        unchecked: shared items that were checked in the baseline and not in the current run, where they are.
-        unchanged: shared items that ended alike.
-        changes: the worse first, the worst of them first.
-        worse_in: the slice that every item that got worse stands in, where chance would not put them there.
-        figures: of the current run alone, over all its items.
-        by_words: the current run's judge asks no model, and sees words and not meaning.
+        shared: number of items that both runs evaluated; all metrics are over these.
+        lost: items that the baseline evaluated and the current run did not, although it drew the same sample.
+        unjudged: shared items with a verdict in the baseline and none in the current run.
+        gone: shared items whose expected passage was in its note in the baseline and no longer is.
+        checks: whether checklist results are compared; "none" if neither run has any.
+        unchecked: shared items that were checked in the baseline and not in the current run.
+        unchanged: number of shared items with the same result.
+        changes: items with another result, worst first.
+        worse_in: a slice that contains all items that got worse, if chance does not explain that.
+        figures: metrics of the current run over all its items.
+        by_words: the judge of the current run compares words, not meaning, and calls no model.
     """
 
     version: Literal["1.2"] = COMPARE_VERSION
@@ -217,14 +234,14 @@ class Comparison(Report):
 
     @property
     def items(self) -> int:
-        """Items that the current run evaluated."""
+        """Return the number of items that the current run evaluated."""
         return self.shared + self.only_current
 
     @property
     def same_hardware(self) -> bool:
-        """Whether times may be compared."""
+        """Whether times can be compared."""
         return all(mismatch.what != "hardware" for mismatch in self.mismatches)
 
     def metric(self, name: str) -> MetricChange | None:
-        """The metric of that name, such as `search.mrr`."""
+        """Return the metric with that name, such as `search.mrr`; None if there is none."""
         return next((change for change in self.metrics if change.metric == name), None)

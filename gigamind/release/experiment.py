@@ -1,7 +1,7 @@
-"""Any runs over one dataset held against the first of them: what differs, how surely, in which slices, on which items.
+"""Compare any runs over one dataset with the first: metrics with their significance, slices and items.
 
-Nothing here says whether a release may go out: that is what gates are for.  Runs may be of any mode, embedder or
-system; every figure is over the items that all of them evaluated.
+This module gives no verdict on a release; gates do.  Runs may use any mode, embedder or system.  All metrics are over
+the items that every run evaluated.
 """
 
 from collections import Counter
@@ -9,11 +9,12 @@ from collections.abc import Collection, Sequence
 from typing import Literal
 
 from gigamind.errors import InputError
+from gigamind.i18n import _
 from gigamind.records.history import conditions, differing
 from gigamind.records.judged import Report
 from gigamind.release.compare import adjusted, compare, metric_changes, name_of
 from gigamind.release.comparison import Comparison, MetricChange, RunName, Snapshot
-from gigamind.release.mismatch import asks_the_same, check_task
+from gigamind.release.mismatch import check_task, same_questions
 from gigamind.release.model import SLICE_KINDS, SliceKind, SliceName
 from gigamind.stats.intervals import CONFIDENCE
 from gigamind.stats.paired import MIN_PAIRS
@@ -25,11 +26,11 @@ class ComparedRun(Report):
     """One run of an experiment.
 
     Attributes:
-        label: the name of its folder or file, distinct among the runs.
-        setup: what was set or searched otherwise than in another of the runs, by name; the same names in each run.
-        items: how many it evaluated.
-        lacks: how many it did not evaluate that another run did.
-        figures: over the items that all runs evaluated.
+        label: name of its folder or file, unique among the runs.
+        setup: settings that differ between the runs, by name; each run has the same names.
+        items: number of evaluated items.
+        lacks: number of items that another run evaluated and this one did not.
+        figures: metrics over the items that all runs evaluated.
     """
 
     label: str
@@ -41,14 +42,13 @@ class ComparedRun(Report):
 
 
 class Correction(Report):
-    """What many runs cost in certainty.
+    """The correction for several comparisons.
 
     Attributes:
-        intervals: "bonferroni" over the runs that are held against the first: all intervals of a metric hold what they
-            are about in 95 of 100 experiments, however the runs depend on one another (they share a reference); "none"
-            for one such run.
-        confidence: of each interval by itself.
-        p_values: "holm" over every metric of every run.
+        intervals: "bonferroni" over the runs compared with the first: all intervals of a metric cover their true values
+            in 95 % of experiments, although the runs share a reference; "none" for a single comparison.
+        confidence: level of each interval, in (0, 1).
+        p_values: "holm" over all metrics of all runs.
     """
 
     intervals: Literal["none", "bonferroni"]
@@ -60,8 +60,8 @@ class SliceChanges(Report):
     """One slice of the items.
 
     Attributes:
-        key: "" where the kind says all.
-        metrics: of each run but the first; without an interval where fewer than six items were measured.
+        key: "" for the kind "cross_lingual".
+        metrics: of each run but the first; without an interval if fewer than six items were measured.
     """
 
     kind: SliceKind
@@ -74,12 +74,12 @@ class Experiment(Report):
     """The `experiment` of compare.json.
 
     Attributes:
-        runs: as they were named; the first is the reference.
-        shared: items that all runs evaluated.
-        partial: ids of the items that some runs evaluated and others did not, which are in no figure.
-        comparisons: of each run but the first with the first, over the shared items, `p_adjusted` over all of them.
-        slices: of looks, not of decisions: their intervals are not corrected for the number of slices.
-        tags_left_out: smaller tags that are not among them.
+        runs: in the given order; the first is the reference.
+        shared: number of items that all runs evaluated.
+        partial: ids of the items that only some runs evaluated; no metric includes them.
+        comparisons: of each other run with the first, over the shared items; `p_adjusted` is over all of them.
+        slices: for exploration; their intervals are not corrected for the number of slices.
+        tags_left_out: number of smaller tags that are not among the slices.
     """
 
     version: Literal["1.0"] = "1.0"
@@ -94,26 +94,26 @@ class Experiment(Report):
 
     @property
     def reference(self) -> ComparedRun:
-        """The run that the others are held against."""
+        """Return the run that the others are compared with."""
         return self.runs[0]
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The names of all metrics, in the order of the task's."""
+        """Return the names of all metrics, in the task's order."""
         names = (change.metric for comparison in self.comparisons for change in comparison.metrics)
         return tuple(dict.fromkeys(names))
 
 
-def hold_against(labels: Sequence[str], runs: Sequence[Snapshot], *, seed: int = 42) -> Experiment:
-    """Hold every run against the first one, on the items that all evaluated.
+def compare_with_first(labels: Sequence[str], runs: Sequence[Snapshot], *, seed: int = 42) -> Experiment:
+    """Compare every run with the first one, on the items that all evaluated.
 
     Args:
-        labels: what the runs are called, in their order.
+        labels: names of the runs, in their order.
         runs: at least two.
-        seed: of the intervals.
+        seed: of the bootstrap.
 
     Raises:
-        InputError: they are of different tasks or datasets, or no item is in all of them.
+        InputError: the tasks or datasets differ, or no item is in all runs.
     """
     named = _distinct(labels)
     _check(named, runs)
@@ -122,8 +122,11 @@ def hold_against(labels: Sequence[str], runs: Sequence[Snapshot], *, seed: int =
     union = dict.fromkeys(item.id for run in runs for item in run.items)
     if not common:
         raise InputError(
-            f"no item was evaluated in all of {', '.join(named)}: another --sample or --seed was drawn; run them over"
-            " the same items"
+            _(
+                "no item was evaluated in all of these runs: {runs}. Their --sample or --seed differs; run"
+                " them over the same items.",
+                runs=named,
+            )
         )
     first, *others = (_only(run, common) for run in runs)
     confidence = 1 - (1 - CONFIDENCE) / len(others)
@@ -160,7 +163,7 @@ def hold_against(labels: Sequence[str], runs: Sequence[Snapshot], *, seed: int =
 
 
 def _distinct(labels: Sequence[str]) -> list[str]:
-    """The labels, those that several runs have with a number."""
+    """Return the labels, with a number behind those that several runs have."""
     times = Counter(labels)
     seen: Counter[str] = Counter()
     named: list[str] = []
@@ -175,25 +178,36 @@ def _check(labels: Sequence[str], runs: Sequence[Snapshot]) -> None:
     for label, run in zip(labels, runs, strict=True):
         check_task(first, run.task)
         if run.dataset_hash != first.dataset_hash:
-            if asks_the_same(first, run):
+            if same_questions(first, run):
                 raise InputError(
-                    f"the runs cannot be compared: the datasets of {labels[0]} and {label} ask the same questions, and"
-                    " record other answers, contexts or labels; to compare the answers of two systems, keep one dataset"
-                    " and give the answers of each with --system run:FILE"
+                    _(
+                        "the runs cannot be compared: the datasets of {first} and {other} have the same"
+                        " questions but different answers, contexts or labels. To compare the answers of"
+                        " two systems, use one dataset and give the answers of each system with --system"
+                        " run:FILE.",
+                        first=labels[0],
+                        other=label,
+                    )
                 )
             raise InputError(
-                f"the runs cannot be compared: {labels[0]} is over the dataset {first.dataset_hash[:12]}, {label} over"
-                f" {run.dataset_hash[:12]} (dataset_hash of run.json); evaluate both over one dataset"
+                _(
+                    "the runs cannot be compared: {first} uses the dataset {first_hash}, {other} uses"
+                    " {other_hash} (dataset_hash in run.json). Evaluate both over one dataset.",
+                    first=labels[0],
+                    first_hash=first.dataset_hash[:12],
+                    other=label,
+                    other_hash=run.dataset_hash[:12],
+                )
             )
 
 
 def _only(run: Snapshot, ids: Collection[str]) -> Snapshot:
-    """The run as if it had these items alone."""
+    """Return the run restricted to these items."""
     return run.model_copy(update={"items": tuple(item for item in run.items if item.id in ids)})
 
 
 def _adjusted(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """The comparisons with p-values that are adjusted over all of them."""
+    """Return the comparisons with p-values adjusted over all of them."""
     changes = adjusted([comparison.metrics for comparison in compared])
     return tuple(
         comparison.model_copy(update={"metrics": metrics})
@@ -204,7 +218,7 @@ def _adjusted(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
 def _slices(
     runs: Sequence[Snapshot], seed: int, confidence: float
 ) -> tuple[tuple[SliceChanges, ...], int]:
-    """The slices of the items, the largest of a kind first; and how many tags are left out."""
+    """Return the slices, the largest of a kind first, and the number of tags left out."""
     members: dict[SliceName, set[str]] = {}
     for run in runs:
         for item in run.items:
@@ -213,8 +227,8 @@ def _slices(
     ordered = sorted(members, key=lambda name: (SLICE_KINDS.index(name[0]), -len(members[name])))
     tags = [name for name in ordered if name[0] == "tag"]
     shown = [name for name in ordered if name not in tags[MOST_TAGS:]]
-    made = tuple(_slice(name, members[name], runs, seed, confidence) for name in shown)
-    return made, len(tags[MOST_TAGS:])
+    slices = tuple(_slice(name, members[name], runs, seed, confidence) for name in shown)
+    return slices, len(tags[MOST_TAGS:])
 
 
 def _slice(
@@ -238,5 +252,5 @@ def _slice(
 
 
 def _cautious(change: MetricChange) -> MetricChange:
-    """Without the interval of a few items, of which two that change alike would have one without width."""
+    """Return the change without its interval if there are few items: two equal changes would give zero width."""
     return change.model_copy(update={"low": None, "high": None}) if change.n < MIN_PAIRS else change

@@ -1,15 +1,16 @@
-"""In what two runs differ beside what is measured, and what that takes away from a comparison (seed 6.2 and 7)."""
+"""Differences between two runs other than the measured values, and which comparisons they rule out (seed 6.2, 7)."""
 
 from collections.abc import Iterable, Mapping
 
 from gigamind.choices import Relaxable
 from gigamind.errors import InputError
+from gigamind.i18n import Message, Text, _, joined
 from gigamind.release.comparison import Mismatch, Snapshot
 from gigamind.release.model import checks_of, why_not_compared
 
 
 def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
-    """Everything in which the two differ, the gravest first.
+    """Return all differences of two runs, the most serious first.
 
     Raises:
         InputError: the tasks differ.
@@ -19,57 +20,60 @@ def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
 
 
 def checklists(baseline: Snapshot, current: Snapshot) -> tuple[str, str]:
-    """Fingerprints of the checklists of both; "" for a run without checks."""
+    """Return the fingerprints of both checklists; "" for a run without checks."""
     task = current.kind
     return task.checklist(baseline), task.checklist(current)
 
 
 def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch], ...]:
-    """What may differ, and whether it does."""
+    """Return every possible difference, and whether the runs differ in it."""
     task = current.kind
     settings = _changed(_BEFORE | baseline.config, _BEFORE | current.config, task.settings)
     drawn = _changed(baseline.config, current.config, _DRAWN if _samples(baseline, current) else ())
     served = _changed(task.models(baseline.metrics), task.models(current.metrics))
     marks = checklists(baseline, current)
     embedders = _embedders(baseline, current)
+    systems = _pair(_system_name(baseline), _system_name(current))
+    hardware = _pair(baseline.hardware.cpu, current.hardware.cpu)
     return (
         (baseline.dataset_hash != current.dataset_hash, _dataset(baseline, current)),
         (
             baseline.judge_fingerprint != current.judge_fingerprint,
-            _refused("judge", "The verdicts were given by different judges or thresholds."),
+            _refused(
+                "judge",
+                _(
+                    "The runs used different judges or thresholds, so their verdicts are not comparable."
+                ),
+            ),
         ),
         (
             bool(embedders),
             _refused(
                 "embedding model",
-                f"The embedding models differ ({embedders}): their scores have nothing in common.",
+                _(
+                    "The embedding models differ ({detail}), so their scores are not comparable.",
+                    detail=embedders,
+                ),
                 embedders,
             ),
         ),
         (
             _system(baseline) != _system(current),
-            _open(
-                "system",
-                "settings",
-                f"Two systems were evaluated ({_named(baseline)}; {_named(current)}).{_one_name(baseline, current)}",
-                f"{_named(baseline)} -> {_named(current)}",
-            ),
+            _open("system", "settings", _systems(baseline, current, systems), systems),
         ),
         (
             bool(settings) and _system(baseline) == _system(current),
-            _open(
-                f"{task.said.setting} settings",
-                "settings",
-                f"{task.said.setting.capitalize()} was set differently ({settings}): the runs are of two systems.",
-                settings,
-            ),
+            _open(_SETTINGS[current.task], "settings", _settings(current.task, settings), settings),
         ),
         (
             bool(served),
             _open(
                 "model version",
                 "models",
-                f"A model of the same name answered in another version ({served}).",
+                _(
+                    "A model with the same name answered in another version ({detail}).",
+                    detail=served,
+                ),
                 served,
             ),
         ),
@@ -78,25 +82,25 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
             _open(
                 "sample",
                 "sample",
-                f"Other {task.said.subject} were drawn ({drawn}): what was left out may have got worse.",
+                _(
+                    "Different items were sampled ({detail}), so items outside the sample may have got"
+                    " worse.",
+                    detail=drawn,
+                ),
                 drawn,
             ),
         ),
         (
             baseline.notes_hash != current.notes_hash
             or baseline.notes_hash_mode != current.notes_hash_mode,
-            _open(
-                "notes",
-                "notes",
-                f"The notes changed: a difference may come from them and not from {task.said.maker}.",
-            ),
+            _open("notes", "notes", _NOTES[current.task]),
         ),
         (
             baseline.hardware.hash != current.hardware.hash,
             _open(
                 "hardware",
                 "hardware",
-                f"The hardware differs ({baseline.hardware.cpu}; {current.hardware.cpu}): speed is not compared.",
+                _("The hardware differs ({detail}), so speed is not compared.", detail=hardware),
             ),
         ),
         (
@@ -108,15 +112,83 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
             Mismatch(
                 what="index schema",
                 severity="warn",
-                meaning="The index is built in another way (chunks, tokens or scores).",
+                meaning=_("The runs built their indexes differently (chunks, tokens or scores)."),
             ),
         ),
     )
 
 
+WHAT: Mapping[str, Message] = {
+    "dataset": _("dataset"),
+    "recorded answers": _("recorded answers"),
+    "judge": _("judge"),
+    "checklist": _("checklist"),
+    "index schema": _("index schema"),
+    "suggesting settings": _("suggestion settings"),
+    "retrieval settings": _("retrieval settings"),
+    "answering settings": _("answering settings"),
+    "model version": _("model version"),
+    "sample": _("sample"),
+    "notes": _("notes"),
+    "hardware": _("hardware"),
+    "embedding model": _("embedding model"),
+    "system": _("system"),
+}
+"""Labels of `Mismatch.what`."""
+_DATASETS: Mapping[str, Message] = {
+    "search": _("The datasets differ, so a difference may come from the questions."),
+    "links": _("The datasets differ, so a difference may come from the links."),
+    "answers": _("The datasets differ, so a difference may come from the answers."),
+}
+_NOTES: Mapping[str, Message] = {
+    "search": _(
+        "The notes changed, so a difference may come from the notes and not from the search."
+    ),
+    "links": _(
+        "The notes changed, so a difference may come from the notes and not from the suggestions."
+    ),
+    "answers": _(
+        "The notes changed, so a difference may come from the notes and not from the answers."
+    ),
+}
+_SETTINGS = {
+    "search": "retrieval settings",
+    "links": "suggesting settings",
+    "answers": "answering settings",
+}
+
+
+def _settings(task: str, detail: Text) -> Message:
+    match task:
+        case "search":
+            return _(
+                "The retrieval settings differ ({detail}): these are two systems.", detail=detail
+            )
+        case "links":
+            return _(
+                "The suggestion settings differ ({detail}): these are two systems.", detail=detail
+            )
+        case _other:
+            return _(
+                "The answering settings differ ({detail}): these are two systems.", detail=detail
+            )
+
+
+def _systems(baseline: Snapshot, current: Snapshot, detail: Text) -> Message:
+    """Return that the systems differ; how to name one system with two addresses, unless one cannot have a name."""
+    differs = _("Different systems were evaluated ({detail}).", detail=detail)
+    both = (baseline.environment.system, current.environment.system)
+    if any(system is None or system.kind == "run" for system in both):
+        return differs
+    same = _(
+        "If this is the same system at a new address, pass the same --system-name NAME in both runs."
+    )
+    return joined([differs, same], " ")
+
+
 _DRAWN = ("sample", "seed")
-_WITHOUT_MODEL = ("mode", "semantic")  # settings that say whether anything is embedded
-_BEFORE = {  # what runs did that are older than an option
+_WITHOUT_MODEL = ("mode", "semantic")  # settings that turn the embedding model on or off
+_BEFORE = {  # behaviour of runs older than an option
     "fusion": "weighted",
     "title_weight": 0.1,
     "chunk_chars": 800,
@@ -124,107 +196,119 @@ _BEFORE = {  # what runs did that are older than an option
     "context_notes": 5,
     "context_chars": 12_000,
 }
-_MEND = "A new baseline is needed"
+_FIX = _("Create a new baseline.")
 
 
-def _refused(what: str, meaning: str, detail: str = "") -> Mismatch:
-    return Mismatch(what=what, severity="refuse", meaning=f"{meaning} {_MEND}.", detail=detail)
+def _refused(what: str, meaning: Message, detail: Text = "") -> Mismatch:
+    return Mismatch(
+        what=what, severity="refuse", meaning=joined([meaning, _FIX], " "), detail=detail
+    )
 
 
-def asks_the_same(baseline: Snapshot, current: Snapshot) -> bool:
-    """Whether both runs are of answers that their datasets record, to the same questions."""
+def same_questions(baseline: Snapshot, current: Snapshot) -> bool:
+    """Return whether both runs evaluate answers recorded in their datasets, to the same questions."""
     task = current.kind
     if not (task.is_recorded(baseline) and task.is_recorded(current)):
         return False
-    asked = [{item.id: task.shown(item).text for item in run.items} for run in (baseline, current)]
-    return asked[0] == asked[1]
+    questions = [
+        {item.id: task.shown(item).text for item in run.items} for run in (baseline, current)
+    ]
+    return questions[0] == questions[1]
 
 
 def _dataset(baseline: Snapshot, current: Snapshot) -> Mismatch:
-    if baseline.dataset_hash != current.dataset_hash and asks_the_same(baseline, current):
+    if baseline.dataset_hash != current.dataset_hash and same_questions(baseline, current):
         return _refused(
             "recorded answers",
-            "The datasets ask the same questions, and what they record with them (answers, contexts or labels) differs."
-            " To compare the answers of two systems, keep one dataset and give the answers of each with"
-            " `--system run:FILE`.",
+            _(
+                "The datasets have the same questions but different answers, contexts or labels. To"
+                " compare the answers of two systems, use one dataset and give the answers of each"
+                " system with `--system run:FILE`."
+            ),
         )
-    return _refused(
-        "dataset",
-        f"The datasets differ: a difference may come from the {current.kind.said.subject}.",
-    )
+    return _refused("dataset", _DATASETS[current.task])
 
 
-def _open(what: str, key: Relaxable, meaning: str, detail: str = "") -> Mismatch:
-    mend = (
-        f"{_MEND}: where the change is meant, `gigamind baseline promote` this run;"
-        f" `--changed {key}` compares all the same."
+def _open(what: str, key: Relaxable, meaning: Message, detail: Text = "") -> Mismatch:
+    fix = _(
+        "If the change is intentional, make this run the baseline (`gigamind baseline promote`) or"
+        " rerun with `--changed {key}`.",
+        key=key,
     )
     return Mismatch(
-        what=what, severity="no-verdict", meaning=f"{meaning} {mend}", relaxed_by=key, detail=detail
+        what=what,
+        severity="no-verdict",
+        meaning=joined([meaning, fix], " "),
+        relaxed_by=key,
+        detail=detail,
     )
 
 
 def _samples(baseline: Snapshot, current: Snapshot) -> bool:
-    """Whether either run left items out; else the seed draws nothing."""
+    """Return whether either run used a sample; otherwise the seed has no effect."""
     return any(run.config.get("sample") is not None for run in (baseline, current))
 
 
 def _system(run: Snapshot) -> str:
-    """What tells systems apart; "" for gigamind's own engine."""
+    """Return the fingerprint of the evaluated system; "" for gigamind's own engine."""
     return run.environment.system.fingerprint if run.environment.system else ""
 
 
-def _named(run: Snapshot) -> str:
+def _system_name(run: Snapshot) -> Text:
     return run.environment.system.name if run.environment.system else "builtin"
 
 
-def _one_name(baseline: Snapshot, current: Snapshot) -> str:
-    """How to say that one system runs at two places; "" where one of the two can have no name."""
-    both = (baseline.environment.system, current.environment.system)
-    if any(system is None or system.kind == "run" for system in both):
-        return ""
-    return " Where they are one at two places, give --system-name NAME in both runs."
+def _pair(before: Text, after: Text) -> Message:
+    return _("{before} -> {after}", before=before, after=after)
 
 
-def _embedders(baseline: Snapshot, current: Snapshot) -> str:
-    """Both embedding models where one system has two; "" otherwise.
+def _embedders(baseline: Snapshot, current: Snapshot) -> Text:
+    """Return both embedding models if one system used two; "" otherwise.
 
-    A run that has none because it was told to search without, which its settings tell, lost its model to no other one.
+    A run whose settings turn semantic search off has no model; that is a difference of settings, not of models.
     """
     before, after = (run.environment.embedding_model for run in (baseline, current))
     if before == after or _system(baseline) != _system(current):
         return ""
-    is_told = any(baseline.config.get(name) != current.config.get(name) for name in _WITHOUT_MODEL)
-    if None in {before, after} and is_told:
+    is_setting = any(
+        baseline.config.get(name) != current.config.get(name) for name in _WITHOUT_MODEL
+    )
+    if None in {before, after} and is_setting:
         return ""
-    if before is None:
-        return f"none -> {after}"
-    return f"{before} -> {after}" if after else f"{before} -> none"
+    return _pair(before or _("none"), after or _("none"))
 
 
 def check_models(baseline: Snapshot, current: Snapshot) -> None:
-    """See to it that a gate does not hold one embedding model against another (seed 7).
+    """Check that a gate does not compare two embedding models (seed 7).
 
     Raises:
         InputError: the models differ.
     """
     if differing := _embedders(baseline, current):
         raise InputError(
-            f"the runs cannot be compared: their embedding models differ ({differing}); make a new baseline with the"
-            " new model, or hold finished runs against each other with `gigamind compare`"
+            _(
+                "the runs cannot be compared: their embedding models differ ({models}). Create a new"
+                " baseline with the new model, or compare finished runs with `gigamind compare`.",
+                models=differing,
+            )
         )
 
 
 def check_task(baseline: Snapshot, task: str) -> None:
-    """See to it that a baseline is of this task.
+    """Check that a baseline belongs to this task.
 
     Raises:
-        InputError: it is of another one.
+        InputError: it belongs to another task.
     """
     if baseline.task != task:
         raise InputError(
-            f"the runs cannot be compared: the baseline {baseline.run_id} is of the task {baseline.task}, the current"
-            f" run of {task}; give a baseline of {task}"
+            _(
+                "the runs cannot be compared: the baseline {baseline} is a run of {other}, this run is"
+                " one of {task}. Give a baseline of {task}.",
+                baseline=baseline.run_id,
+                other=baseline.task,
+                task=task,
+            )
         )
 
 
@@ -232,21 +316,27 @@ def _changed(
     baseline: Mapping[str, object],
     current: Mapping[str, object],
     names: Iterable[str] | None = None,
-) -> str:
-    """What differs of what both have, with both values; "" where nothing does."""
+) -> Text:
+    """Return the differing settings that both have, with both values; "" if none differs."""
     both = (
         (name, baseline[name], current[name])
         for name in (current if names is None else names)
         if name in baseline and name in current
     )
-    return ", ".join(
-        f"{name} {_plain(name, old)} -> {_plain(name, new)}"
+    changes = [
+        _(
+            "{name} {before} -> {after}",
+            name=name,
+            before=_plain(name, old),
+            after=_plain(name, new),
+        )
         for name, old, new in both
         if old != new
-    )
+    ]
+    return joined(changes, ", ") if changes else ""
 
 
-def _plain(name: str, value: object) -> str:
+def _plain(name: str, value: object) -> Text:
     if value is None:
-        return "all" if name == "sample" else "none"
+        return _("all") if name == "sample" else _("none")
     return str(value).strip("(),").replace("'", "")  # names of models come as a tuple

@@ -1,17 +1,18 @@
-"""What snapshot.json holds (seed 6.2), whatever the task, and what a task must tell for its runs to be compared.
+"""The fields of snapshot.json (seed 6.2) for all tasks, and what a task must define so that its runs are comparable.
 
-Beside the seed's fields stand those that a verdict needs: the hardware, which its section 7 compares, the judge's
-fingerprint, and the values of each item, without which nothing can be said about chance.
+In addition to the seed's fields, a verdict needs the hardware (section 7 of the seed), the fingerprint of the judge,
+and the values of each item: without those, nothing is known about significance.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, Field
 
+from gigamind.i18n import Message, Text, _, joined
 from gigamind.records.judged import Finite, JudgeReport, Report
 from gigamind.records.schema import Environment, Hardware, Record, RunReport, SpeedReport
 
@@ -22,14 +23,14 @@ FILE = "snapshot.json"
 SliceKind = Literal["language", "cross_lingual", "difficulty", "tag"]
 SLICE_KINDS: tuple[SliceKind, ...] = get_args(SliceKind)
 SliceName = tuple[SliceKind, str]
-"""A part of the items, such as ("language", "ko"); the key is "" where the kind says all."""
+"""A part of the items, such as ("language", "ko"); the key of "cross_lingual" is ""."""
 
 
 class SnapshotItem(Report):
-    """What a comparison needs of one item; each task adds its own.
+    """The data of one item for a comparison; each task adds fields.
 
     Attributes:
-        language, cross_lingual, difficulty, tags: the slices that it stands in.
+        language, cross_lingual, difficulty, tags: the slices of the item.
     """
 
     id: str
@@ -40,7 +41,7 @@ class SnapshotItem(Report):
 
     @property
     def slices(self) -> tuple[SliceName, ...]:
-        """The slices that it stands in, each once."""
+        """Return the slices of the item, each once."""
         named: list[tuple[SliceKind, str | None]] = [
             ("language", self.language),
             ("cross_lingual", "" if self.cross_lingual else None),
@@ -51,10 +52,10 @@ class SnapshotItem(Report):
 
 
 class SnapshotCheck(Report):
-    """The check of one item.
+    """The checklist result of one item.
 
     Attributes:
-        yes: whether it fulfils each item of the checklist, by its id.
+        yes: by id of the checklist's items, whether each is met.
     """
 
     passed: bool
@@ -62,7 +63,7 @@ class SnapshotCheck(Report):
 
 
 class SnapshotHit(Report):
-    """One note of a ranking; scores are null where its system tells none."""
+    """One note of a ranking; scores are null if its system gives none."""
 
     note: str
     base_score: Finite | None
@@ -77,11 +78,11 @@ class EvalSnapshot(Report, Generic[Summary, Item]):
     """One run as a baseline.
 
     Attributes:
-        task: decides what `metrics` and `items` are.
+        task: decides the types of `metrics` and `items`.
         judge_fingerprint: changes with anything that may change a verdict on the same output.
         config: the options of the run.
         metrics: its summary.json.
-        kind: what a comparison must know of its task.
+        kind: how runs of the task are compared.
         checksum: of its file; see `gigamind.checksum`.  None in memory.
     """
 
@@ -106,11 +107,11 @@ class EvalSnapshot(Report, Generic[Summary, Item]):
 Line = TypeVar("Line", bound=BaseModel)
 Speed = Literal["search_p95", "cold_start"]
 Pairs = Sequence[tuple[Item, Item]]
-"""The items that both runs have, as in the baseline and as in the current run."""
+"""The shared items: the baseline's and the current run's version of each."""
 Values = dict[str, list[tuple[float, float]]]
-"""Metric with its block -> baseline and current value of each item that both runs measured."""
+"""By metric with its block: baseline and current value of each item that both runs measured."""
 Terms = dict[str, list[tuple[tuple[float, float], tuple[float, float]]]]
-"""Metric with its block -> what each item adds to numerator and denominator, in the baseline and in the current run."""
+"""By metric with its block: what each item adds to numerator and denominator, in the baseline and the current run."""
 
 
 def paired_values(
@@ -118,7 +119,7 @@ def paired_values(
     names: Iterable[str],
     pairs: Sequence[tuple[Mapping[str, float | None], Mapping[str, float | None]]],
 ) -> Values:
-    """The figures of these names in a block, over the items that both runs could measure them on."""
+    """Return the values of these metrics of a block, for the items on which both runs measured them."""
     return {
         f"{block}.{name}": [
             (old, new)
@@ -131,12 +132,12 @@ def paired_values(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How an item stands in a comparison.
+    """An item as a comparison shows it.
 
     Attributes:
-        text: what it is to people: the query, the question, the note.
-        expected_notes: empty where none was expected.
-        ranking: what came, best first; None for a task that ranks nothing.
+        text: the query, the question or the note.
+        expected_notes: empty if none was expected.
+        ranking: the results, best first; None for a task without rankings.
     """
 
     text: str
@@ -146,42 +147,33 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How an item ended otherwise.
+    """How the result of an item changed.
 
     Attributes:
-        gain: never 0; negative for the worse.
-        what: in a few words.
+        gain: never 0; negative if it got worse.
+        what: the change in a few words.
     """
 
     gain: float
-    what: str
+    what: Text
 
 
 @dataclass(frozen=True, slots=True)
 class Untested:
-    """A figure that is compared, but not item by item."""
+    """A metric that is compared, but not item by item."""
 
     metric: str
     baseline: float | None
     current: float | None
 
 
-class Said(NamedTuple):
-    """A task in words for people: what its dataset is made of, what is measured, and what its `settings` set."""
-
-    subject: str
-    maker: str
-    setting: str
-
-
 class ComparedTask(ABC, Generic[Summary, Line, Item]):
     """One task; its type arguments are the models of summary.json, per_item.jsonl and of a snapshot's items.
 
     Attributes:
-        settings: options that make another system of what is measured.
+        settings: options whose change makes another system.
     """
 
-    said: Said
     settings: tuple[str, ...]
     summary: type[Summary]
     line: type[Line]
@@ -193,15 +185,15 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
         cls.snapshot.kind = cls()
 
     def judge_fingerprint(self, run: RunReport) -> str:
-        """Changes with anything that may change a verdict on the same output."""
+        """Return a fingerprint that changes with anything that may change a verdict on the same output."""
         return run.judge.fingerprint if run.judge else ""
 
     @abstractmethod
     def item(self, line: Line) -> Item:
-        """What the snapshot keeps of a line of per_item.jsonl."""
+        """Return the snapshot's item for a line of per_item.jsonl."""
 
     def take_snapshot(self, record: Record[Summary, Line]) -> EvalSnapshot[Summary, Item]:
-        """The snapshot of a run."""
+        """Return the snapshot of a run."""
         run = record.run
         return self.snapshot.like(
             run,
@@ -212,103 +204,104 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
         )
 
     def config(self, run: RunReport) -> dict[str, object]:
-        """The options in effect, by name, with the task (seed 6.2)."""
+        """Return the task and the options in effect, by name (seed 6.2)."""
         return {"task": run.task, **run.options}
 
     @abstractmethod
     def shown(self, item: Item) -> Shown:
-        """How the item stands in a comparison."""
+        """Return the item as a comparison shows it."""
 
     @abstractmethod
     def change(self, before: Item, after: Item) -> Change | None:
-        """How an item changed; None when it ended alike."""
+        """Return how the result of an item changed; None if it did not."""
 
     def has_verdict(self, item: Item) -> bool:
-        """Whether its judge decided about the item; always, for a task whose figures need no judge."""
+        """Return whether the item has a verdict; always true for a task whose metrics need no judge."""
         del item
         return True
 
     def has_answer(self, item: Item) -> bool:
-        """Whether the notes still hold what its label says answers it; always, for a task without such labels."""
+        """Return whether the notes still contain the expected passage; always true for a task without such labels."""
         del item
         return True
 
     def is_recorded(self, snapshot: EvalSnapshot[Summary, Item]) -> bool:
-        """Whether what was measured stood in the dataset; never, for a task that measures what a system does."""
+        """Return whether the evaluated outputs are recorded in the dataset."""
         del snapshot
         return False
 
     def checklist(self, snapshot: EvalSnapshot[Summary, Item]) -> str:
-        """Fingerprint of the checklist that its items were checked by besides; "" where they were not."""
+        """Return the fingerprint of the checklist of the run; "" for a run without checks."""
         del snapshot
         return ""
 
     def is_checked(self, item: Item) -> bool:
-        """Whether the checklist decided about the item."""
+        """Return whether the item has a checklist result."""
         del item
         return False
 
     def without_checks(self, item: Item) -> Item:
-        """The item, for a comparison with one that was checked otherwise."""
+        """Return the item without its checklist result."""
         return item
 
     def values(self, pairs: Pairs[Item]) -> Values:
-        """The metrics that are means over items."""
+        """Return the metrics that are means over items."""
         del pairs
         return {}
 
     def terms(self, pairs: Pairs[Item]) -> Terms:
-        """The metrics that are sums over items, divided."""
+        """Return the metrics that are ratios of sums over items."""
         del pairs
         return {}
 
     def figures(self, items: Sequence[Item]) -> dict[str, float]:
-        """Every figure of one run by itself, where it is defined."""
+        """Return every metric of one run that is defined."""
         pairs = [(item, item) for item in items]
-        means = {name: [value for value, _ in both] for name, both in self.values(pairs).items()}
+        means = {
+            name: [value for value, _current in both] for name, both in self.values(pairs).items()
+        }
         figures = {name: fsum(values) / len(values) for name, values in means.items() if values}
         for name, both in self.terms(pairs).items():
-            over, under = (fsum(term[place] for term, _ in both) for place in (0, 1))
+            over, under = (fsum(term[place] for term, _current in both) for place in (0, 1))
             if under:
                 figures[name] = over / under
         return figures
 
     def counts(self, items: Sequence[Item]) -> dict[str, int]:
-        """How many items of one run have each figure that is a mean over items."""
+        """Return, for each mean over items, the number of items with a value."""
         pairs = [(item, item) for item in items]
         return {name: len(both) for name, both in self.values(pairs).items()}
 
     def untested(self, pairs: Pairs[Item]) -> Sequence[Untested]:
-        """The figures that are neither."""
+        """Return the metrics that are neither means nor ratios over items."""
         del pairs
         return ()
 
     def speed(self, summary: Summary) -> Mapping[Speed, float | None]:
-        """Times in milliseconds that gates hold; None where the run did not measure it."""
+        """Return the gated times in milliseconds; None for a time that was not measured."""
         del summary
         return {}
 
     def passes(self, summary: Summary) -> SpeedReport | None:
-        """What searching costs in units of the reference load, pass by pass; None where that was not measured."""
+        """Return the cost of a search in units of the reference load, by pass; None if not measured."""
         del summary
         return None
 
     def models(self, summary: Summary) -> Mapping[str, tuple[str, ...]]:
-        """Names that servers gave of the models that answered, by what each was asked for."""
+        """Return the names that servers gave for the models that answered, by role."""
         del summary
         return {}
 
 
-# Checks are compared only where the same checklist, asked of the same model, gave both; else no figure of theirs is,
-# and the rest of the comparison goes on (seed 004, "2-1").
+# Checks are compared only if both runs used the same checklist and model (seed 004, "2-1").
 BLOCK = "quality"
 PASS_RATE = f"{BLOCK}.pass_rate"
 Checks = Literal["none", "compared", "other", "dropped", "new"]
-"""Of two runs: neither has checks; both have those of one checklist; of two; or one run alone, the baseline or not."""
+"""Checks of two runs: in neither; of one checklist; of two; only in the baseline; only in the current run."""
 
 
 def checks_of(marks: tuple[str, str]) -> Checks:
-    """By the fingerprints of the checklists of two runs; "" for a run without checks."""
+    """Return how the checks compare, from the fingerprints of both checklists; "" is a run without checks."""
     baseline, current = marks
     if baseline == current:
         return "compared" if baseline else "none"
@@ -317,51 +310,55 @@ def checks_of(marks: tuple[str, str]) -> Checks:
     return "dropped" if baseline else "new"
 
 
-def why_not_compared(marks: tuple[str, str]) -> str:
-    """One sentence or two, for people."""
+def why_not_compared(marks: tuple[str, str]) -> Message:
+    """Return why the checks of two runs are not compared."""
     baseline, current = marks
     if not baseline:
-        return (
-            "The baseline holds no checks by a checklist, so those of the current run are compared with nothing."
-            " For them a new baseline is needed."
+        return _(
+            "The baseline has no checklist results, so those of this run are not compared. Create a new"
+            " baseline with --checklist."
         )
     if not current:
-        return (
-            "The baseline holds checks by a checklist and the current run holds none: evaluations are compared, checks"
+        return _(
+            "The baseline has checklist results and this run has none. Evaluations are compared, checks"
             " are not. Run it again with --checklist."
         )
-    return (
-        "The checks were made by different checklists or models: evaluations are compared, checks are not. For them a"
-        " new baseline is needed."
+    return _(
+        "The runs used different checklists or models. Evaluations are compared, checks are not. Create"
+        " a new baseline to compare them."
     )
 
 
 def check_values(pairs: Sequence[tuple[SnapshotCheck | None, SnapshotCheck | None]]) -> Values:
-    """The pass rate and each item's rate, over what was checked in both runs."""
+    """Return the pass rate and the rate of each checklist item, over what both runs checked."""
     both = [(a, b) for a, b in pairs if a is not None and b is not None]
     if not both:
         return {}
     values: Values = {PASS_RATE: [(float(a.passed), float(b.passed)) for a, b in both]}
-    for name in dict.fromkeys(name for _, current in both for name in current.yes):
+    for name in dict.fromkeys(name for _before, current in both for name in current.yes):
         values[f"{BLOCK}.{name}"] = [
             (float(a.yes[name]), float(b.yes[name])) for a, b in both if name in a.yes
         ]
     return values
 
 
-def check_change(before: SnapshotCheck | None, after: SnapshotCheck | None) -> tuple[float, str]:
-    """By how many items of the checklist, in [-1, 1], and which, in a few words; (0, "") where nothing can be said."""
+def check_change(before: SnapshotCheck | None, after: SnapshotCheck | None) -> tuple[float, Text]:
+    """Return the change in the share of met checklist items, in [-1, 1], and its description.
+
+    (0, "") if nothing changed or one of the runs did not check the item.
+    """
     if before is None or after is None:
         return 0.0, ""
     lost = [name for name, yes in before.yes.items() if yes and not after.yes.get(name)]
     gained = [name for name, yes in after.yes.items() if yes and not before.yes.get(name)]
     if not lost and not gained:
         return 0.0, ""
-    words = {True: "passed", False: "not passed"}
-    verdict = (
-        f" {words[before.passed]} -> {words[after.passed]}" if before.passed != after.passed else ""
-    )
-    parts = [f"no longer {', '.join(lost)}"] if lost else []
-    parts += [f"now {', '.join(gained)}"] if gained else []
     gain = (len(gained) - len(lost)) / len(after.yes)
-    return gain, f"checklist{verdict}: {'; '.join(parts)}"
+    verdict = _("checklist")
+    if before.passed != after.passed:
+        verdict = (
+            _("checklist failed -> passed") if after.passed else _("checklist passed -> failed")
+        )
+    parts = [_("no longer met: {items}", items=lost)] if lost else []
+    parts += [_("now met: {items}", items=gained)] if gained else []
+    return gain, _("{verdict} ({items})", verdict=verdict, items=joined(parts))

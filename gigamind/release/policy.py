@@ -1,4 +1,4 @@
-"""gates.toml: when a release is stopped, and what its rules gave."""
+"""gates.toml: which regressions stop a release, and the results of its rules."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -8,12 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from gigamind.assets import asset
 from gigamind.choices import Phase, Relaxable
-from gigamind.errors import InputError
+from gigamind.errors import InputError, reason_of
+from gigamind.i18n import Message, Text, _, joined
 from gigamind.loading import problem_of, toml_values
 from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import is_lower_better, label, may_gate, metric_of
+from gigamind.metrics.table import is_lower_better, label_text, may_gate, metric_of
 from gigamind.records.card import CardRequirements
-from gigamind.wording import Words
 
 CardPolicy = Literal["require", "warn", "ignore"]
 Block = Literal["search", "unanswerable", "links", "answers", "quality"]
@@ -24,7 +24,7 @@ VERDICTS = "verdicts"
 CHECKS = "checks"
 PASSAGES = "passages"
 LOST = frozenset({COVERAGE, VERDICTS, CHECKS, PASSAGES})
-"""What rules say of that a run lacks."""
+"""Rules about items that this run lacks."""
 
 
 class _Section(BaseModel):
@@ -35,12 +35,11 @@ class PhaseRules(_Section):
     """The thresholds of one phase.
 
     Attributes:
-        drop: by how much a metric may fall, absolute.
-        soft: blocks ("links", "search", "unanswerable", "answers", "quality") whose failures are told but do not stop
-            the release.
-        at_worst: blocks whose metrics may be at their worst in both runs, where they cannot get worse: that a gate
-            holds nothing of them is told; of any other block there is no verdict then.
-        card: what takes the place of `[card]` in this phase, key by key.
+        drop: the largest allowed fall of a metric, absolute.
+        soft: blocks ("links", "search", "unanswerable", "answers", "quality") whose failures only warn.
+        at_worst: blocks whose metrics may be at their worst value in both runs, with a warning.  For other blocks the
+            runs are then not comparable, as the metric cannot get worse.
+        card: replaces keys of `[card]` in this phase.
     """
 
     drop: Limit
@@ -50,30 +49,35 @@ class PhaseRules(_Section):
 
 
 class SmallSample(_Section):
-    """`drop` takes the phase's place in a run of fewer than `below` items."""
+    """`drop` replaces the drop of the phase for runs with fewer than `below` items."""
 
     below: Annotated[int, Field(ge=0)]
     drop: Limit
 
 
-OF_JUDGES = "answers."  # the block in which a team's own judge may have figures
-_UNKNOWN = 'unknown metric "{}"; metrics are named as in summary.json, such as search.mrr'
+OF_JUDGES = "answers."  # the block in which a team's own judge may have metrics
+
+
+def _unknown(name: str) -> Message:
+    return _(
+        "unknown metric {name!r}; use the names of summary.json, such as search.mrr", name=name
+    )
 
 
 def _check_name(name: str) -> None:
     if not may_gate(name) and not name.startswith(OF_JUDGES):
-        raise ValueError(_UNKNOWN.format(name))
+        raise ValueError(_unknown(name))
 
 
 class Quality(_Section):
     """Which metrics are gated, by their names in summary.json with their block.
 
     Attributes:
-        metrics: deterministic ones, held to the raw drop.
-        judged: those that vary between equal runs because a model gives them: they fail only on a drop that chance does
-            not explain, and may stay inconclusive.  Those of the block `unanswerable` are held so, wherever they are
-            named, when the run's judge asks a model; those of `quality`, which a checklist gives, always.
-        cards: whether a judge that asks a model needs a valid card (`gigamind judge certify`) that meets `[card]`.
+        metrics: deterministic metrics, gated on the raw drop.
+        judged: metrics that vary between identical runs because a model gives them.  They fail only on a significant
+            drop, and may be inconclusive.  Metrics of `quality` always belong here; those of `unanswerable` do if the
+            judge of the run is a model.
+        cards: whether an LLM judge needs a valid judge report (`gigamind judge certify`) that meets `[card]`.
     """
 
     metrics: tuple[str, ...]
@@ -88,13 +92,13 @@ class Quality(_Section):
 
 
 class Comparable(_Section):
-    """`relax`: differences in spite of which a verdict is given, which then says so; see `Relaxable`."""
+    """`relax`: differences of the runs that do not prevent a verdict; the verdict names them.  See `Relaxable`."""
 
     relax: tuple[Relaxable, ...] = ()
 
 
 class Coverage(_Section):
-    """`max_lost`: share of the baseline's items that the current run may have been unable to evaluate."""
+    """`max_lost`: largest allowed share of the baseline's items that this run could not evaluate, in [0, 1]."""
 
     max_lost: Limit
 
@@ -103,7 +107,7 @@ class SpeedRule(_Section):
     """Fails above `ratio` times the baseline, or on a rise above `rise_ms`.
 
     Attributes:
-        ratio_from_ms: rise from which the ratio counts for a time that was taken once.
+        ratio_from_ms: the ratio applies to a time that was measured once only from this rise on.
     """
 
     ratio: Annotated[float, Field(ge=1, allow_inf_nan=False)]
@@ -111,7 +115,7 @@ class SpeedRule(_Section):
     ratio_from_ms: Milliseconds = 0.0
 
     def limit_ms(self, before: float) -> float:
-        """The longest time that is allowed after a baseline's, where each was taken once."""
+        """Return the longest allowed time in ms, given the baseline's; both were measured once."""
         return min(before + self.rise_ms, max(before * self.ratio, before + self.ratio_from_ms))
 
 
@@ -119,8 +123,8 @@ class Speed(_Section):
     """Rules for the p95 of a query and for the cold start.
 
     Attributes:
-        systems: whether the speed of another --system may stop a release: its time is that of a network and of another
-            machine as well.
+        systems: whether the speed of another --system may stop a release.  Its time includes a network and another
+            machine.
     """
 
     systems: Literal["warn", "hold"] = "warn"
@@ -152,42 +156,48 @@ class Policy(_Section):
                 _check_name(name)
                 if may_gate(name) and is_lower_better(name) is not lower:
                     other = "floors" if lower else "ceilings"
-                    raise ValueError(f"{name} bounds nothing in [{section}]; write it in [{other}]")
+                    message = _(
+                        "{name} has no effect in [{section}]; move it to [{other}]",
+                        name=name,
+                        section=section,
+                        other=other,
+                    )
+                    raise ValueError(message)
         return self
 
     @property
     def bounds(self) -> Mapping[str, float]:
-        """All floors and ceilings."""
+        """Return all floors and ceilings."""
         return {**self.floors, **self.ceilings}
 
     def bound(self, name: str) -> float | None:
-        """The worst value that a metric may have, whatever the baseline's was; None where anything goes."""
+        """Return the worst allowed value of a metric, whatever the baseline; None if there is no bound."""
         return (self.ceilings if is_lower_better(name) else self.floors).get(name)
 
     def refuse_unknown(self, task: str) -> None:
-        """See to it that the figures of a task exist, once its judge is loaded, which may give some of its own.
+        """Check that the gated metrics of a task exist; its judge, which may define some, must be loaded.
 
         Raises:
-            InputError: one does not.
+            InputError: a metric does not exist.
         """
         for name in self.gated:
             if name.partition(".")[0] in blocks_of(task) and not may_gate(name):
-                raise InputError(f"gates.toml: {_UNKNOWN.format(name)}")
+                raise InputError(_("gates.toml: {problem}", problem=_unknown(name)))
 
     @property
     def gated(self) -> tuple[str, ...]:
-        """Every metric that a rule is about, once."""
+        """Return every gated metric, once."""
         quality = self.quality
         return tuple(
             dict.fromkeys((*quality.metrics, *quality.judged, *self.floors, *self.ceilings))
         )
 
     def allowed_drop(self, phase: Phase, n: int) -> float:
-        """By how much a metric may fall in this phase in a run of `n` items."""
+        """Return how far a metric may fall in this phase in a run of `n` items."""
         return self.small_sample.drop if n < self.small_sample.below else self.phases[phase].drop
 
     def card_requirements(self, phase: Phase) -> CardRequirements:
-        """What a judge card must show in this phase."""
+        """Return what a judge report must show in this phase."""
         own = self.phases[phase].card
         return self.card.model_copy(
             update={name: getattr(own, name) for name in own.model_fields_set}
@@ -195,10 +205,10 @@ class Policy(_Section):
 
 
 def read_policy(path: Path | None, relax: Collection[Relaxable] = ()) -> Policy:
-    """The policy that comes with gigamind, with what that file says instead, key by key.
+    """Return gigamind's default policy; the keys of the file at `path` replace its keys.
 
     Args:
-        relax: in what the runs may differ beside what the file allows.
+        relax: allowed differences of the runs, in addition to those in the file.
 
     Raises:
         InputError: the file is missing, not TOML, or has an unknown field or metric.
@@ -209,8 +219,8 @@ def read_policy(path: Path | None, relax: Collection[Relaxable] = ()) -> Policy:
     try:
         policy = Policy.model_validate(_merged(content, _read(path)) if path else content)
     except ValidationError as error:
-        problems = "; ".join(map(problem_of, error.errors()))
-        raise InputError(f"{file}: {problems}") from error
+        problems = joined(map(problem_of, error.errors()))
+        raise InputError(_("{file}: {problems}", file=file, problems=problems)) from error
     allowed = tuple(dict.fromkeys((*policy.comparable.relax, *relax)))
     return policy.model_copy(update={"comparable": Comparable(relax=allowed)})
 
@@ -219,13 +229,16 @@ def _read(file: Path) -> dict[str, object]:
     try:
         return toml_values(file.read_text("utf-8"))
     except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror}); check its path") from error
+        reason = reason_of(error)
+        raise InputError(_("{file} cannot be read: {reason}", file=file, reason=reason)) from error
     except ValueError as error:
-        raise InputError(f"{file}: not TOML: {error}") from error
+        raise InputError(
+            _("{file}: invalid TOML: {reason}", file=file, reason=str(error))
+        ) from error
 
 
 def _merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
-    """Tables are merged; any other value, a list too, takes the place of the one below."""
+    """Return `below` with the values of `above`: tables are merged, all other values are replaced."""
     merged = {**below, **above}
     for name in below.keys() & above.keys():
         tables = below[name], above[name]
@@ -243,13 +256,12 @@ class RuleResult(BaseModel):
     Attributes:
         metric: as in summary.json, or `coverage`, `passages`, `verdicts`, `checks`, `search_p95`, `cold_start`,
             `judge_card`.
-        status: "warned" is a failure that the phase only tells; "not-comparable": the baseline is none for this rule.
-        current: of a judge card, kappa on the scale where it could be lowest.
-        limit: what the current value is held against, in the metric's unit.
-        explanation: one sentence with the figures that decided.
-        scale, low, high, n: of a judge card, which scale that is, the 95 % interval of its kappa, and its labels.
-        why, remarks, values: phrases of the table "rule" that say the explanation in any language, and what they name;
-            empty where only the explanation says it.
+        status: "warned" is a failure that the phase only reports; "not-comparable": the baseline has no usable value.
+        current: for a judge report, kappa on the scale where it could be lowest.
+        limit: the limit for the current value, in the metric's unit.
+        explanation: the reason with the figures that decided.
+        scale, low, high, n: for a judge report, that scale, the 95 % interval of its kappa, and the number of labels.
+        why, remarks, values: codes of the reason and of its remarks, and the values in them; empty for a judge report.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -259,7 +271,7 @@ class RuleResult(BaseModel):
     baseline: float | None
     current: float | None
     limit: float | None
-    explanation: str
+    explanation: Text
     scale: str | None = None
     low: float | None = None
     high: float | None = None
@@ -268,27 +280,197 @@ class RuleResult(BaseModel):
     remarks: tuple[str, ...] = ()
     values: dict[str, str] = {}
 
-    def told(self, say: Words) -> str:
-        """The explanation in the language of the phrases."""
-        return explain(say, self.why, self.remarks, self.values) if self.why else self.explanation
+
+RULES: Mapping[str, Message] = {
+    COVERAGE: _("evaluated items"),
+    PASSAGES: _("expected passages"),
+    VERDICTS: _("items with a verdict"),
+    CHECKS: _("checked items"),
+    "metrics": _("metrics"),
+    "search_p95": _("query latency (p95)"),
+    "cold_start": _("cold start"),
+    "judge_card": _("judge report"),
+}
+"""Labels of what rules are about, other than metrics."""
+UNITS: Mapping[str, Message] = {
+    "search": _("queries"),
+    "links": _("notes"),
+    "answers": _("answers"),
+}
+"""What the items of each task are called."""
 
 
-def explain(say: Words, why: str, remarks: Sequence[str], values: Mapping[str, str]) -> str:
-    """One sentence with its remarks; "units" among the values is a task, whose items are named in that language."""
-    given = {**values, "units": say(f"units.{values.get('units', 'search')}")}
-    sentences = "".join(say(f"rule.{remark}", **given) for remark in remarks)
-    return say(f"rule.{why}", **given | _called(values, say), remarks=sentences)
+def explain(why: str, remarks: Sequence[str], values: Mapping[str, str]) -> Message:
+    """Return the reason of a rule, followed by its remarks.
 
-
-def _called(values: Mapping[str, str], say: Words) -> dict[str, str]:
-    """What a rule holds, as people call it; of a metric with its name, for that is what gates.toml knows it by."""
+    Args:
+        why: code of the reason.
+        remarks: codes of the remarks.
+        values: what the reason and its remarks mention; "units" is a task.
+    """
     name = values.get("metric", "")
-    of_rule = f"decision.rule_{name}"
-    if say.language == "en":
-        return {}
-    if say.knows(of_rule):
-        return {"metric": say(of_rule)}
-    return {"metric": f"{label(name, say.language)}({name})"} if metric_of(name) else {}
+    given = {
+        **values,
+        "metric": RULES.get(name) or _metric(name),
+        "name": name,
+        "units": UNITS[values.get("units", "search")],
+    }
+    return joined([_reason(why, given), *(_remark(remark, given) for remark in remarks)], " ")
+
+
+def _metric(name: str) -> Text:
+    if metric_of(name) is None:
+        return name
+    return _("{label} ({name})", label=label_text(name), name=name)
+
+
+def _reason(why: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0911, PLR0912  one case a reason
+    match why:
+        case "drop":
+            return _("{metric}: {before} -> {after}, worse by {drop}; allowed: {limit}.", **values)
+        case "gone":
+            return _(
+                "{metric}: {before} in the baseline, missing in this run. Measure it as the baseline did."
+                " If the change is intentional, promote a new baseline.",
+                **values,
+            )
+        case "unchecked":
+            return _(
+                "{metric}: the baseline was checked with a checklist, this run was not. Run it again"
+                " with --checklist.",
+                **values,
+            )
+        case "other_checklist":
+            return _(
+                "{metric}: the runs used different checklists or models. Create a new baseline for"
+                " this metric.",
+                **values,
+            )
+        case "no_such_item":
+            return _("{metric}: the checklist has no such item.", **values)
+        case "unmeasured":
+            return _("{metric} was not measured in either run.", **values)
+        case "new":
+            return _(
+                "{metric} is missing from the baseline and is not gated until you create a new one.",
+                **values,
+            )
+        case "worst":
+            return _(
+                "{metric} is already at its worst value ({before}) in both runs, so the gate cannot"
+                " detect a regression. Promote a better baseline, or set a minimum under [floors] or"
+                " [ceilings] in a file for --gates.",
+                **values,
+            )
+        case "floor":
+            return _(
+                "{metric}: {after}; at least {limit} is required, whatever the baseline.", **values
+            )
+        case "ceiling":
+            return _(
+                "{metric}: {after}; at most {limit} is allowed, whatever the baseline.", **values
+            )
+        case "floor_gone":
+            return _("{metric}: missing in this run; at least {limit} is required.", **values)
+        case "ceiling_gone":
+            return _("{metric}: missing in this run; at most {limit} is allowed.", **values)
+        case "nothing_held":
+            return _(
+                "None of the gated metrics of these {units} was measured in both runs.", **values
+            )
+        case "lost_coverage":
+            return _(
+                "{metric}: {count} of {total} {units} of the baseline could not be evaluated; allowed"
+                " share: {limit}.",
+                **values,
+            )
+        case "lost_passages":
+            return _(
+                "{metric}: for {count} of {total} {units}, the expected passage is no longer in its"
+                " note, so no search can find the answer; allowed share: {limit}.",
+                **values,
+            )
+        case "lost_verdicts":
+            return _(
+                "{metric}: {count} of {total} {units} have a verdict in the baseline and none in this"
+                " run; allowed share: {limit}.",
+                **values,
+            )
+        case "lost_checks":
+            return _(
+                "{metric}: {count} of {total} {units} were checked in the baseline and not in this"
+                " run; allowed share: {limit}.",
+                **values,
+            )
+        case "other_hardware":
+            return _("{metric}: the hardware differs.", **values)
+        case "speed_gone":
+            return _(
+                "{metric}: measured in the baseline, not in this run. Measure it as the baseline did"
+                " (--cold-start, --speed-passes). If the change is intentional, promote a new"
+                " baseline.",
+                **values,
+            )
+        case "speed_of_file":
+            return _(
+                "{metric}: measured in the baseline, but a run file has no times. To gate the speed,"
+                " call the system itself (--system with its address or command).",
+                **values,
+            )
+        case "slower":
+            return _("{metric}: {before} ms -> {after} ms; up to {limit} ms is allowed.", **values)
+        case _other:
+            return _(
+                "{metric}: a query costs {ratio} times as much as before [{low}, {high}], measured"
+                " next to a reference load in {passes} passes; up to {limit} times is allowed."
+                " Measured p95: {before} ms -> {after} ms.",
+                **values,
+            )
+
+
+def _remark(remark: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0911, PLR0912  one case a remark
+    match remark:
+        case "small":
+            return _("Small sample: N = {n}, so one of the {units} weighs {weight}.", **values)
+        case "soft":
+            return _("Phase {phase} only reports this.", **values)
+        case "wide":
+            return _("The CI is too wide to decide.")
+        case "apart":
+            return _(
+                "Measured on {before_n} {units} in the baseline and on {after_n} in this run.",
+                **values,
+            )
+        case "of_verdicts":
+            return _(
+                "The judge of these runs finds no unanswerable question: add --unanswerable-mode"
+                " calibrated to `gigamind eval search`, for this run and for a new baseline."
+            )
+        case "needs":
+            return _("About {needed} items would be enough.", **values)
+        case "needs_all":
+            return _("No number of items would be enough.")
+        case "untested":
+            return _("A ratio over items has no paired test.")
+        case "such_as":
+            return _("First item: {example}.", **values)
+        case "one_pass":
+            return _(
+                "Without repeated passes, a slower search and a busy machine look the same. Create a"
+                " new baseline."
+            )
+        case "more_allowed":
+            return _(
+                "To allow more, set ratio or rise_ms under [speed.{name}] in a file for --gates.",
+                **values,
+            )
+        case "of_system":
+            return _(
+                'For another --system this is only reported. To gate it, set systems = "hold" under'
+                " [speed] in a file for --gates."
+            )
+        case _few_passes:
+            return _("More passes are needed (--speed-passes).")
 
 
 GateVerdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]
@@ -298,8 +480,8 @@ class GateResult(BaseModel):
     """The verdict and its reasons.
 
     Attributes:
-        reasons: what decided, first what cannot be known; then what of the policy was relaxed, whatever the verdict.
-        relaxed: differences of the runs in spite of which there is a verdict, for the policy says so.
+        reasons: the deciding rules, those about missing values first; then the relaxed differences.
+        relaxed: differences of the runs that the policy allows.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -307,15 +489,15 @@ class GateResult(BaseModel):
     phase: Phase
     verdict: GateVerdict
     rules: tuple[RuleResult, ...]
-    reasons: tuple[str, ...]
+    reasons: tuple[Text, ...]
     relaxed: tuple[Relaxable, ...] = ()
 
     @property
     def is_refused(self) -> bool:
-        """Whether the runs themselves cannot be compared, so that no rule was applied."""
+        """Whether the runs cannot be compared, so that no rule was applied."""
         return self.verdict == "not-comparable" and not self.rules
 
     @property
     def failed(self) -> tuple[RuleResult, ...]:
-        """The rules that stop the release."""
+        """Return the rules that stop the release."""
         return tuple(rule for rule in self.rules if rule.status == "failed")

@@ -1,57 +1,63 @@
-"""What a judge card falls short of what the gates ask, in Korean or English, and the gate's rule about it."""
+"""What a judge report lacks for the release gates, and the gate's rule on it."""
 
-import functools
-import tomllib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 from gigamind.choices import Phase
+from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import blocks_of
 from gigamind.records.card import (
-    Asked,
     CardFigure,
     CardGroup,
     CardScale,
-    HeldCard,
+    CheckedCard,
     JudgeCard,
+    ScaleGroups,
     agreement,
     size,
 )
 from gigamind.records.judged import JudgeReport
 from gigamind.release.policy import CardPolicy, Policy, RuleResult, Status
-from gigamind.wording import Language, Words, share
-
-
-@functools.cache
-def card_words(language: Language) -> Words:
-    """The phrases of one language."""
-    file = resources.files("gigamind.reports.cards") / "translations" / f"{language}.toml"
-    return Words(language, tomllib.loads(file.read_text(encoding="utf-8")))
-
-
-def clustered(name: str, clusters: int | None, say: Words, **values: object) -> str:
-    """The phrase `name`, or for items that do not stand alone the one that tells their clusters, too."""
-    if clusters is None:
-        return say(name, **values)
-    return say(f"{name}_clusters", clusters=clusters, **values)
+from gigamind.wording import share
 
 
 def number(value: float | None) -> str:
-    """With three decimals and a typographic minus, for the one beside it would be read as a dash."""
+    """Return a number with three decimals and a typographic minus, as a hyphen beside it looks like a dash."""
     return share(value).replace("-", "−")
 
 
 def interval(figure: CardFigure) -> str:
-    """The ends of an interval; a dash where there is none."""
+    """Return the ends of a CI; a dash if there is none."""
     return "–" if figure.low is None else f"{number(figure.low)} – {number(figure.high)}"
 
 
-def scale_name(scale: CardScale, say: Words) -> str:
-    """What a scale is called."""
-    key = f"scale.{scale.name}"
-    return say(key) if say.knows(key) else scale.name
+_SCALES = {
+    "unanswerable": _("unanswerable"),
+    "correctness": _("correctness"),
+    "utility": _("utility"),
+    "completeness": _("completeness"),
+    "supported": _("supported claims"),
+}
+FIGURES = {
+    "accuracy": _("accuracy"),
+    "balanced_accuracy": _("balanced accuracy"),
+    "sensitivity": _("sensitivity"),
+    "specificity": _("specificity"),
+    "cohen_kappa": _("Cohen's kappa"),
+    "quadratic_kappa": _("quadratic kappa"),
+    "mean_absolute_error": _("mean absolute error"),
+    "mean_error": _("mean error"),
+    "brier": _("Brier score"),
+    "calibration_error": _("calibration error"),
+}
+"""Names of the metrics of a judge report."""
+ANSWERS = {"yes": _("yes"), "no": _("no")}
+
+
+def scale_name(name: str) -> Text:
+    """Return the label of a scale; a team's own scale keeps its name."""
+    return _SCALES.get(name, name)
 
 
 _NO_FLOOR = -1.0  # no kappa is below it
@@ -59,147 +65,183 @@ _NO_FLOOR = -1.0  # no kappa is below it
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """One requirement that a card does not meet.
+    """One requirement that a judge report does not meet.
 
     Attributes:
-        disagrees: the judge was seen to disagree with its labels; else there is too little to tell, or another fault.
+        disagrees: the judge disagrees with its labels; False if there is too little evidence, or for another fault.
     """
 
-    text: str
+    text: Message
     disagrees: bool = False
 
 
-def shortfalls(held: HeldCard, say: Words) -> list[Shortfall]:
-    """Every one; empty for a card that is enough."""
+def shortfalls(held: CheckedCard) -> list[Shortfall]:
+    """Return all requirements that a judge report does not meet."""
     if not any(scale.overall.items for scale in held.card.scales):
-        return [Shortfall(say("short.nothing"))]
+        return [Shortfall(_("no labelled item has a verdict"))]
     missing: list[Shortfall] = []
-    for group in held.asked:
+    for group in held.required_scales:
         scales = held.scales(group)
         if not scales:
-            name = f"scale.{group[0]}"
-            what = say(name) if say.knows(name) else group[0]
-            missing.append(Shortfall(say("short.none", what=what)))
+            missing.append(Shortfall(_("{what}: no labels", what=scale_name(group[0]))))
         for scale in scales:
-            missing += _of_scale(scale, held, say)
-    return missing + list(_of_attacks(held, say))
+            missing += _of_scale(scale, held)
+    return missing + list(_of_attacks(held))
 
 
-def kappa_told(group: CardGroup, say: Words) -> str:
-    """Agreement, its interval and its labels: "Cohen's kappa 0.600 [0.500, 0.700] over 100 labels"."""
+def kappa_text(group: CardGroup) -> Message:
+    """Return the agreement, its CI and its labels: "Cohen's kappa 0.600 [0.500, 0.700] over 100 labels"."""
     name = "quadratic_kappa" if "quadratic_kappa" in group.figures else "cohen_kappa"
-    figure = agreement(group)
-    values = {"kappa": say(f"metric.{name}"), "figure": bracketed(figure)}
-    return say("short.kappa", **values, labels=_labels(group, say))
+    figure = bracketed(agreement(group))
+    return _(
+        "{kappa} {figure} over {labels}", kappa=FIGURES[name], figure=figure, labels=_labels(group)
+    )
 
 
 def bracketed(figure: CardFigure) -> str:
-    """A figure with its interval, if it has one: "0.600 [0.500, 0.700]"."""
+    """Return a value with its CI, if it has one: "0.600 [0.500, 0.700]"."""
     shown = number(figure.value)
     return shown if figure.low is None else f"{shown} [{number(figure.low)}, {number(figure.high)}]"
 
 
-def _of_scale(scale: CardScale, held: HeldCard, say: Words) -> Iterator[Shortfall]:
-    need, name = held.requirements, scale_name(scale, say)
-    yield from _few(scale.overall, name, need.min_labels, say)
-    yield from _classes(scale.overall, name, need.min_labels_per_class, say)
-    overall = list(_agreement(scale.overall, name, need.min_agreement, say))
+def _of_scale(scale: CardScale, held: CheckedCard) -> Iterator[Shortfall]:
+    need, name = held.requirements, scale_name(scale.name)
+    yield from _few(scale.overall, name, need.min_labels)
+    yield from _classes(scale.overall, name, need.min_labels_per_class)
+    overall = list(_agreement(scale.overall, name, need.min_agreement))
     yield from overall
     disagrees = any(shortfall.disagrees for shortfall in overall)
     if need.min_labels_per_language:
         for language in held.languages:
-            what = say("short.in_language", scale=name, language=language)
-            missing = _of_language(scale.by_language.get(language), what, held, say)
-            # That it is no better in one language than in all is no news.
+            what = _("{scale}, {language}", scale=name, language=language)
+            missing = _of_language(scale.by_language.get(language), what, held)
+            # Disagreement overall implies disagreement in some language: it is reported once.
             yield from (
                 shortfall for shortfall in missing if not (shortfall.disagrees and disagrees)
             )
     flips = scale.flips
-    if flips is not None:
-        yield from _above(f"flips_{scale.kind}", flips, need.max_flip_rate, say, what=name)
+    if flips is None:
+        return
+    values = {"what": name, "figure": bracketed(flips), "n": flips.n}
+    if scale.kind == "graded":
+        about = _("{what}: {n} verdicts differ by {figure} between two identical runs", **values)
+    else:
+        about = _("{what}: {figure} of {n} verdicts differ between two identical runs", **values)
+    yield from _above(about, flips, need.max_flip_rate)
 
 
-def _of_language(
-    group: CardGroup | None, what: str, held: HeldCard, say: Words
-) -> Iterator[Shortfall]:
-    """Few labels tell little of a single language, so its agreement may be low, but not be shown to be."""
+def _of_language(group: CardGroup | None, what: Text, held: CheckedCard) -> Iterator[Shortfall]:
+    """Yield the shortfalls in one language.
+
+    A language has few labels.  So only a CI that lies below the required agreement counts against the judge.
+    """
     need, floor = held.requirements, held.requirements.min_agreement
     if group is None or not group.items:
-        yield Shortfall(say("short.none", what=what))
+        yield Shortfall(_("{what}: no labels", what=what))
         return
-    yield from _few(group, what, need.min_labels_per_language, say)
+    yield from _few(group, what, need.min_labels_per_language)
     figure = agreement(group)
     if floor == _NO_FLOOR:
         return
     if figure.value is None:
-        yield Shortfall(say("short.alike", what=what, labels=_labels(group, say)))
+        yield _undefined(group, what)
     elif (figure.value if figure.high is None else figure.high) < floor:
-        yield _told_kappa("below", group, what, floor, say, disagrees=True)
+        yield _below(group, what, floor)
 
 
-def _few(group: CardGroup, what: str, least: int, say: Words) -> Iterator[Shortfall]:
-    if size(group) < least:
-        values = {"what": what, "labels": _labels(group, say), "least": least}
-        yield Shortfall(clustered("short.few", group.clusters, say, **values))
+def _few(group: CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
+    if size(group) >= least:
+        return
+    values = {"what": what, "labels": _labels(group), "least": least}
+    if group.clusters is None:
+        yield Shortfall(_("{what}: {labels}, fewer than {least}", **values))
+    else:
+        yield Shortfall(_("{what}: {labels}, from fewer than {least} answers", **values))
 
 
-def _classes(group: CardGroup, what: str, least: int, say: Words) -> Iterator[Shortfall]:
+def _classes(group: CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
     for answer, name in (("yes", "sensitivity"), ("no", "specificity")):
         figure = group.figures.get(name)
-        if figure is not None and size(figure) < least:
-            values = {"what": what, "answer": say(f"page.{answer}"), "n": size(figure)}
-            yield Shortfall(
-                clustered("short.few_of_class", figure.clusters, say, **values, least=least)
+        if figure is None or size(figure) >= least:
+            continue
+        values = {"what": what, "answer": ANSWERS[answer], "n": size(figure), "least": least}
+        if figure.clusters is None:
+            text = _("{what}: only {n} labels say {answer}, fewer than {least}", **values)
+        else:
+            text = _(
+                "{what}: labels that say {answer} come from only {n} answers, fewer than {least}",
+                **values,
             )
+        yield Shortfall(text)
 
 
-def _agreement(group: CardGroup, what: str, floor: float, say: Words) -> Iterator[Shortfall]:
+def _agreement(group: CardGroup, what: Text, floor: float) -> Iterator[Shortfall]:
     figure = agreement(group)
     if floor == _NO_FLOOR:
         return
+    values = {"what": what, "least": number(floor)}
     if figure.value is None:
-        yield Shortfall(say("short.alike", what=what, labels=_labels(group, say)))
+        yield _undefined(group, what)
     elif figure.value < floor:
-        yield _told_kappa("below", group, what, floor, say, disagrees=True)
+        yield _below(group, what, floor)
     elif figure.low is None:
-        yield _told_kappa("no_interval", group, what, floor, say)
+        text = _(
+            "{what}: {kappa} has no CI and may be below {least}", kappa=kappa_text(group), **values
+        )
+        yield Shortfall(text)
     elif figure.low < floor:
-        yield _told_kappa("low_end", group, what, floor, say)
+        text = _(
+            "{what}: {kappa} may be below {least} (lower bound of the CI)",
+            kappa=kappa_text(group),
+            **values,
+        )
+        yield Shortfall(text)
 
 
-def _told_kappa(
-    name: str, group: CardGroup, what: str, floor: float, say: Words, *, disagrees: bool = False
-) -> Shortfall:
-    values = {"what": what, "kappa": kappa_told(group, say), "least": number(floor)}
-    return Shortfall(say(f"short.{name}", **values), disagrees)
+def _undefined(group: CardGroup, what: Text) -> Shortfall:
+    text = _(
+        "{what}: all {labels} and verdicts are the same, so chance-corrected agreement is undefined",
+        what=what,
+        labels=_labels(group),
+    )
+    return Shortfall(text)
 
 
-def _of_attacks(held: HeldCard, say: Words) -> Iterator[Shortfall]:
+def _below(group: CardGroup, what: Text, floor: float) -> Shortfall:
+    values = {"what": what, "kappa": kappa_text(group), "least": number(floor)}
+    return Shortfall(_("{what}: {kappa} is below {least}", **values), disagrees=True)
+
+
+def _of_attacks(held: CheckedCard) -> Iterator[Shortfall]:
     need, attacks = held.requirements, held.card.attacks
     if attacks is None or attacks.rate.value is None:
         if need.require_attacks:
-            yield Shortfall(say("short.no_attacks"))
+            yield Shortfall(_("the judge was not tested with attacks"))
         return
-    counts = {"succeeded": attacks.succeeded, "attempted": attacks.attempted}
-    yield from _above("attacks", attacks.rate, need.max_attack_rate, say, **counts)
+    about = _(
+        "{succeeded} of {attempted} attacks changed a verdict, {figure}",
+        succeeded=attacks.succeeded,
+        attempted=attacks.attempted,
+        figure=bracketed(attacks.rate),
+    )
+    yield from _above(about, attacks.rate, need.max_attack_rate)
 
 
-def _above(
-    name: str, figure: CardFigure, most: float, say: Words, **values: object
-) -> Iterator[Shortfall]:
+def _above(about: Message, figure: CardFigure, most: float) -> Iterator[Shortfall]:
     if figure.value is None:
         return
     worst = figure.value if figure.high is None else figure.high
-    if worst > most:
-        end = "short.above" if figure.value > most else "short.high_end"
-        about = say(f"short.{name}", figure=bracketed(figure), n=figure.n, **values)
-        yield Shortfall(say(end, about=about, most=number(most)))
+    if figure.value > most:
+        yield Shortfall(_("{about}: above {most}", about=about, most=number(most)))
+    elif worst > most:
+        values = {"about": about, "most": number(most)}
+        yield Shortfall(_("{about}: may be above {most} (upper bound of the CI)", **values))
 
 
-def _labels(group: CardGroup, say: Words) -> str:
-    if group.items == 1:
-        return say("short.one_label")
-    return clustered("short.labels", group.clusters, say, n=group.items)
+def _labels(group: CardGroup) -> Message:
+    if group.clusters is None or group.items == 1:
+        return n_("{n} label", "{n:,} labels", n=group.items)
+    return _("{n:,} labels of {clusters} answers", n=group.items, clusters=group.clusters)
 
 
 METRIC = "judge_card"
@@ -209,52 +251,58 @@ _CLAIMS = ("correctness", "supported")
 
 def held_card(
     card: JudgeCard, policy: Policy, phase: Phase, task: str, languages: Sequence[str]
-) -> HeldCard:
-    """The card, held to what a phase asks for the metrics of a task that it gates."""
-    return HeldCard(
+) -> CheckedCard:
+    """Return the judge report with what a phase requires for the gated metrics of a task."""
+    return CheckedCard(
         card,
         policy.card_requirements(phase),
-        asked_scales(policy, task, card.judge.scales),
+        required_scales(policy, task, card.judge.scales),
         tuple(languages),
     )
 
 
 def judged_languages(summary: Any) -> tuple[str, ...]:  # noqa: ANN401  of the task's own kind
-    """The languages of the items of a run, by its summary."""
+    """Return the languages of the items of a run, from its summary."""
     return tuple(summary.by_language)
 
 
-def asked_scales(policy: Policy, task: str, own: Collection[str] = ()) -> Asked:
-    """The scales that the gated metrics of a task rest on; `own` are those of a team's own judge."""
+def required_scales(policy: Policy, task: str, own: Collection[str] = ()) -> ScaleGroups:
+    """Return the scales behind the gated metrics of a task; `own` are those of a team's own judge."""
     gated = (*policy.quality.metrics, *policy.quality.judged)
-    groups = (_rests_on(name, own) for name in gated if name.partition(".")[0] in blocks_of(task))
+    groups = (_scales_of(name, own) for name in gated if name.partition(".")[0] in blocks_of(task))
     return tuple(dict.fromkeys(group for group in groups if group))
 
 
-def card_rule(held: HeldCard | None, judge: JudgeReport, policy: CardPolicy) -> RuleResult:
-    """The rule on the judge of a run, for metrics that an LLM judge gives.
+def card_rule(held: CheckedCard | None, judge: JudgeReport, policy: CardPolicy) -> RuleResult:
+    """Return the rule on the judge of a run, for metrics that an LLM judge gives.
 
-    A judge whose card is missing, of another judge, or not enough fails the release, is told, or is nobody's
-    business, by the policy.
+    The policy decides whether a judge report that is missing, about another judge or too weak fails the release,
+    warns or is ignored.
     """
-    if held is None or not held.card.is_valid_for(judge.fingerprint, judge.model):
-        return _lacking(_why(held, judge), policy, None)
-    if not held.asked:
-        return _result("passed", "no gated metric rests on what this judge says", held)
-    missing = shortfalls(held, card_words("en"))
-    if missing:
-        return _lacking("; ".join(shortfall.text for shortfall in missing), policy, held)
-    return _result(
-        "passed", f"certified on {held.card.created_at[:10]}{_agreement_told(held)}", held
-    )
+    if held is None:
+        return _lacking(_("there is no judge report for this judge"), policy, None)
+    if not held.card.is_valid_for(judge.fingerprint, judge.model):
+        return _lacking(_about_another(held, judge), policy, None)
+    if not held.required_scales:
+        return _result("passed", _("no gated metric depends on this judge"), held)
+    if missing := shortfalls(held):
+        return _lacking(joined(shortfall.text for shortfall in missing), policy, held)
+    scales = [scale for group in held.required_scales for scale in held.scales(group)]
+    shown = [
+        _("{name}: {value}", name=scale_name(scale.name), value=kappa_text(scale.overall))
+        for scale in scales
+    ]
+    certified = _("certified on {date}", date=held.card.created_at[:10])
+    return _result("passed", joined([certified, *shown]), held)
 
 
-def _rests_on(metric: str, own: Collection[str]) -> tuple[str, ...]:
-    """Checks are of the checklist's judge, and rankings of none.
+def _scales_of(metric: str, own: Collection[str]) -> tuple[str, ...]:
+    """Return the scales that a metric depends on: none for rankings and for checks, which have the checklist's judge.
 
-    Whether a claim is supported decides every figure on answers but their utility; labels may be of answers or claims.
+    All metrics of answers but utility and completeness depend on whether a claim is supported.  The labels for that
+    may be of answers or of claims.
     """
-    block, _, name = metric.partition(".")
+    block, _dot, name = metric.partition(".")
     if name in own:
         return (name,)
     if block == "answers":
@@ -262,29 +310,36 @@ def _rests_on(metric: str, own: Collection[str]) -> tuple[str, ...]:
     return ("unanswerable",) if block == "unanswerable" else ()
 
 
-def _why(held: HeldCard | None, judge: JudgeReport) -> str:
-    if held is None:
-        return "the judge has no card"
-    of = held.card.judge
-    if of.model != judge.model:
-        return f"its card is of the model {of.model}, and the run asked {judge.model}"
-    return f"its card is of another judge ({of.fingerprint[:12]}, and the run's is {judge.fingerprint[:12]})"
+def _about_another(held: CheckedCard, judge: JudgeReport) -> Message:
+    certified = held.card.judge
+    if certified.model != judge.model:
+        return _(
+            "the judge report is about the model {certified}, but the run used {used}",
+            certified=certified.model,
+            used=judge.model,
+        )
+    return _(
+        "the judge report is about another judge ({certified}; this run: {used})",
+        certified=certified.fingerprint[:12],
+        used=judge.fingerprint[:12],
+    )
 
 
-def _agreement_told(held: HeldCard) -> str:
-    say = card_words("en")
-    scales = (scale for group in held.asked for scale in held.scales(group))
-    shown = (f"{scale_name(scale, say)}: {kappa_told(scale.overall, say)}" for scale in scales)
-    return "".join(f"; {text}" for text in shown)
+def _lacking(why: Message, policy: CardPolicy, held: CheckedCard | None) -> RuleResult:
+    if policy != "ignore":
+        fix = (
+            _(
+                "the gates require more ([card] in gates.toml): certify the judge again with"
+                " `gigamind judge certify`"
+            )
+            if held
+            else _("create one with `gigamind judge certify`")
+        )
+        why = joined([why, fix])
+    return _result(_STATUS[policy], why, held)
 
 
-def _lacking(why: str, policy: CardPolicy, held: HeldCard | None) -> RuleResult:
-    asks = "the gates ask for more ([card] in gates.toml): make another" if held else "make one"
-    mend = "" if policy == "ignore" else f"; {asks} with `gigamind judge certify`"
-    return _result(_STATUS[policy], f"{why}{mend}", held)
-
-
-def _result(status: Status, explanation: str, held: HeldCard | None) -> RuleResult:
+def _result(status: Status, explanation: Message, held: CheckedCard | None) -> RuleResult:
     weakest = held.weakest() if held else None
     scale, figure = weakest or (None, None)
     return RuleResult(
@@ -293,7 +348,7 @@ def _result(status: Status, explanation: str, held: HeldCard | None) -> RuleResu
         baseline=None,
         current=figure.value if figure else None,
         limit=held.requirements.min_agreement if held else None,
-        explanation=f"{METRIC}: {explanation}.",
+        explanation=_("judge report: {explanation}.", explanation=explanation),
         scale=scale.name if scale else None,
         low=figure.low if figure else None,
         high=figure.high if figure else None,

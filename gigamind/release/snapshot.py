@@ -1,6 +1,6 @@
-"""snapshot.json: what a later run is compared with, one file that needs no vault and no dataset; see `model`.
+"""Read and write snapshot.json, the baseline of later runs; it needs no vault and no dataset.  See `model`.
 
-A folder of baselines holds such files, and a pointer to the one that counts.
+A folder of baselines has such files, and a pointer to the current baseline.
 """
 
 import json
@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.checksum import checked, with_checksum
-from gigamind.errors import InputError
+from gigamind.errors import InputError, reason_of
+from gigamind.i18n import Message, _
 from gigamind.metrics.table import adopt
 from gigamind.records.judged import JudgeReport
 from gigamind.records.reading import parse_report, read_report, read_reports, read_written
@@ -19,23 +20,25 @@ from gigamind.records.schema import ErrorReport, Record, RunReport
 from gigamind.release.model import VERSION, ComparedTask, EvalSnapshot
 from gigamind.runs.folders import whole_file
 
-_DIGITS = 20  # of a number that is too large, as it is told
+_DIGITS = 20  # shown of a number that is too large
 
 Kinds = Mapping[str, ComparedTask[Any, Any, Any]]
-"""What comparisons must know of each task, by its name."""
-_MISSING = "missing; is this the out folder of a finished run with its JSON?"
+"""How runs of each task are compared, by its name."""
+_MISSING = _("missing; is this the out folder of a finished run with its JSON?")
 
 
 def read_snapshot(path: Path, kinds: Kinds) -> EvalSnapshot[Any, Any]:
-    """A snapshot from its file, or from the out folder of a run (which need not have saved one).
+    """Read a snapshot from its file, or make it from the out folder of a run.
 
     Raises:
-        InputError: there is none, it is cut short, foreign, of an unknown task or of a newer version, or it lacks
-            items; says which and what to do.
+        InputError: the file is missing, truncated, no snapshot, of an unknown task or another version, or has no items.
     """
     if not path.exists():
         raise InputError(
-            f"{path}: no such file or folder; give a snapshot.json or the out folder of a run"
+            _(
+                "{path}: no such file or folder. Give a snapshot.json or the out folder of a run.",
+                path=path,
+            )
         )
     if path.is_dir():
         record = read_run(path, kinds)
@@ -47,16 +50,19 @@ def read_snapshot(path: Path, kinds: Kinds) -> EvalSnapshot[Any, Any]:
     _adopt(snapshot.judge, path)
     if not snapshot.items:
         raise InputError(
-            f"{path}: holds no item, so nothing can be compared with it; run the baseline again"
+            _(
+                "{path}: has no items, so it cannot be a baseline. Run the baseline again.",
+                path=path,
+            )
         )
     return snapshot
 
 
 def read_run(out: Path, kinds: Kinds) -> Record[Any, Any]:
-    """Everything in an out folder; `Record.run.task` tells of which task.
+    """Read everything in an out folder; `Record.run.task` is its task.
 
     Raises:
-        InputError: a file is missing, unreadable, or not what it should be; names the file and the line.
+        InputError: a file is missing, unreadable or invalid; the message has the file and the line.
     """
     run = read_report(out / "run.json", RunReport, _MISSING)
     _adopt(run.judge, out / "run.json")
@@ -70,33 +76,48 @@ def read_run(out: Path, kinds: Kinds) -> Record[Any, Any]:
 
 
 def _adopt(judge: JudgeReport | None, path: Path) -> None:
-    """Know the figures of a team's own judge under the names that its run gives them."""
+    """Register the metrics of a team's own judge under the names in its run."""
     try:
         adopt(report.metric() for report in (judge.metrics if judge else ()))
     except ValueError as error:
-        raise InputError(f"{path}: judge.metrics: {error}") from error
+        problem = error.args[0]
+        raise InputError(
+            _("{path}: judge.metrics: {problem}", path=path, problem=problem)
+        ) from error
 
 
 def _checked_task(
     path: Path, content: dict[str, object], kinds: Kinds
 ) -> ComparedTask[Any, Any, Any]:
-    """The task of a snapshot; says what a file is before saying which of its fields is wrong."""
+    """Return the task of a snapshot, after checking that the file is one; its fields are checked later."""
     version, task = content.get("version"), kinds.get(str(content.get("task")))
     if not isinstance(version, str) or "metrics" not in content:
-        raise InputError(f"{path}: not a snapshot of gigamind; make one with --save-snapshot")
+        raise InputError(_no_snapshot(path))
     if version != VERSION:
         raise InputError(
-            f"{path}: snapshot version {version}, and this gigamind reads {VERSION};"
-            " use the version that wrote it, or make a new baseline"
+            _(
+                "{path}: snapshot version {version}, but this gigamind reads {ours}. Use the version that"
+                " wrote it, or create a new baseline.",
+                path=path,
+                version=version,
+                ours=VERSION,
+            )
         )
     if task is None:
         raise InputError(
-            f'{path}: a snapshot of the task "{content.get("task")}", which this gigamind does not know;'
-            f" it knows {', '.join(kinds)}"
+            _(
+                "{path}: a snapshot of the unknown task {task!r}. This gigamind knows: {known}.",
+                path=path,
+                task=str(content.get("task")),
+                known=list(kinds),
+            )
         )
     if "items" not in content:
         raise InputError(
-            f"{path}: has no values by item, so chance cannot be told; make a new baseline"
+            _(
+                "{path}: has no values by item, so significance is unknown. Create a new baseline.",
+                path=path,
+            )
         )
     return task
 
@@ -107,18 +128,28 @@ def _object(path: Path) -> dict[str, object]:
         content = checked(json.loads(written, parse_constant=_refuse_constant, parse_float=_finite))
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{path}:{error.lineno}: not JSON, or cut short ({error.msg});"
-            " give a snapshot.json or the out folder of a run"
+            _(
+                "{path}:{line}: invalid or truncated JSON ({reason}). Give a snapshot.json or the out"
+                " folder of a run.",
+                path=path,
+                line=error.lineno,
+                reason=error.msg,
+            )
         ) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: {error}") from error
+        reason = error.args[0] if error.args else str(error)
+        raise InputError(_("{path}: {reason}", path=path, reason=reason)) from error
     if not isinstance(content, dict):
-        raise InputError(f"{path}: not a snapshot of gigamind; make one with --save-snapshot")
+        raise InputError(_no_snapshot(path))
     return content  # pyright: ignore[reportUnknownVariableType]  checked field by field next
 
 
+def _no_snapshot(path: Path) -> Message:
+    return _("{path}: not a snapshot of gigamind. Create one with --save-snapshot.", path=path)
+
+
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"holds {name}, which is no figure; make a new baseline")
+    raise ValueError(_("contains {name}, which is not a number. Create a new baseline.", name=name))
 
 
 def _finite(number: str) -> float:
@@ -127,25 +158,25 @@ def _finite(number: str) -> float:
 
 Snapshot = EvalSnapshot[Any, Any]
 
-POINTER = "LATEST"  # holds the file name of the baseline that counts
+POINTER = "LATEST"  # contains the file name of the current baseline
 
 
 def pointer_of(task: str) -> str:
-    """Name of the pointer of a task.  That of search bears no name: it is older than the other tasks."""
+    """Return the file name of the pointer of a task; that of search has no suffix, as it is older."""
     return POINTER if task == "search" else f"{POINTER}-{task}"
 
 
 def snapshot_text(snapshot: Snapshot) -> str:
-    """The text of its file, a checksum in it."""
+    """Return the text of a snapshot's file, with its checksum."""
     content = with_checksum(json.loads(snapshot.model_dump_json()))
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def promote(snapshot: Snapshot, folder: Path) -> Path:
-    """Make a snapshot the baseline of its task that counts; the file it stands in.
+    """Make a snapshot the current baseline of its task, and return its file.
 
-    The snapshot is written first and the pointer replaced last, each by renaming: whoever reads at any moment, or after
-    a crash at any moment, finds the old baseline or the new one, whole.
+    The snapshot is written first and the pointer replaced last, each by renaming.  A reader at any moment, also after a
+    crash, finds the complete old or the complete new baseline.
 
     Raises:
         InputError: the folder cannot be written.
@@ -156,23 +187,32 @@ def promote(snapshot: Snapshot, folder: Path) -> Path:
         _replace(file, snapshot_text(snapshot))
         _replace(folder / pointer_of(snapshot.task), file.name + "\n")
     except OSError as error:
-        raise InputError(f"{folder}: no baseline can be written here ({error.strerror})") from error
+        raise InputError(
+            _(
+                "{folder}: the baseline cannot be written: {reason}",
+                folder=folder,
+                reason=reason_of(error),
+            )
+        ) from error
     return file
 
 
 def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot:
-    """The baseline at `path`: a folder of baselines (the last promoted), a snapshot file, or an out folder.
+    """Read the baseline at `path`: a folder of baselines (the last promoted), a snapshot file, or an out folder.
 
-    `task` chooses in a folder that holds baselines of several tasks.
+    `task` chooses in a folder with baselines of several tasks.
 
     Raises:
-        InputError: there is none, or it cannot be used; see `read_snapshot`.
+        InputError: there is none, or it is invalid; see `read_snapshot`.
     """
     if not path.exists():
         raise InputError(
-            f"{path}: no such file or folder; give a snapshot.json, the out folder of a run or a folder of baselines."
-            " A first baseline is made by evaluating without --compare, then gigamind baseline promote RUN"
-            f" --folder {path}"
+            _(
+                "{path}: no such file or folder. Give a snapshot.json, the out folder of a run or a folder"
+                " of baselines. To create the first baseline, evaluate without --compare, then run"
+                " gigamind baseline promote RUN --folder {path}.",
+                path=path,
+            )
         )
     pointers = {
         name: path / pointer_of(name) for name in kinds if (path / pointer_of(name)).is_file()
@@ -181,19 +221,36 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
         return read_snapshot(path, kinds)
     if len(pointers) > 1 and task is None:
         raise InputError(
-            f"{path}: holds baselines of {' and '.join(pointers)}; name the file of one of them"
+            _(
+                "{path}: has baselines of several tasks ({tasks}). Give the file of one of them.",
+                path=path,
+                tasks=list(pointers),
+            )
         )
     if task is not None and task not in pointers:
         raise InputError(
-            f"{path}: holds no baseline of {task}; make one with `gigamind baseline promote RUN`"
+            _(
+                "{path}: has no baseline of {task}. Create one with `gigamind baseline promote RUN`.",
+                path=path,
+                task=task,
+            )
         )
     pointer = pointers[task] if task else next(iter(pointers.values()))
     try:
         name = pointer.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{pointer}: cannot be read ({error}); promote a run again") from error
+        reason = reason_of(error) if isinstance(error, OSError) else _("invalid UTF-8")
+        raise InputError(
+            _("{file} cannot be read: {reason}. Promote a run again.", file=pointer, reason=reason)
+        ) from error
     if not name or Path(name).name != name:
-        raise InputError(f'{pointer}: names no file of this folder ("{name}"); promote a run again')
+        raise InputError(
+            _(
+                "{file}: contains no file name of this folder ({name!r}). Promote a run again.",
+                file=pointer,
+                name=name,
+            )
+        )
     return read_snapshot(path / name, kinds)
 
 

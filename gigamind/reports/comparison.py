@@ -1,25 +1,26 @@
-"""compare.md: is this release worse, how sure is that, and which items broke."""
+"""compare.md: whether a release is worse, with which significance, and on which items."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from gigamind.release.comparison import Comparison, MetricChange, RunName
+from gigamind.i18n import Message, _, joined
+from gigamind.release.comparison import Comparison, LostItem, MetricChange, RunName
 from gigamind.release.model import SnapshotHit
-from gigamind.release.policy import LOST, GateResult, RuleResult
+from gigamind.release.policy import LOST, UNITS, GateResult, RuleResult, Status
 from gigamind.release.shortfall import METRIC, number
 from gigamind.reports.figures import rule_name
 from gigamind.reports.release import (
     Release,
-    decision_told,
-    mismatches_beside,
-    reasons_told,
+    decision_text,
+    limits_text,
+    other_mismatches,
+    reason_texts,
     too_few,
-    unheld_told,
-    unseen_told,
-    verdict_told,
+    unmeasured_text,
+    verdict_text,
 )
 from gigamind.reports.text import code, render
-from gigamind.wording import Language, Words, change_in, share, words
+from gigamind.wording import Language, Words, share, words
 
 _ITEMS_SHOWN = 20
 _HITS_SHOWN = 3
@@ -28,27 +29,23 @@ _TIMES = frozenset({"search_p95", "cold_start"})
 
 
 def render_comparison(comparison: Comparison, gate: GateResult, language: Language = "en") -> str:
-    """The comparison and the gates' verdict as Markdown."""
+    """Return the comparison and the verdict of the gates as Markdown."""
     say, release = words(language), Release(comparison, gate)
     return render(
         "compare.md.jinja",
         say=say,
         comparison=comparison,
         gate=gate,
-        title=decision_told(release, say),
-        verdict=verdict_told(release, say),
-        reasons=[*reasons_told(gate, comparison, say), *passing_told(comparison, gate, say)],
-        mismatches=mismatches_beside(gate, comparison, say),
+        title=decision_text(release, say),
+        verdict=verdict_text(release, say),
+        reasons=[*reason_texts(gate, comparison, say), *passing_notes(comparison, gate, say)],
+        mismatches=other_mismatches(gate, comparison, say),
         shared=_shared(comparison, say),
         shown=_ITEMS_SHOWN,
         version=_version,
         baseline=_baseline,
         current=_current,
-        silent=(
-            ("gone", comparison.gone),
-            ("unjudged", comparison.unjudged),
-            ("unchecked", comparison.unchecked),
-        ),
+        silent=[(say(title), say(lead), items) for title, lead, items in _silent(comparison)],
         figure=share,
         signed=signed,
         p=_p,
@@ -59,39 +56,75 @@ def render_comparison(comparison: Comparison, gate: GateResult, language: Langua
         limit=functools.partial(_limit, say),
         interval=functools.partial(_interval, say),
         ranking=functools.partial(_ranking, say),
-        what=functools.partial(change_in, language),
+        what=say,
     )
 
 
-def passing_told(comparison: Comparison, gate: GateResult, say: Words) -> list[str]:
-    """What a verdict that names no failure rests on, what it could not have seen, and what no gate could hold."""
-    passed = [say("compare.none_worse", phase=gate.phase)] if gate.verdict == "passed" else []
-    apart = [
-        rule.told(say) for rule in gate.rules if rule.status == "passed" and _APART in rule.remarks
+def _silent(comparison: Comparison) -> Iterator[tuple[Message, Message, Sequence[LostItem]]]:
+    """Yield the items that no metric includes any more: title, explanation and items."""
+    yield (
+        _("Expected passage gone"),
+        _(
+            "The expected passage was in its note in the baseline and no longer is. Rankings are measured"
+            " as before, but no result can show the answer. Restore the passage, or label these questions"
+            " again."
+        ),
+        comparison.gone,
+    )
+    yield (
+        _("Verdict lost"),
+        _(
+            "The baseline has a verdict for these items and this run has none, so no metric includes"
+            " them. See the errors.jsonl of this run."
+        ),
+        comparison.unjudged,
+    )
+    yield (
+        _("Checklist result lost"),
+        _(
+            "The baseline has a checklist result for these items and this run has none. See the"
+            " errors.jsonl of this run."
+        ),
+        comparison.unchecked,
+    )
+
+
+def passing_notes(comparison: Comparison, gate: GateResult, say: Words) -> list[str]:
+    """Return the basis of a verdict without failures: what passed, and the limits of the comparison."""
+    notes: list[str] = []
+    if gate.verdict == "passed":
+        text = _("No gated metric dropped more than phase {phase} allows.", phase=gate.phase)
+        notes.append(say(text))
+    notes += [
+        say(rule.explanation)
+        for rule in gate.rules
+        if rule.status == "passed" and _OTHER_ITEMS in rule.remarks
     ]
-    rest = (unseen_told(comparison, gate, say), unheld_told(gate, say))
-    return [*passed, *apart, *filter(None, rest)]
+    limits = (limits_text(comparison, gate, say), unmeasured_text(gate, say))
+    return [*notes, *filter(None, limits)]
 
 
-_APART = "apart"  # of a figure that the runs measured on other items: N is told
+_OTHER_ITEMS = "apart"  # the remark that the runs measured a metric on different items
 
 
 def signed(value: float | None) -> str:
-    """A difference with its sign; a dash where it is unknown."""
+    """Return a difference with its sign; a dash if it is unknown."""
     return "–" if value is None else f"{value:+.3f}"
 
 
 def _shared(comparison: Comparison, say: Words) -> str:
-    counts = {"baseline": comparison.only_baseline, "current": comparison.only_current}
-    alone = ", ".join(
-        say(f"compare.only_{name}", count=count) for name, count in counts.items() if count
-    )
-    return say(
-        "compare.shared",
-        count=comparison.shared,
-        units=say(f"units.{comparison.task}"),
-        alone=say("compare.alone", what=alone) if alone else "",
-    )
+    texts = [
+        _(
+            "{count:,} {units} in both runs.",
+            count=comparison.shared,
+            units=UNITS[comparison.task],
+        )
+    ]
+    if count := comparison.only_baseline:
+        texts.append(_("{count:,} only in the baseline.", count=count))
+    if count := comparison.only_current:
+        texts.append(_("{count:,} only in this run.", count=count))
+    return say(joined(texts, " "))
 
 
 def _version(run: RunName) -> str:
@@ -99,13 +132,18 @@ def _version(run: RunName) -> str:
 
 
 def _named(say: Words, rule: RuleResult) -> str:
-    """The metric; of a time that passes hold, what they hold, for the p95 beside it holds nothing."""
-    return say("compare.cost") if rule.why == "normalised" else _called(say, rule.metric)
+    """Return the label of the metric; for a time measured in passes, that of the gated cost."""
+    return (
+        say(_("cost of a query (units of a reference load)"))
+        if rule.why == "normalised"
+        else _called(say, rule.metric)
+    )
 
 
 def _called(say: Words, metric: str) -> str:
-    """By its name, as compare.json and gates.toml have it; in Korean by its label."""
-    return metric if say.language == "en" else rule_name(metric, say)
+    """Return the label of a metric with its name in gates.toml."""
+    label = rule_name(metric, say)
+    return f"{label} ({metric})" if "." in metric else label
 
 
 def _baseline(rule: RuleResult) -> str:
@@ -119,7 +157,7 @@ def _value(metric: str, value: float | None) -> str:
 
 
 def _current(rule: RuleResult) -> str:
-    """Of a judge card the agreement where it could be lowest, with its interval and labels; of passes, the ratio."""
+    """Return the current value; for a judge report the lowest agreement, for passes the cost ratio."""
     if rule.why == "normalised":
         return rule.values["ratio"]
     if rule.metric != METRIC or rule.n is None:
@@ -128,11 +166,32 @@ def _current(rule: RuleResult) -> str:
     return f"{rule.scale}: kappa {number(rule.current)}{ends}, N = {rule.n}"
 
 
+_MARKS: Mapping[Status, Message] = {
+    "passed": _("✅ passed"),
+    "failed": _("❌ worse"),
+    "warned": _("⚠️ worse"),
+    "skipped": _("– skipped"),
+    "inconclusive": _("❔ inconclusive"),
+    "not-comparable": _("❔ at its worst value in both runs"),
+}
+_MARKS_BY_REASON: Mapping[tuple[Status, str], Message] = {
+    ("failed", "gone"): _("❌ missing"),
+    ("warned", "gone"): _("⚠️ missing"),
+    ("warned", "worst"): _("⚠️ at its worst value in both runs"),
+    ("skipped", "unmeasured"): _("– not measured in either run"),
+    ("skipped", "new"): _("– not measured in the baseline"),
+    ("skipped", "other_hardware"): _("– other hardware"),
+    ("skipped", "no_such_item"): _("– not in the checklist"),
+    ("skipped", "normalised"): _("– only reported: another --system"),
+    ("skipped", "slower"): _("– only reported: another --system"),
+    ("failed", METRIC): _("❌ not certified"),
+    ("warned", METRIC): _("⚠️ not certified"),
+}
+
+
 def _mark(say: Words, rule: RuleResult) -> str:
-    of_card, why = f"compare.card_{rule.status}", f"compare.{rule.status}_{rule.why}"
-    if rule.metric == METRIC and say.knows(of_card):
-        return say(of_card)
-    return say(why if say.knows(why) else f"compare.mark_{rule.status}")
+    reason = METRIC if rule.metric == METRIC else rule.why
+    return say(_MARKS_BY_REASON.get((rule.status, reason), _MARKS[rule.status]))
 
 
 def _limit(say: Words, rule: RuleResult) -> str:
@@ -146,8 +205,9 @@ def _limit(say: Words, rule: RuleResult) -> str:
         return f"≤ {rule.limit:.2f}"
     if rule.metric in _TIMES:
         return f"{rule.limit:,.0f} ms"
-    key = "compare.limit_lost" if rule.metric in LOST else "compare.limit_worse"
-    return say(key, limit=f"{rule.limit:g}")
+    if rule.metric in LOST:
+        return say(_("{limit:g} lost", limit=rule.limit))
+    return say(_("{limit:g} worse", limit=rule.limit))
 
 
 def _interval(say: Words, change: MetricChange) -> str:
@@ -170,4 +230,4 @@ def _notes(paths: Sequence[str]) -> str:
 def _ranking(say: Words, hits: Sequence[SnapshotHit]) -> str:
     return ", ".join(
         f"{code(hit.note)} {share(hit.base_score)}" for hit in hits[:_HITS_SHOWN]
-    ) or say("summary.nothing")
+    ) or say(_("nothing"))

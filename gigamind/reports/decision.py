@@ -1,7 +1,7 @@
-"""The page on which a release manager decides: how a run ended and why, what moved, what it cost, where to look.
+"""The page for a release manager: the result of a run and its reasons, changed metrics, costs and links.
 
-Markdown as Prefect's UI renders it: tables, and pictures as data addresses; a link to a file it drops.  In brief it is
-what CI shows of a run: the summary of a job, or a comment on a pull request.
+It is Markdown for Prefect's UI: tables, and pictures as data URLs; links to files do not work there.  A short form is
+for CI: the summary of a job, or a comment on a pull request.
 """
 
 import base64
@@ -15,41 +15,44 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from gigamind.errors import GigamindError
-from gigamind.messages import message_in
+from gigamind.i18n import Message, _, n_
 from gigamind.metrics.table import is_lower_better, label, metric_of
 from gigamind.records.history import PastRun
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record, by_item
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, RunName
 from gigamind.release.model import SnapshotHit
-from gigamind.release.policy import LOST, GateResult, GateVerdict, RuleResult, Status, explain
+from gigamind.release.policy import LOST, GateResult, GateVerdict, RuleResult, Status
 from gigamind.release.shortfall import METRIC as CARD
 from gigamind.reports.figures import Figure, Part, rule_name
 from gigamind.reports.page.charts import Course, Trend
 from gigamind.reports.page.headline import change_interval, notices
-from gigamind.reports.page.model_costs import cost, role_told
+from gigamind.reports.page.model_costs import cost, role_text
 from gigamind.reports.page.svg import svg_file
 from gigamind.reports.release import (
+    DECISIONS,
+    GATES,
+    TASKS,
     Release,
-    bounds_told,
     items_by_kind,
-    items_told,
+    items_text,
     main_figures,
     main_keys,
+    missed_bounds,
     plain_verdict,
-    reasons_told,
-    relaxed_told,
-    ungated_told,
+    reason_texts,
+    relaxed_texts,
+    ungated_text,
 )
 from gigamind.reports.text import inline, render
 from gigamind.reports.views import View
-from gigamind.wording import Words, between, change_in, moment, share, signed
+from gigamind.wording import Words, between, moment, share, signed
 
 MOST_RUNS = 20
 _WORST = 5
 _HITS = 3
 _REASONS = 8
-_SAID = 3  # of them in brief, before what is folded
+_REASONS_UNFOLDED = 3  # in the short form
 _PANELS = 4
 _ERRORS = 5
 _TEXT_CHARS = 160
@@ -74,6 +77,14 @@ _ICONS: dict[End, str] = {
     "notes-inaccessible": "❌",
     "invalid-input": "❌",
 }
+_ENDS: Mapping[End, Message] = {
+    **DECISIONS,
+    "measured": _("Measured without a baseline"),
+    "interrupted": _("Interrupted: these are the results so far"),
+    "no-result": _("No result"),
+    "notes-inaccessible": _("Not run: the notes or their index cannot be read"),
+    "invalid-input": _("Not run: invalid input"),
+}
 _ENDS_OF_ERRORS: dict[int, End] = {1: "invalid-input", 2: "notes-inaccessible", 3: "no-result"}
 _MARKS: dict[Status, str] = {
     "passed": "✅",
@@ -83,16 +94,16 @@ _MARKS: dict[Status, str] = {
     "inconclusive": "❓",
     "not-comparable": "❓",
 }
-# What a reader must see first; what passed is only counted, but for the main figures.
+# The most important first; passed rules are only counted, except those on main metrics.
 _ORDER: Sequence[Status] = ("failed", "not-comparable", "inconclusive", "warned", "passed")
 
 
 class Place(NamedTuple):
-    """Where the record of a run stands.
+    """Where the record of a run is.
 
     Attributes:
-        out: its folder; None where there is none.
-        links: addresses of the pages that stand in it, by name; none where nothing serves them.
+        out: its folder; None if there is none.
+        links: URLs of the pages in the folder, by name; empty if nothing serves them.
     """
 
     out: Path | None = None
@@ -104,8 +115,8 @@ class Decision:
     """A page.
 
     Attributes:
-        headline: how the run ended and why, in a line of plain text.
-        markdown: all of it, the headline first.
+        headline: result and main reason of the run, in a line of plain text.
+        markdown: the whole page, the headline first.
     """
 
     headline: str
@@ -123,17 +134,17 @@ def decide(
     place: Place,
     bounds: GateResult | None = None,
 ) -> Decision:
-    """The page of a run whose out folder stands.
+    """Return the page of a finished run.
 
     Args:
-        release: None where it was compared with nothing.
-        refused: why it is no result all the same.
-        past: the runs of its history, it included, oldest first.
-        bounds: what holds a run that was compared with nothing.
+        release: None for a run without a baseline.
+        refused: why the run does not count as a result.
+        past: the runs of its history including this one, oldest first.
+        bounds: floors and ceilings of a run without a baseline.
     """
     end = _end_of(record.run.status, release, refused, bounds)
     rules = _ranked(release.gate) if release else []
-    reasons = [*bounds_told(bounds, say), *_reasons(release, refused, say)]
+    reasons = [*missed_bounds(bounds, say), *_reasons(release, refused, say)]
     llm = view.llm(record.summary)
     main = main_figures(record.summary.overall)
     keys = [figure.key for figure in main]
@@ -145,7 +156,7 @@ def decide(
         section=False,
     )
     remaining = [
-        notice for notice in notes if notice not in {*reasons, *relaxed_told(release, say)}
+        notice for notice in notes if notice not in {*reasons, *relaxed_texts(release, say)}
     ]
     return _page(
         end,
@@ -166,9 +177,9 @@ def decide(
 
 
 def failed_page(message: str, exit_code: int, subject: str, say: Words) -> Decision:
-    """The page of a run that ended before it had anything to show; `subject` says what was to be evaluated."""
+    """Return the page of a run that ended without results; `subject` is what it should have evaluated."""
     end = _ENDS_OF_ERRORS.get(exit_code, "no-result")
-    reasons = message_in(say.language, message).splitlines()
+    reasons = say(message).splitlines()
     return _page(end, reasons, say, Place(), run=inline(subject))
 
 
@@ -182,16 +193,16 @@ def brief(
     status: str = "complete",
     bounds: GateResult | None = None,
 ) -> str:
-    """A run for CI: the verdict, the main figures and what got worse; the rest is folded.
+    """Return a run for CI: the verdict, the main metrics and the worse items; the rest is folded.
 
     Args:
-        part: all items of the run; None where two finished runs are compared.
-        refused: why it is no result all the same.
+        part: all items of the run; None if two finished runs are compared.
+        refused: why the run does not count as a result.
         status: of the run, as in run.json.
-        bounds: what holds a run that was compared with nothing.
+        bounds: floors and ceilings of a run without a baseline.
     """
     end = _end_of(status, release, refused, bounds)
-    reasons = [*bounds_told(bounds, say), *_reasons(release, refused, say)]
+    reasons = [*missed_bounds(bounds, say), *_reasons(release, refused, say)]
     if release is None:
         figures = _figures(main_figures(part), [], None, say) if part else []
         return _brief(end, task, reasons, say, figures=figures)
@@ -205,8 +216,8 @@ def brief(
         task,
         reasons,
         say,
-        said=_SAID,
-        verdict=f"**{say(f'gate.{gate.verdict}')}** ({gate.phase.upper()}). {items_told(comparison, say)}",
+        shown_reasons=_REASONS_UNFOLDED,
+        verdict=f"**{say(GATES[gate.verdict])}** ({gate.phase.upper()}). {items_text(comparison, say)}",
         figures=rows if gate.is_refused else [row for row in rows if row[0]],
         aside=[] if gate.is_refused else [row for row in rows if not row[0]],
         compared=True,
@@ -218,13 +229,18 @@ def brief(
 
 
 def failed_brief(error: GigamindError, task: str, say: Words) -> str:
-    """The same of a run that ended before it had anything to show."""
+    """Return the short form of a run that ended without results."""
     end = _ENDS_OF_ERRORS.get(error.exit_code, "no-result")
-    return _brief(end, task, message_in(say.language, str(error)).splitlines(), say)
+    return _brief(end, task, say(error.message).splitlines(), say)
 
 
 def _brief(
-    end: End, task: str, reasons: Sequence[str], say: Words, said: int = _REASONS, **parts: object
+    end: End,
+    task: str,
+    reasons: Sequence[str],
+    say: Words,
+    shown_reasons: int = _REASONS,
+    **parts: object,
 ) -> str:
     empty: Mapping[str, object] = {
         **dict.fromkeys(("figures", "aside", "worse", "better", "runs"), ()),
@@ -235,15 +251,15 @@ def _brief(
     text = render(
         "brief.md.jinja",
         say=say,
-        title=f"{_ICONS[end]} {say(f'release.{task}')} · {say(f'decision.{end}')}",
+        title=f"{_ICONS[end]} {say(TASKS[task])} · {say(_ENDS[end])}",
         reasons=[_cut(_arrowed(reason), _REASON_CHARS) for reason in reasons[:_REASONS]],
-        said=said,
-        unsaid=max(0, len(reasons) - _REASONS),
+        shown_reasons=shown_reasons,
+        more=max(0, len(reasons) - _REASONS),
         shown=_WORST,
         what=functools.partial(_changed, say),
         **{**empty, **parts},
     )
-    unmentioned = _MENTION.sub("@\u200b", text)  # else a question that names somebody calls them
+    unmentioned = _MENTION.sub("@\u200b", text)  # a name in a question must not notify anybody
     return re.sub(r"\n{3,}", "\n\n", unmentioned)
 
 
@@ -259,7 +275,7 @@ def _page(
     sentence = re.split(r"(?<=[\])])\.? |[.,;] (?!\d)", first, maxsplit=1)[0]
     if len(first) > _HEADLINE_CHARS and len(sentence) < len(first):
         first, others = sentence, [first, *others]
-    title = say(f"decision.{end}")
+    title = say(_ENDS[end])
     headline = f"{_ICONS[end]} {title}: {first}" if first else f"{_ICONS[end]} {title}"
     empty: Mapping[str, object] = {
         **dict.fromkeys(("figures", "notices", "costs", "lost", "worst"), ()),
@@ -273,7 +289,7 @@ def _page(
         say=say,
         headline=inline(headline),
         reasons=others[: _REASONS - 1],
-        unsaid=max(0, len(others) - _REASONS + 1),
+        more=max(0, len(others) - _REASONS + 1),
         run=run,
         place=place,
         **{**empty, **parts},
@@ -294,36 +310,28 @@ def _end_of(
 
 
 def _reasons(release: Release | None, refused: str | None, say: Words) -> list[str]:
-    """Why it ended so: what decided first."""
-    own = [message_in(say.language, refused)] if refused else []
+    """Return the reasons of the result, the deciding ones first."""
+    own = [say(refused)] if refused else []
     if release is None:
         return own
     comparison, gate = release
-    reasons = reasons_told(gate, comparison, say)
-    called = {
-        rule.told(say): explain(
-            say, rule.why, rule.remarks, {**rule.values, "metric": rule_name(rule.metric, say)}
-        )
-        for rule in gate.rules
-        if rule.why
-    }
-    decided = [called.get(reason, reason) for reason in reasons]
-    decided += filter(None, [ungated_told(release, say)])
+    decided = reason_texts(gate, comparison, say)
+    decided += filter(None, [ungated_text(release, say)])
     return [*decided, *own] if gate.verdict == "failed" else [*own, *decided]
 
 
 def _subject(record: Record[Any, Any], say: Words) -> str:
-    """What was evaluated, how, when and with what."""
+    """Return what was evaluated, how, when and by which version."""
     run = record.run
     mode = run.options.get("mode")
     judge = run.judge.kind if run.judge else None
     commit = (run.environment.git_commit or "")[:12]
     parts = [
-        say(f"release.{run.task}"),
+        say(TASKS[run.task]),
         Path(run.notes).name if run.notes else None,
         mode if isinstance(mode, str) else None,
-        f"{say('page.judge')} {judge}" if judge else None,
-        f"{say('page.run_id')} {run.run_id}",
+        f"{say(_('judge'))} {judge}" if judge else None,
+        f"{say(_('run'))} {run.run_id}",
         moment(run.created_at),
         f"gigamind {run.environment.app_version} {commit}".strip(),
     ]
@@ -336,14 +344,14 @@ def _ranked(gate: GateResult) -> list[RuleResult]:
 
 
 def _passed(rules: Sequence[RuleResult], main: Sequence[str]) -> int:
-    """Gates that passed and have no line of their own."""
+    """Return the number of passed gates without a row in the table."""
     return sum(rule.status == "passed" and rule.metric not in main for rule in rules)
 
 
 def _figures(
     main: Sequence[Figure], rules: Sequence[RuleResult], release: Release | None, say: Words
 ) -> list[tuple[str, ...]]:
-    """Rows of the table: against the baseline what decided first and the main figures; else these alone."""
+    """Return the rows of the table: main metrics, after the deciding rules if there is a baseline."""
     if release is None:
         return [
             (rule_name(figure.key, say), share(figure.value), between(figure.interval), str(figure.interval.n))
@@ -386,7 +394,7 @@ def _value(metric: str, value: float | None) -> str:
 
 
 def _allowed(rule: RuleResult) -> str:
-    """The worst change, or value, that the gate lets pass."""
+    """Return the worst change or value that passes the gate."""
     if rule.limit is None:
         return "–"
     if rule.why == "normalised":
@@ -402,7 +410,7 @@ def _allowed(rule: RuleResult) -> str:
 
 
 def _trended(rules: Sequence[RuleResult], main: Sequence[str]) -> list[str]:
-    """The figures that did not pass, then the main ones."""
+    """Return the metrics that did not pass, then the main ones."""
     doubtful = [rule.metric for rule in rules if rule.status != "passed" and metric_of(rule.metric)]
     return list(dict.fromkeys([*doubtful, *main]))
 
@@ -410,7 +418,7 @@ def _trended(rules: Sequence[RuleResult], main: Sequence[str]) -> list[str]:
 def _trend(
     past: Sequence[PastRun], keys: Sequence[str], release: Release | None, say: Words
 ) -> str | None:
-    """A picture, as a data address; None where there is only one run to show."""
+    """Return the trend as a data URL; None if there is only one run."""
     if len(past) < 2:  # noqa: PLR2004
         return None
 
@@ -426,27 +434,27 @@ def _trend(
     if not courses:
         return None
     chart = Trend(
-        say("decision.trend", runs=len(past)),
+        say(n_("Last {n} run", "Last {n} runs", n=len(past))),
         courses,
         [run.measure == past[-1].measure for run in past],
         (moment(past[0].run.created_at), moment(past[-1].run.created_at)),
-        (say("decision.alike"), say("decision.unlike"), say("page.baseline")),
+        (say(_("run")), say(_("another dataset or judge")), say(_("baseline"))),
     )
     drawn = base64.b64encode(svg_file(chart).encode()).decode()
     return f"data:image/svg+xml;base64,{drawn}"
 
 
 def _costs(llm: LlmReport, say: Words) -> Iterator[tuple[str, ...]]:
-    """Rows: who was asked for what, requests, from the store, dollars."""
+    """Yield rows: role and model, requests, cached replies, dollars."""
     parts = [*llm.by_role.items()]
     if len(parts) > 1:
-        parts.append((say("model.all"), llm))
+        parts.append((say(_("total")), llm))
     for name, part in parts:
-        yield role_told(name, say), f"{part.calls:,}", f"{part.cache_hits:,}", cost(part)
+        yield role_text(name, say), f"{part.calls:,}", f"{part.cache_hits:,}", cost(part)
 
 
-def _lost(errors: Sequence[ErrorReport], say: Words) -> Iterator[tuple[int, str, str, str]]:
-    """What could not be evaluated: how many, of what kind, why, and the first of them."""
+def _lost(errors: Sequence[ErrorReport], say: Words) -> Iterator[tuple[str, str, str]]:
+    """Yield what could not be evaluated: the count with its kind, the reason, and the first message."""
     firsts: dict[tuple[str, str], ErrorReport] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for item in by_item(errors):
@@ -455,14 +463,29 @@ def _lost(errors: Sequence[ErrorReport], say: Words) -> Iterator[tuple[int, str,
         firsts = reasons | firsts
     for (kind, why), count in counts.most_common(_ERRORS):
         first = firsts[kind, why]
-        yield (
-            count,
-            say(f"decision.lost_{kind}"),
-            why,
-            _cut(message_in(say.language, first.message)),
-        )
-    if rest := sum(count for _, count in counts.most_common()[_ERRORS:]):
-        yield rest, say("decision.lost_others"), "errors.jsonl", ""
+        yield say(_lost_kind(kind, count)), why, _cut(say(first.message))
+    if rest := sum(count for _kind, count in counts.most_common()[_ERRORS:]):
+        yield say(n_("{n} other error", "{n:,} other errors", n=rest)), "errors.jsonl", ""
+
+
+def _lost_kind(kind: str, count: int) -> Message:
+    match kind:
+        case "row":
+            return n_(
+                "{n} invalid row of the dataset", "{n:,} invalid rows of the dataset", n=count
+            )
+        case "verdict":
+            return n_("{n} item without a verdict", "{n:,} items without a verdict", n=count)
+        case "check":
+            return n_(
+                "{n} item without a checklist result",
+                "{n:,} items without a checklist result",
+                n=count,
+            )
+        case _item:
+            return n_(
+                "{n} item could not be evaluated", "{n:,} items could not be evaluated", n=count
+            )
 
 
 def _worse(comparison: Comparison) -> int:
@@ -470,10 +493,10 @@ def _worse(comparison: Comparison) -> int:
 
 
 def _worst(comparison: Comparison, say: Words) -> list[tuple[str, str, str, str]]:
-    """Rows: the item, what was expected of it, its ranking in the baseline and now; or what changed in words."""
+    """Return rows: item, expected notes, its ranking in the baseline and in this run, or what changed."""
     worse = [change for change in comparison.changes if change.change == "worse"][:_WORST]
     rows = [(_item(change), _expected(change), *_rankings(change, say)) for change in worse]
-    gone = say("decision.not_evaluated")
+    gone = say(_("not evaluated"))
     rows += [(_item(item), _expected(item), "–", gone) for item in comparison.lost]
     return rows[:_WORST]
 
@@ -487,7 +510,7 @@ def _expected(item: ComparedItem) -> str:
 
 
 def _rankings(change: ItemChange, say: Words) -> tuple[str, str]:
-    what = _arrowed(change_in(say.language, change.what))
+    what = _arrowed(say(change.what))
     if change.baseline_ranking is None or change.current_ranking is None:
         return "–", inline(what)
     wanted = {*change.expected_notes}
@@ -499,7 +522,7 @@ def _rankings(change: ItemChange, say: Words) -> tuple[str, str]:
 
 
 def _ranking(hits: Sequence[SnapshotHit], wanted: set[str], say: Words) -> str:
-    """The first hits, what was expected in bold; the place of the first that was, where it comes later."""
+    """Return the first results, expected notes in bold; also a later rank of the first expected note."""
     notes = [hit.note for hit in hits]
     shown = [
         f"{place}. {f'**{inline(note)}**' if note in wanted else inline(note)}"
@@ -508,11 +531,11 @@ def _ranking(hits: Sequence[SnapshotHit], wanted: set[str], say: Words) -> str:
     later = next((place for place, note in enumerate(notes, 1) if note in wanted), 0)
     if later > _HITS:
         shown.append(f"… {later}. **{inline(notes[later - 1])}**")
-    return " · ".join(shown) or say("decision.nothing_found")
+    return " · ".join(shown) or say(_("nothing found"))
 
 
 def _changed(say: Words, what: str) -> str:
-    return _cut(_arrowed(change_in(say.language, what)))
+    return _cut(_arrowed(say(what)))
 
 
 def _arrowed(text: str) -> str:

@@ -1,18 +1,20 @@
-"""The figures of a report: a metric over some items, with its value and interval, and how it stands in a table."""
+"""The metrics of a report over some items, with values and intervals, and their rows in tables."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
+from gigamind.i18n import Message, _
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label, metric_of
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import IntervalReport
+from gigamind.release.policy import RULES
 from gigamind.wording import Language, Words, between, share
 
 
 class Part(Protocol):
-    """Some items of a summary; the values of a block are its field of that name."""
+    """Some items of a summary; the field with the name of a block has its values."""
 
     @property
     def intervals(self) -> Mapping[str, IntervalReport]: ...
@@ -20,7 +22,7 @@ class Part(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One metric of a slice: its value in [0, 1] and interval, None where not measured.
+    """One metric of a slice: its value in [0, 1], None if not measured, and its interval.
 
     Attributes:
         block: as in metrics/spec.py.
@@ -33,11 +35,11 @@ class Figure:
 
     @property
     def key(self) -> str:
-        """As in `SliceReport.intervals`: "search.mrr"."""
+        """Return its name in `SliceReport.intervals`: "search.mrr"."""
         return f"{self.block}.{self.name}"
 
     def label(self, language: Language) -> str:
-        """What a page calls it."""
+        """Return its label."""
         return label(self.key, language)
 
 
@@ -51,51 +53,61 @@ class MetricRow(NamedTuple):
     n: int
 
 
+def points(value: float, *, signed: bool = True) -> Message:
+    """Return a difference of proportions in percentage points."""
+    number = f"{100 * value:+.1f}" if signed else f"{100 * value:.1f}"
+    return _("{points} pp", points=number.replace("-", "−"))
+
+
+def percent(value: float | None) -> str:
+    """Return a proportion as a percentage with one decimal; a dash if it was not measured."""
+    return "–" if value is None else f"{value:.1%}"
+
+
 def plain_label(key: str, say: Words) -> str:
-    """What summary.md and the terminal call a metric."""
+    """Return the label of a metric in summary.md and the terminal."""
     return label(key, None if say.language == "en" else say.language)
 
 
 def metric_name(key: str, say: Words) -> str:
-    """What pages call a metric; of two with one name, that of unanswerable queries says so."""
+    """Return the label of a metric on pages; metrics of unanswerable queries are marked."""
     name = label(key, say.language)
     apart = key.startswith("unanswerable.") and metric_of(key) is not None
-    return say("figure.unanswerable_metric", metric=name) if apart else name
+    return say(_("unanswerable: {metric}", metric=name)) if apart else name
 
 
 def rule_name(metric: str, say: Words) -> str:
-    """What people call a metric, or what a rule holds besides."""
-    key = f"decision.rule_{metric}"
-    return say(key) if say.knows(key) else metric_name(metric, say)
+    """Return the label of a metric, or of another value that a rule is about."""
+    return say(RULES[metric]) if metric in RULES else metric_name(metric, say)
 
 
 def figure_of(part: Part, key: str) -> Figure | None:
-    """The metric "search.mrr" of a slice; None when the slice does not have it."""
-    block, _, name = key.partition(".")
+    """Return the metric "search.mrr" of a slice; None if the slice lacks it."""
+    block, _dot, name = key.partition(".")
     interval = part.intervals.get(key)
     values: Mapping[str, float | None] = getattr(part, block)
     return Figure(block, name, values.get(name), interval) if interval else None
 
 
 def figures_of(part: Part, keys: Iterable[str]) -> list[Figure]:
-    """The metrics of these names that the slice has, measured or not."""
+    """Return the metrics of these names that the slice has, measured or not."""
     return [figure for key in keys if (figure := figure_of(part, key))]
 
 
 def measured(figures: Iterable[Figure]) -> list[Figure]:
-    """Those that have a value."""
+    """Return the metrics with a value."""
     return [figure for figure in figures if figure.value is not None]
 
 
 def keys_of(judge: JudgeReport | None, place: Literal["main", "page", "summary"]) -> list[str]:
-    """The figures of answers that stand in a place; those of a team's own judge are all that it has."""
+    """Return the metrics of answers for a place; for a team's own judge, all its metrics."""
     if judge and judge.metrics:
         return [f"answers.{metric.name}" for metric in judge.metrics]
     return keys_in(place, blocks_of("answers"), 0)
 
 
 def values_of(part: Part, keys: Iterable[str]) -> list[str]:
-    """Values as text, a dash for what the slice does not have."""
+    """Return values as text, a dash for what the slice lacks."""
     figures = (figure_of(part, key) for key in keys)
     return [share(figure.value if figure else None) for figure in figures]
 
@@ -103,7 +115,7 @@ def values_of(part: Part, keys: Iterable[str]) -> list[str]:
 def metric_rows(
     part: Part, block: str, say: Words, keys: Iterable[str] | None = None
 ) -> list[MetricRow]:
-    """The metrics of a block as summary.md and the terminal show them; all of them, or those of these names."""
+    """Return the rows of a block's metrics for summary.md and the terminal; `keys` restricts them."""
     shown = part.intervals if keys is None else keys
     return [
         MetricRow(

@@ -1,4 +1,4 @@
-"""How the figures of all runs in a folder went: the histories in it, and where each took another level."""
+"""history.json: the metrics of all runs in a folder over time, and their change points."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from gigamind.stats.changes import LevelChange, level_changes
 
 
 class MetricLevel(Report):
-    """A metric that took another level: its means over the runs since the last change, and until the next."""
+    """A metric with a change point: its means since the previous one, and until the next one."""
 
     metric: str
     before: float
@@ -18,13 +18,13 @@ class MetricLevel(Report):
 
 
 class LevelShift(Report):
-    """A change.
+    """A change point.
 
     Attributes:
-        run: the first of the new level, counted from 0 among all runs of the history.
-        p_value: how often shuffled runs differ as much, over all metrics and places.
-        metrics: the surest first.
-        cause: what was set or searched otherwise than in the comparable run before, old and new, by name.
+        run: index of the first run after it, from 0, among all runs of the history.
+        p_value: share of shuffled histories that differ as much, over all metrics and places.
+        metrics: the most significant first.
+        cause: settings that differ from the previous comparable run, old and new value, by name.
     """
 
     run: int
@@ -37,8 +37,8 @@ class HistoryRun(Report):
     """One run.
 
     Attributes:
-        folder: its out folder's name, by which people find it again; a run's id is but the time at which it began.
-        alike: whether it was measured by the dataset, judge and sample of the last run; no change is sought in others.
+        folder: name of its out folder; the id of a run is only its start time.
+        alike: whether it has the dataset, judge and sample of the last run; only such runs are searched for changes.
     """
 
     folder: str
@@ -53,7 +53,7 @@ class RunHistory(Report):
     """The runs of one task over one dataset and vault, oldest first.
 
     Attributes:
-        lacking: metrics that some comparable runs did not measure, in which no change is sought.
+        lacking: metrics that some comparable runs lack; they are not searched for changes.
     """
 
     task: str
@@ -65,7 +65,7 @@ class RunHistory(Report):
 
     @property
     def comparable(self) -> int:
-        """Runs among which changes are sought."""
+        """Return the number of runs that are searched for changes."""
         return sum(run.alike for run in self.runs)
 
 
@@ -73,7 +73,7 @@ class Histories(Report):
     """history.json.
 
     Attributes:
-        skipped: folders that hold no complete run.
+        skipped: number of folders without a complete run.
     """
 
     folder: str
@@ -82,10 +82,10 @@ class Histories(Report):
 
 
 def read_history(folder: Path, *, seed: int = 42) -> Histories:
-    """All histories in a folder, by the order in which they began.
+    """Return all histories in a folder, in the order of their first runs.
 
     Raises:
-        InputError: there is no such folder, or no complete run in it.
+        InputError: the folder does not exist, or has no complete run.
     """
     past_runs, skipped = histories(folder)
     return Histories(

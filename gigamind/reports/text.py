@@ -1,6 +1,6 @@
-"""Words of a report that all tasks share, and texts of others inside our Markdown, shown as they are.
+"""Texts that the reports of all tasks share, and the escaping of third-party texts in Markdown.
 
-Such a text breaks no line, table, list or fence.
+An escaped text breaks no line, table, list or fence.
 """
 
 import functools
@@ -9,30 +9,32 @@ from collections import Counter
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from gigamind.messages import message_in
+from gigamind.i18n import _
 from gigamind.records.judged import JudgeReport, LlmReport
 from gigamind.records.schema import RunReport
+from gigamind.reports.labels import CAUSES, LABELS
 from gigamind.retrieval.settings import IN_BATCHES
-from gigamind.wording import Language, Words, between, share
+from gigamind.wording import Language, Words, between, share, words
 
 _MEANING = re.compile(r"([\\`*_\[\]<>|#~&$])")
 _BLOCK_MARK = re.compile(r"^(\d*)([.)]|[-+=]+)(?=\s|$)")  # 1. or - or --- in front
 
-# Browsers and terminals obey them; white space is none of them.
-_OBEYED = re.compile(
+# Control characters that browsers and terminals act on, without white space.
+_CONTROLS = re.compile(
     "[\x00-\x08\x0b\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 
 
 def inline(text: object) -> str:
-    """On one line, every character that means something to Markdown or HTML escaped."""
+    """Return a text on one line, with the special characters of Markdown and HTML escaped."""
     line = _MEANING.sub(r"\\\1", _one_line(text))
     return _BLOCK_MARK.sub(r"\1\\\2", line)
 
 
 def code(text: object) -> str:
-    """As a code span, on one line; backticks inside are kept by a longer fence.  Not for table cells."""
+    """Return a text as a code span on one line; backticks inside need a longer fence.  Not for table cells."""
     line = _one_line(text)
     fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
     pad = " " if line.startswith("`") or line.endswith("`") else ""
@@ -40,53 +42,67 @@ def code(text: object) -> str:
 
 
 def fenced(text: object) -> str:
-    """Line by line inside a fence of three backticks, which it must not close."""
-    return _named(str(text).replace("```", "'''"))
+    """Return a text for a fence of three backticks, which it cannot close."""
+    return _visible(str(text).replace("```", "'''"))
 
 
 def upright(value: object) -> object:
-    """What a page shows of a value: see `_named`; markup and numbers as they are."""
-    return _named(value) if type(value) is str else value
+    """Return a value for a page: texts with visible control characters, markup and numbers unchanged."""
+    return _visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _one_line(text: object) -> str:
-    return _named(" ".join(str(text).split()))
+    return _visible(" ".join(str(text).split()))
 
 
-def _named(text: str) -> str:
-    """Control characters and direction overrides named, for they would turn round what stands beside them."""
-    return _OBEYED.sub(lambda match: f"‹U+{ord(match[0]):04X}›", text)
+def _visible(text: str) -> str:
+    """Replace control characters and direction overrides by their code, as they could change the text around them."""
+    return _CONTROLS.sub(lambda match: f"‹U+{ord(match[0]):04X}›", text)
 
 
 def render(template: str, **values: object) -> str:
-    """A template of this package with these values; one that is missing is an error, not an empty text."""
-    return _templates().get_template(template).render(**values)
+    """Render a template of this package in the language of the value `say`; a missing value is an error."""
+    say = values["say"]
+    assert isinstance(say, Words)  # noqa: S101  every template has it
+    return _templates(say.language).get_template(template).render(**values)
 
 
-def judge_told(judge: JudgeReport, say: Words) -> str:
-    """In a line, which judge it was: runs in which it is the same can be compared."""
-    asked = say("page.judge_asking", model=judge.model) if judge.model else ""
-    return f"{judge.file}{asked} ({say('page.fingerprint')} {judge.fingerprint[:12]})"
+def judge_text(judge: JudgeReport, say: Words) -> str:
+    """Return the judge in a line; runs are comparable if it is the same."""
+    values = {"file": judge.file, "model": judge.model, "fingerprint": judge.fingerprint[:12]}
+    if judge.model:
+        return say(_("{file}, model {model} (fingerprint {fingerprint})", **values))
+    return say(_("{file} (fingerprint {fingerprint})", **values))
 
 
-def notes_told(run: RunReport, say: Words) -> str:
-    """In a line, which notes a run with a vault was over."""
-    return say(f"summary.{run.notes_hash_mode}", notes=run.notes, hash=run.notes_hash[:12])
+def notes_text(run: RunReport, say: Words) -> str:
+    """Return the notes of a run with a vault, in a line."""
+    values = {"notes": run.notes, "hash": run.notes_hash[:12]}
+    if run.notes_hash_mode == "content":
+        return say(_("{notes} (content hash {hash})", **values))
+    return say(_("{notes} (mtime hash {hash})", **values))
 
 
-def embedder_told(run: RunReport, say: Words) -> str:
-    """The embedder of a run; how its vectors were made is for the cache to know."""
-    name = run.environment.embedding_model or say("page.keyword_only")
+def embedder_text(run: RunReport, say: Words) -> str:
+    """Return the embedding model of a run, without the suffix that the cache needs."""
+    name = run.environment.embedding_model or say(_("no embedding model"))
     return name.removesuffix(IN_BATCHES)
 
 
-def told(message: str, language: Language) -> str:
-    """What went wrong, in a language; the filter of templates."""
-    return message_in(language, message)
+def template_globals(language: Language) -> dict[str, Any]:
+    """Return the functions of templates that render messages and labels in a language."""
+    say = words(language)
+    labels = {**LABELS, **CAUSES}
+    return {
+        "_": say.gettext,
+        "n_": say.ngettext,
+        "say": say,
+        "label_of": lambda name: say(labels[name]),
+    }
 
 
 @functools.cache
-def _templates() -> Environment:
+def _templates(language: Language) -> Environment:
     templates = Environment(
         loader=PackageLoader("gigamind.reports"),
         undefined=StrictUndefined,
@@ -95,21 +111,21 @@ def _templates() -> Environment:
     )
     filters: dict[str, Any] = {
         "inline": inline,
-        "told": told,
         "code": code,
         "fenced": fenced,
         "figure": share,
         "between": between,
     }
     templates.filters.update(filters)
+    templates.globals |= template_globals(language)
     return templates
 
 
 def counted(names: Counter[str]) -> str:
-    """Names with how often each came, the commonest first."""
+    """Return names with their counts, the most frequent first."""
     return ", ".join(f"{name}: {count}" for name, count in names.most_common())
 
 
 def unjudged(llm: LlmReport | None) -> int:
-    """Items that were to get a verdict and have none."""
+    """Return the number of items that should have a verdict and have none."""
     return llm.items - llm.outcomes.get("scored", 0) if llm else 0

@@ -1,4 +1,4 @@
-"""tune.json: many settings of search over the same queries, which of them to take, and how sure that is."""
+"""tune.json: many search settings over the same queries, the recommended one, and its significance."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ from gigamind.retrieval.settings import FusionName, Mode
 
 
 class SearchSetting(Report):
-    """What may differ; an option that has no part under the others is at its default."""
+    """The options of a setting; those without effect in it have their default."""
 
     mode: Mode
     fusion: FusionName
@@ -23,11 +23,11 @@ class TunedSetting(Report):
 
     Attributes:
         figures: means of the metrics over the queries, by name: "search.mrr".
-        gain: mean difference of the metric from as-is on these queries.
-        low, high: its interval; the lower end holds for all settings at once, so it bears that the best was picked.
-        p_value: chance that any setting of the grid looks so much better though none is.
-        picked: share of folds in which it was the best of the other folds.
-        out_of_fold: what it gained in the folds that picked it; null where none did.
+        gain: mean difference of the metric from the current setting on these queries.
+        low, high: its interval; the lower bound is simultaneous over all settings, so it allows for picking the best.
+        p_value: probability that some setting of the grid shows this gain if none is better.
+        picked: share of folds for which it was the best setting on the other folds.
+        out_of_fold: its gain on the folds that picked it; null if none did.
     """
 
     setting: SearchSetting
@@ -41,7 +41,7 @@ class TunedSetting(Report):
 
 
 class WorseMetric(Report):
-    """A metric that the chosen setting makes surely worse, with the 95 % interval of the difference."""
+    """A metric that the recommended setting makes significantly worse, with the 95 % interval of the difference."""
 
     metric: str
     baseline: float
@@ -52,25 +52,25 @@ class WorseMetric(Report):
 
 
 class Tuning(Report):
-    """What a grid tells.
+    """The result of a grid search.
 
     Attributes:
-        metric: what chose: "search.ndcg_at_10".
-        queries: answerable ones that were searched under every setting.
-        left_out: answerable ones for which the metric is not defined.
+        metric: the metric that chose, such as "search.ndcg_at_10".
+        queries: number of answerable queries, searched under every setting.
+        left_out: number of answerable queries for which the metric is undefined.
         folds, partitions: of the nested cross-validation.
-        level: chance to switch where no setting is better.
-        settings: as-is first, then by how much of it they change.
-        chosen: its place; 0 means to keep.
-        best: place of the highest mean.
-        gain: of the chosen setting, or of the best where none is chosen: out of fold, without the flattery.
+        level: probability of a switch if no setting is better.
+        settings: the current setting first, then by the number of changed options.
+        chosen: index of the recommended setting; 0 keeps the current one.
+        best: index of the setting with the highest mean.
+        gain: cross-validated gain of the recommended setting, or of the best one if none is recommended.
         low, high: its 95 % interval.
-        detectable: the gain that would be found in 80 of 100 such samples; null where no setting changes anything.
-        min_score: the threshold with which the chosen setting refuses no more answerable queries than are refused as it
-            is; null where that may stay, or the runs were not made.
-        worse: what the chosen setting makes surely worse, under that threshold, the worst first; false refusals and
-            FAR are looked at as well.
-        command: to type.
+        detectable: gain that is detected with 80 % power; null if no setting changes anything.
+        min_score: threshold at which the recommended setting has no more false refusals than the current setting; null
+            if the threshold can stay, or the runs were not made.
+        worse: metrics that the recommended setting makes significantly worse at that threshold, worst first; they
+            include false refusals and FAR.
+        command: the command that applies the setting.
     """
 
     version: Literal["1.0"] = "1.0"
@@ -97,15 +97,15 @@ class Tuning(Report):
 
     @property
     def is_switch(self) -> bool:
-        """Whether another setting is surely better than as-is."""
+        """Whether another setting is significantly better than the current one."""
         return self.chosen != 0
 
     @property
     def as_is(self) -> TunedSetting:
-        """The setting that the others are held against."""
+        """Return the current setting, which the others are compared with."""
         return self.settings[0]
 
     @property
-    def told(self) -> TunedSetting:
-        """The setting that `gain` is of."""
+    def reported(self) -> TunedSetting:
+        """Return the setting of `gain`."""
         return self.settings[self.chosen or self.best]

@@ -1,4 +1,4 @@
-"""How each task's run is shown: summary.md, report.html, its figures, and its main metrics in a table."""
+"""What each task defines to show a run: summary.md, report.html, its charts, and its main metrics in a table."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
+from gigamind.i18n import Message
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record
 from gigamind.release.model import EvalSnapshot
@@ -29,12 +30,12 @@ class View(ABC, Generic[Summary, Line, Baseline]):
 
     @abstractmethod
     def markdown(self, record: Record[Summary, Line], lang: Language = "en") -> str:
-        """summary.md."""
+        """Return summary.md."""
 
     @property
     @abstractmethod
     def pages(self) -> Pages:
-        """What makes report.html and its charts, which a run without a page need not load."""
+        """Return the functions that make report.html and its charts; they are loaded only for a page."""
 
     def page(
         self,
@@ -44,46 +45,46 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         baseline: Baseline | None,
         gate: GateResult | None,
     ) -> str:
-        """report.html."""
+        """Return report.html."""
         return self.pages[0](record, lang=lang, baseline=baseline, gate=gate)
 
     def charts(self, record: Record[Summary, Line]) -> "Mapping[str, Chart]":
-        """The figures of report.html, by name."""
+        """Return the charts of report.html, by name."""
         return self.pages[1](record)
 
     def files(self, record: Record[Summary, Line]) -> dict[str, str]:
-        """What else the out folder holds of it, name -> text."""
+        """Return further files for the out folder: texts by name."""
         del record
         return {}
 
     @abstractmethod
     def rows(self, summary: Summary, say: Words) -> Iterator[MetricRow]:
-        """The metrics, the main ones first."""
+        """Yield the metrics, the main ones first."""
 
     @abstractmethod
-    def missing(self, summary: Summary) -> list[tuple[int, str, str]]:
-        """What the figures lack and errors.jsonl explains: how many, and the phrases for one and many."""
+    def missing(self, summary: Summary) -> list[Message]:
+        """Return the counts of what the metrics leave out; errors.jsonl has the reasons."""
 
     @abstractmethod
     def not_run(self, summary: Summary) -> int:
-        """Items that an interrupted run did not come to."""
+        """Return the number of items that an interrupted run did not evaluate."""
 
     def times(self, summary: Summary, say: Words) -> str:
-        """How long an item took, in a line; "" where that is not measured."""
+        """Return the latency of an item, in a line; "" if not measured."""
         del summary, say
         return ""
 
     def caution(self, summary: Summary, say: Words) -> str:
-        """What makes the figures look better than they are, in a line; "" where nothing does."""
+        """Return why the metrics are too optimistic, in a line; "" if they are not."""
         del summary, say
         return ""
 
     def finding(self, summary: Summary, say: Words) -> str:
-        """What the run found beside its figures, in a sentence; "" where there is nothing to say."""
+        """Return a finding other than the metrics, in a sentence; "" if there is none."""
         del summary, say
         return ""
 
     def llm(self, summary: Summary) -> LlmReport | None:
-        """What asking a model cost; None where none was asked."""
+        """Return the report on model calls; None if no model was called."""
         del summary
         return None

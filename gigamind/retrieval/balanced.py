@@ -1,9 +1,10 @@
-"""Balanced fusion: cosine plus what the query's words add, in points of cosine; and how far its best may be believed.
+"""Balanced fusion: cosine plus word matches in cosine points, and a score for whether the best note answers the query.
 
-`weighted` divides BM25 by the query's best: one shared word then counts as much as a whole question, and no score says
-whether the vault answers.  Here BM25 stays absolute.  It counts less the less of the query the vault knows, and a note
-in another language than the best matches is not blamed for holding none of the words.  All constants were chosen on
-XQuAD in English and Spanish and on the example queries with even ids; `benchmarks/verdict_fusion.py` measures the rest.
+`weighted` fusion divides BM25 by the query's best score.  One shared word then counts as much as a whole question, and
+no score shows whether the vault answers.  Balanced fusion keeps BM25 absolute.  BM25 counts less when the vault knows
+little of the query, and a note in another language than the best matches is not penalised for missing words.  All
+constants were chosen on XQuAD in English and Spanish and on the example queries with even ids;
+`benchmarks/verdict_fusion.py` measures the rest.
 """
 
 import math
@@ -32,29 +33,35 @@ from gigamind.text import tokens
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note
 
-_K1, _B = 0.4, 0.3  # near IDF coverage: a word counts nearly once, and a long chunk pays little
-_WEIGHT = 0.02  # points for one unit of BM25 ...
-_WHOLE = 0.7  # ... but a query found whole (BM25 near its IDF mass) counts at least this, however short it is
-_TRUSTED = 0.5  # where the vault knows less of the query's IDF mass, words fade out linearly
-_HEADING = 0.06  # points for a query that holds a whole heading; of a title or alias see `Balance`
-_PARTLY = 4  # power of the share of a name that the query holds
-_MATCHES = 10  # best matches, most of which say in which language the words were found ...
-_LIFTED_TO = 4  # ... and the rank among them whose BM25 a note in another language is given
-_WORDS = 0.8  # share of the words in an answer_score, beside 1 for the cosine ...
-_ANSWERED = 2.0  # ... and what both are divided by, so that the seed's min_score parts best what is answerable
+_K1, _B = 0.4, 0.3  # near IDF coverage: repetitions count little, and long chunks lose little
+_WEIGHT = 0.02  # points per unit of BM25 ...
+_WHOLE = 0.7  # ... but a full match (BM25 near the query's IDF mass) counts at least this, however short the query
+_TRUSTED = (
+    0.5  # if the vault knows less of the query's IDF mass, the weight of words falls linearly
+)
+_HEADING = (
+    0.06  # points for a query that contains a whole heading; for a title or alias see `Balance`
+)
+_PARTLY = 4  # exponent of the share of a name that the query contains
+_MATCHES = 10  # best matches whose majority gives the language of the matched words ...
+_LIFTED_TO = (
+    4  # ... and the rank among them whose BM25 is the minimum for notes in another language
+)
+_WORDS = 0.8  # weight of the words in an answer_score; the cosine has weight 1 ...
+_ANSWERED = 2.0  # ... and the divisor of both, so that the default min_score separates answerable queries best
 
 MIN_ANSWER_SCORE = 0.3
-"""The answer_score below which a query is best called unanswerable: equal error on both kinds of query, over XQuAD
-English and Spanish, straight, across and mixed, in vaults of 60 to 5 000 notes."""
+"""Recommended threshold: queries with a lower answer_score are unanswerable.  Equal error rates on both kinds of query
+over XQuAD English and Spanish (same language, cross-lingual and mixed), in vaults of 60 to 5 000 notes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CosineScale:
-    """Which cosines an embedding model gives.
+    """The range of cosines of an embedding model.
 
     Attributes:
-        low: of texts that have nothing in common; it counts 0.
-        high: it counts 1; it may lie beyond what the model gives.
+        low: Cosine of unrelated texts; counts 0.
+        high: Cosine that counts 1; may exceed the highest cosine of the model.
     """
 
     low: float
@@ -62,36 +69,36 @@ class CosineScale:
 
     @property
     def slope(self) -> float:
-        """Points for one unit of cosine."""
+        """Points per unit of cosine."""
         return 1 / (self.high - self.low)
 
 
-# By embedder family: the full name before "@".  That of another model than the default one puts its median cosines, of
-# paragraphs of XQuAD that answer a question and of strangers, where the default one has its own (0.38 and 0.05).
+# By embedder family: the full name before "@".  Scales of other models map their median cosines of XQuAD paragraphs,
+# related (0.38 for the default model) and unrelated (0.05), to those of the default model.
 COSINE_SCALES: Mapping[str, CosineScale] = {
     "use-multilingual": CosineScale(0.0, 1.0),
     "e5-small": CosineScale(0.72, 1.13),  # medians 0.875 and 0.738 of 20 English questions
 }
-# Of any other model: where strangers have cosines far above 0, cosines differ little, and the words lead.
+# For any other model: if unrelated texts have cosines far above 0, cosines differ little and words dominate.
 UNKNOWN_SCALE = CosineScale(0.0, 1.0)
 
 
 def cosine_scale(embedder: str) -> CosineScale:
-    """That of an embedder by its full name."""
+    """Return the scale of an embedder by its full name."""
     return COSINE_SCALES.get(embedder.partition("@")[0], UNKNOWN_SCALE)
 
 
 @dataclass(frozen=True, slots=True)
 class WordPoints:
-    """What the words of one query say.
+    """Word matches of one query.
 
     Attributes:
-        chunks: absolute BM25 of each chunk, >= 0.
-        notes: that of each note's best chunk, lifted for notes in another language than the best matches.
-        titles: how far the query holds each note's best title or alias, in [0, 1].
-        headings: the same of its best heading.
-        mass: IDF of all different terms of the query.
-        trust: in [0, 1]: 1 where the vault knows half of the mass or more.
+        chunks: Absolute BM25 of each chunk, >= 0.
+        notes: BM25 of each note's best chunk, raised for notes in another language than the best matches.
+        titles: Share of each note's best title or alias in the query, in [0, 1].
+        headings: Share of each note's best heading in the query, in [0, 1].
+        mass: Sum of the IDF of the query's distinct terms.
+        trust: In [0, 1]; 1 if the vault knows at least half of the mass.
     """
 
     chunks: Floats
@@ -103,27 +110,27 @@ class WordPoints:
 
     @property
     def rate(self) -> float:
-        """Points for one unit of BM25."""
+        """Points per unit of BM25."""
         return self.trust * max(_WEIGHT, _WHOLE / self.mass) if self.mass else 0.0
 
     def order_points(self, title: float | Floats) -> Floats:
-        """What the words add to each note's place, where a whole title in the query is worth `title` points."""
+        """Return the word points of each note for ranking; a whole title in the query adds `title` points."""
         return self.rate * self.notes + (title * self.titles + _HEADING * self.headings)
 
     def answer_scores(self, semantic: Floats) -> Floats:
-        """How far each note may be believed to answer, in [0, 1], from its cosine on the scale of its model.
+        """Return a score in [0, 1] for whether each note answers, from its cosine on the scale of the model.
 
-        The words' share passes to the cosine where the vault does not know the query's words.
+        The share of the words passes to the cosine if the vault does not know the words of the query.
         """
-        held = np.minimum(1.0, self.notes / self.mass) if self.mass else self.notes
-        return np.minimum(1.0, (semantic * (2 - self.trust) + _WORDS * held) / _ANSWERED)
+        coverage = np.minimum(1.0, self.notes / self.mass) if self.mass else self.notes
+        return np.minimum(1.0, (semantic * (2 - self.trust) + _WORDS * coverage) / _ANSWERED)
 
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """All names of a vault: `held[token]` are places in `note`, `mass` (IDF of its tokens) and `is_title`."""
+    """All names of a vault: `places[token]` are indexes into `note`, `mass` (IDF sum of its tokens) and `is_title`."""
 
-    held: dict[str, Ints]
+    places: dict[str, Ints]
     note: Ints
     mass: Floats
     is_title: npt.NDArray[np.bool_]
@@ -131,10 +138,10 @@ class _Names:
 
 @dataclass(frozen=True)
 class Balance:
-    """Words of one vault as balanced fusion weighs them; what it works out once, it works out when first asked.
+    """Balanced fusion over one vault; derived data are computed at first use.
 
     Attributes:
-        title: points for a query that holds a whole title or alias.
+        title: Points for a query that contains a whole title or alias.
     """
 
     keyword: KeywordIndex
@@ -144,11 +151,11 @@ class Balance:
     title: float = DEFAULT_TITLE_WEIGHT
 
     def prepare(self) -> None:
-        """Work out now what the first query would."""
-        _ = self._saturation, self._names, self._languages
+        """Compute the derived data, so that the first query is not slower than others."""
+        _derived = self._saturation, self._names, self._languages
 
     def read(self, query: str) -> WordPoints:
-        """What the words of a query say."""
+        """Return the word matches of a query."""
         total, named = np.zeros(self.keyword.size), np.zeros(len(self._names.note))
         mass = seen = 0.0
         for term in dict.fromkeys(self.keyword.terms(query)):
@@ -160,7 +167,7 @@ class Balance:
             if len(chunks):
                 seen += idf
                 total[chunks] += idf * self._saturation[own]
-            if (places := self._names.held.get(term)) is not None:
+            if (places := self._names.places.get(term)) is not None:
                 named[places] += idf
         notes = self._lift(self.layout.best(total))
         trust = min(1.0, seen / mass / _TRUSTED) if mass else 0.0
@@ -169,10 +176,10 @@ class Balance:
     def score(
         self, words: WordPoints, fusion: Fusion[float], index: VectorIndex, query: Vectors
     ) -> Scored:
-        """Scores of all notes.
+        """Return the scores of all notes.
 
         Raises:
-            IndexingError: the vector index failed.
+            IndexingError: The vector index failed.
         """
         points = replace(fusion, alpha=self.scale.slope, low=self.scale.low, ceiling=math.inf)
         lexical = words.order_points(self.title)
@@ -185,7 +192,7 @@ class Balance:
 
     @cached_property
     def _saturation(self) -> Floats:
-        """BM25 of one term in one chunk over the term's IDF, for each posting."""
+        """BM25 of one term in one chunk divided by the term's IDF, for each posting."""
         lengths = self.keyword.lengths.astype(np.float64)
         norm = _K1 * (1 - _B + _B * lengths / max(1.0, float(lengths.mean())))
         counts = self.keyword.occurrences
@@ -193,14 +200,14 @@ class Balance:
 
     @cached_property
     def _languages(self) -> Ints:
-        """The language of each note, as a number."""
+        """Language of each note, as a number."""
         numbers: dict[str, int] = {}
         languages = map(note_language, self.notes)
         return np.array([numbers.setdefault(language, len(numbers)) for language in languages])
 
     @cached_property
     def _names(self) -> _Names:
-        held: defaultdict[str, list[int]] = defaultdict(list)
+        postings: defaultdict[str, list[int]] = defaultdict(list)
         note: list[int] = []
         mass: list[float] = []
         is_title: list[bool] = []
@@ -209,23 +216,23 @@ class Balance:
             for titles, called in ((True, (own.title, *own.aliases)), (False, headings)):
                 for parts in (set(tokens(name)) for name in set(called)):
                     for token in parts:
-                        held[token].append(len(note))
+                        postings[token].append(len(note))
                     note.append(place)
                     counts = [len(self.keyword.postings(part)) for part in sorted(parts)]
                     mass.append(sum(map(self._idf, counts)) or 1.0)
                     is_title.append(titles)
-        places = {token: np.array(own) for token, own in held.items()}
+        places = {token: np.array(own) for token, own in postings.items()}
         return _Names(places, np.array(note, np.int64), np.array(mass), np.array(is_title, bool))
 
     def _idf(self, count: int) -> float:
-        """Of a term that so many chunks hold."""
+        """Return the IDF of a term that occurs in `count` chunks."""
         return math.log(1 + (self.keyword.size - count + 0.5) / (count + 0.5))
 
-    def _named(self, held: Floats) -> tuple[Floats, Floats]:
-        """How far a query holds each note's best title and best heading, from the IDF of the names it holds."""
-        hit = np.flatnonzero(held)
+    def _named(self, matched_mass: Floats) -> tuple[Floats, Floats]:
+        """Return the share of each note's best title and best heading, from the matched IDF mass of each name."""
+        hit = np.flatnonzero(matched_mass)
         notes, is_title = self._names.note[hit], self._names.is_title[hit]
-        shares = np.minimum(1.0, held[hit] / self._names.mass[hit]) ** _PARTLY
+        shares = np.minimum(1.0, matched_mass[hit] / self._names.mass[hit]) ** _PARTLY
         best: list[Floats] = []
         for own in (is_title, ~is_title):
             best.append(np.zeros(len(self.notes)))
@@ -233,10 +240,10 @@ class Balance:
         return best[0], best[1]
 
     def _lift(self, notes: Floats) -> Floats:
-        """BM25 of notes; one in another language than most of the best matches gets that of the fourth best at least.
+        """Raise the BM25 of notes in another language than most of the best matches to the fourth best score.
 
-        Where the vault has one language, nothing changes: measured, a lift by likeness of common words alone cost short
-        queries up to 0.02 of MRR there.
+        In a vault of one language nothing changes.  There, a rule by similarity of common words alone cost short
+        queries up to 0.02 MRR.
         """
         matches = _best(notes, _MATCHES)
         if not len(matches) or not self._languages.any():
@@ -247,7 +254,7 @@ class Balance:
 
 
 def _best(scores: Floats, count: int) -> Ints:
-    """Places of the highest scores above 0, best first."""
+    """Return the places of the highest scores above 0, best first."""
     top = (
         np.argpartition(scores, -count)[-count:] if len(scores) > count else np.arange(len(scores))
     )

@@ -1,8 +1,8 @@
-"""What later runs may use again: every vector ever computed, finished indexes, suggested links, in the user's folder.
+"""The user's cache folder: vectors, finished indexes and suggested links, for reuse by later runs.
 
-Vectors are in one SQLite file.  One is found by the model and the SHA-256 of exactly the text that was embedded, so a
-changed note costs only its changed chunks, and a renamed model starts afresh.  Each batch is committed as it ends:
-breaking off loses nothing.  Each has a checksum, as SQLite has none: one that a disk has damaged is computed again.
+Vectors are in one SQLite file, by model and SHA-256 of the embedded text.  A changed note therefore costs only its
+changed chunks, and a renamed model starts empty.  Each batch is committed when it ends, so an interruption loses
+nothing.  Each vector has a checksum, because SQLite has none; a damaged one is computed again.
 """
 
 import contextlib
@@ -18,35 +18,36 @@ from pathlib import Path
 
 import numpy as np
 
-from gigamind.errors import IndexingError
+from gigamind.errors import IndexingError, reason_of
+from gigamind.i18n import Message, _
 from gigamind.retrieval.embed import Embedder, Vectors
 from gigamind.runs.folders import private_folder
 
 _BATCH = 64
-_LOOKUP = 500  # SQLite allows 999 variables in a statement of an old build
+_LOOKUP = 500  # old builds of SQLite allow 999 variables per statement
 _WAIT_S = 60.0
 
 Progress = Callable[[int, int], None]
-"""Called with how many texts are embedded, and how many there are in all."""
+"""Called with the number of embedded texts and the total number of texts."""
 
 
 def quiet(done: int, total: int) -> None:
-    """Progress that nobody is told of."""
+    """Ignore progress."""
     del done, total
 
 
 def embed_all(
     embedder: Embedder, texts: Sequence[str], cache: Path | None, progress: Progress
 ) -> Vectors:
-    """Vectors of all texts, float32, shape (len(texts), dimensions); only those missing in the cache are computed.
+    """Return float32 vectors of all texts, shape (len(texts), dimensions); only uncached ones are computed.
 
     Args:
-        cache: the SQLite file, made when absent; None computes everything and keeps nothing.
-        progress: called with (texts done, texts in all).
+        cache: SQLite file, created if missing; None computes everything and stores nothing.
+        progress: Called with (embedded texts, all texts).
 
     Raises:
-        EmbeddingError: the model failed.
-        IndexingError: the cache file cannot be read or written.
+        EmbeddingError: The model failed.
+        IndexingError: The cache file cannot be read or written.
     """
     if cache is None:
         return _compute(embedder, texts, progress, len(texts), keep=lambda _texts, _vectors: None)
@@ -59,22 +60,33 @@ def _opened(cache: Path) -> Generator[sqlite3.Connection]:
     try:
         private_folder(cache.parent)
     except OSError as error:
-        raise IndexingError(
-            f"{cache.parent}: the cache cannot be written ({error}): name another --cache-dir"
-        ) from error
+        raise IndexingError(cache_not_writable(cache.parent, error)) from error
     try:
         with closing(sqlite3.connect(cache, timeout=_WAIT_S)) as connection:
             yield connection
     except sqlite3.Error as error:
         raise IndexingError(
-            f"{cache}: the embedding cache cannot be used ({error}): delete the file, or name another --cache-dir"
+            _(
+                "{file}: the embedding cache cannot be used: {reason}. Delete the file, or set another --cache-dir.",
+                file=cache,
+                reason=error.args[0],
+            )
         ) from error
+
+
+def cache_not_writable(folder: Path, error: OSError) -> Message:
+    """Return the message for a cache folder that cannot be written."""
+    return _(
+        "{folder}: the cache cannot be written: {reason}. Set another --cache-dir.",
+        folder=folder,
+        reason=reason_of(error),
+    )
 
 
 def _embed_through(
     connection: sqlite3.Connection, embedder: Embedder, texts: Sequence[str], progress: Progress
 ) -> Vectors:
-    # No write-ahead log: turning it on fails at once while another run does the same, and it needs a local disk.
+    # No write-ahead log: switching it on fails if another run does so too, and it needs a local disk.
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute(
         "CREATE TABLE IF NOT EXISTS vectors (model TEXT, text_hash BLOB, vector BLOB, checksum BLOB,"
@@ -98,7 +110,9 @@ def _embed_through(
     if missing:
         _compute(embedder, list(missing.values()), progress, len(texts), keep)
     if len({len(vector) for vector in known.values()}) > 1:
-        raise sqlite3.DataError("its vectors differ in length: the model behind this name changed")
+        raise sqlite3.DataError(
+            _("its vectors differ in length: the model behind this name changed")
+        )
     return np.stack([known[h] for h in hashes])
 
 
@@ -137,7 +151,9 @@ def _compute(
     return np.concatenate(parts)
 
 
-_KEPT = 8  # of each, those of the vaults and models used last; an older one is built again from the kept vectors
+_KEPT = (
+    8  # most recently used entries of each kind; an older index is rebuilt from the cached vectors
+)
 _DAY_S = 86_400.0
 
 
@@ -149,28 +165,28 @@ class Cache:
 
     @property
     def embeddings(self) -> Path:
-        """The SQLite file of all vectors."""
+        """SQLite file of all vectors."""
         return self.folder / "embeddings.sqlite"
 
     @property
     def indexes(self) -> Path:
-        """One folder a vector index, named by its content."""
+        """Folder with one folder per vector index, named by its content."""
         return self.folder / "indexes"
 
     @property
     def keywords(self) -> Path:
-        """One file a keyword index, named by its content."""
+        """Folder with one file per keyword index, named by its content."""
         return self.folder / "keywords"
 
     @property
     def links(self) -> Path:
-        """One file a vault with what was suggested there, named by its content."""
+        """Folder with one file of suggested links per vault, named by its content."""
         return self.folder / "links"
 
     def prune(self) -> None:
-        """Remove all but the indexes and links used last, and what a killed run left half-built.
+        """Remove all but the most recently used indexes and links, and leftovers of killed runs.
 
-        An index that a reader has open stays whole for that reader.
+        An index stays usable for a process that has it open.
         """
         for folder in (self.indexes, self.keywords, self.links):
             entries = sorted(folder.iterdir(), key=_last_use) if folder.is_dir() else []
@@ -183,7 +199,7 @@ class Cache:
 
 
 def touch(entry: Path) -> None:
-    """Mark an index as used now; one that another run has just pruned, or that is read-only, stays as it is."""
+    """Mark an index as just used, unless another run removed it or it is read-only."""
     with contextlib.suppress(OSError):
         os.utime(entry)
 
@@ -199,5 +215,5 @@ def _remove(entry: Path) -> None:
 def _last_use(entry: Path) -> float:
     try:
         return entry.stat().st_mtime
-    except FileNotFoundError:  # another run pruned it first
+    except FileNotFoundError:  # removed by another run
         return 0.0

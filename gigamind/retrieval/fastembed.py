@@ -1,8 +1,8 @@
-"""ONNX embedding models through fastembed: one of its list by name, or a local folder.
+"""ONNX embedding models through fastembed: a model of its list, or a local folder.
 
-A local folder is laid out as sentence-transformers exports it: `model.onnx` or `onnx/model.onnx`, `tokenizer.json`,
-`tokenizer_config.json`, `config.json` (`hidden_size`), and if present `1_Pooling/config.json` (mean unless it says CLS
-or last token) and `config_sentence_transformers.json` (`prompts`: what to put before a query and a passage).
+A local folder has the layout of sentence-transformers: `model.onnx` or `onnx/model.onnx`, `tokenizer.json`,
+`tokenizer_config.json` and `config.json` (`hidden_size`).  Optional are `1_Pooling/config.json` (mean pooling unless it
+names CLS or last token) and `config_sentence_transformers.json` (`prompts`: the prefixes of queries and passages).
 """
 
 import hashlib
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from gigamind.errors import EmbeddingError, InputError
+from gigamind.i18n import _
 from gigamind.retrieval.embed import Vectors, unit_rows
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _INSTRUCTION = "Represent this sentence for searching relevant passages: "
 
-# What a model's card asks to put before a query and a passage.  fastembed adds nothing by itself for these.
+# Prefixes of queries and passages by model card.  fastembed itself adds none for these models.
 _PREFIXES: dict[str, tuple[str, str]] = {
     "intfloat/": ("query: ", "passage: "),
     "nomic-ai/": ("search_query: ", "search_document: "),
@@ -45,7 +46,7 @@ _SETTINGS = (
 
 @dataclass(frozen=True)
 class FastembedEmbedder:
-    """A fastembed model on one thread, texts one by one so that no vector depends on its batch."""
+    """A fastembed model on one thread; texts one by one, so that no vector depends on its batch."""
 
     name: str
     query_prefix: str
@@ -62,18 +63,22 @@ class FastembedEmbedder:
         try:
             vector = next(iter(self.model.embed([text])))
         except Exception as error:
-            raise EmbeddingError(f"{self.name} could not embed a text: {error}") from error
+            raise EmbeddingError(
+                _("{model} could not embed a text: {reason}", model=self.name, reason=str(error))
+            ) from error
         if not np.isfinite(vector).all():
-            raise EmbeddingError(f"{self.name} gave a vector that is not finite")
+            raise EmbeddingError(
+                _("{model} returned a vector with infinite or missing values", model=self.name)
+            )
         return unit_rows(vector.astype(np.float32))
 
 
 def load_fastembed(model: str) -> FastembedEmbedder:
-    """The model of that name in fastembed's list, or in that folder.
+    """Load a model from fastembed's list or from a folder.
 
     Raises:
-        InputError: neither a known model nor a folder with one.
-        EmbeddingError: the model cannot be downloaded or loaded.
+        InputError: Neither a known model nor a folder with one.
+        EmbeddingError: The model cannot be downloaded or loaded.
     """
     if Path(model).is_dir():
         return _load_folder(Path(model))
@@ -82,8 +87,11 @@ def load_fastembed(model: str) -> FastembedEmbedder:
     known = {str(m["model"]).lower(): m for m in TextEmbedding.list_supported_models()}
     if model.lower() not in known:
         raise InputError(
-            f'"{model}" is neither a folder nor a model that fastembed knows; its list: '
-            "https://qdrant.github.io/fastembed/examples/Supported_Models/"
+            _(
+                '"{model}" is neither a folder nor a model of fastembed. Its models: {url}',
+                model=model,
+                url="https://qdrant.github.io/fastembed/examples/Supported_Models/",
+            )
         )
     loaded = _load(model, None)
     prefixes = (p for start, p in _PREFIXES.items() if model.lower().startswith(start))
@@ -97,16 +105,16 @@ def _load_folder(folder: Path) -> FastembedEmbedder:
 
     file = next((f for f in ("model.onnx", "onnx/model.onnx") if (folder / f).is_file()), None)
     if file is None:
-        raise InputError(f"{folder}: no model.onnx and no onnx/model.onnx in this folder")
+        raise InputError(
+            _("{folder}: this folder has neither model.onnx nor onnx/model.onnx", folder=folder)
+        )
     name = f"fastembed:{folder.resolve().name}#{_digest(folder, file)}"
     if name not in {str(m["model"]) for m in TextEmbedding.list_supported_models()}:
         TextEmbedding.add_custom_model(
             model=name,
             pooling=_pooling(folder),
             normalization=True,
-            sources=ModelSource(
-                hf=name
-            ),  # required, never asked: the model is read from the folder
+            sources=ModelSource(hf=name),  # required but unused: the model is read from the folder
             dim=_hidden_size(folder),
             model_file=file,
         )
@@ -115,17 +123,17 @@ def _load_folder(folder: Path) -> FastembedEmbedder:
 
 
 def _prompts(folder: Path) -> tuple[str, str]:
-    """What the model wants before a query and before a passage."""
+    """Return the prefixes of queries and passages."""
     file = "config_sentence_transformers.json"
     prompts = _json(folder, file).get("prompts")
     if prompts is not None and not isinstance(prompts, dict):
-        raise InputError(f'{folder / file}: "prompts" is no JSON object')
+        raise InputError(_('{file}: "prompts" must be a JSON object', file=folder / file))
     named = cast("dict[str, str]", prompts or {})
     return named.get("query", ""), named.get("passage") or named.get("document") or ""
 
 
 def _digest(folder: Path, model_file: str) -> str:
-    """12 hexadecimal digits of every file that has a say in a vector."""
+    """Return 12 hexadecimal digits of the hash of every file that can change a vector."""
     digest = hashlib.sha256(version("fastembed").encode())
     for name in (model_file, f"{model_file}_data", *_SETTINGS):
         if (folder / name).is_file():
@@ -142,8 +150,12 @@ def _load(name: str, folder: Path | None) -> "TextEmbedding":
         return TextEmbedding(name, threads=1, **place)
     except Exception as error:
         raise EmbeddingError(
-            f"{name} could not be loaded: {error}. Without a way to the model hub, give a local folder: "
-            "fastembed:/path/to/folder"
+            _(
+                "{model} cannot be loaded: {reason}. Without access to the model hub, pass a local folder:"
+                " fastembed:/path/to/folder",
+                model=name,
+                reason=str(error),
+            )
         ) from error
 
 
@@ -162,7 +174,10 @@ def _hidden_size(folder: Path) -> int:
     size = _json(folder, "config.json").get("hidden_size")
     if not isinstance(size, int):
         raise InputError(
-            f'{folder / "config.json"}: "hidden_size" is missing: the length of a vector'
+            _(
+                '{file}: "hidden_size", the length of a vector, is missing',
+                file=folder / "config.json",
+            )
         )
     return size
 
@@ -174,7 +189,9 @@ def _json(folder: Path, file: str) -> dict[str, object]:
     try:
         content = json.loads(path.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON: {error}") from error
+        raise InputError(
+            _("{file}: this is not valid JSON: {reason}", file=path, reason=str(error))
+        ) from error
     if not isinstance(content, dict):
-        raise InputError(f"{path}: no JSON object")
+        raise InputError(_("{file}: must be a JSON object", file=path))
     return cast("dict[str, object]", content)

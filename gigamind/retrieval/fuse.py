@@ -1,6 +1,6 @@
-"""Note scores from both legs and the link graph: the best chunk of each leg, weighed, then moved up by centrality.
+"""Fuse dense and sparse chunk scores with the link graph: each note's best chunks, weighted, boosted by centrality.
 
-The graph changes the order, never what a note is worth.
+The graph changes the order only, never the relevance score of a note.
 """
 
 from collections.abc import Sequence
@@ -13,32 +13,32 @@ import numpy.typing as npt
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.index import VectorIndex
 
-BOOST = 0.2  # β of the seed
+BOOST = 0.2  # β in the seed
 
 
 def boosts(centralities: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """What each note's base_score is multiplied by: 1 + β * centrality, in [1, 1 + β] for centralities in [0, 1]."""
+    """Return the factor of each note's base_score: 1 + β * centrality, in [1, 1 + β] for centralities in [0, 1]."""
     return 1.0 + BOOST * centralities
 
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# Chunks that the index is asked for, enough for a low floor: with half as many, half as many notes again are looked up.
+# Chunks requested from the index, enough for a tight bound: with half as many, 50 % more notes are looked up.
 _SHORTLIST = 64
 _SHORTLIST_PER_HIT = 6
-_STEP = 64  # notes that are looked up at first, four times as many at each further step
-_ROWS = 64  # in which scores are folded to bound the highest
-_LEAST = float(np.finfo(np.float64).smallest_subnormal)  # score that takes a place
+_STEP = 64  # notes looked up first; each further step looks up four times as many
+_ROWS = 64  # rows into which scores are folded to bound the highest
+_LEAST = float(np.finfo(np.float64).smallest_subnormal)  # lowest score that can be ranked
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkLayout:
-    """Which chunks belong to which note.
+    """The chunks of each note.
 
     Attributes:
-        starts: note i owns chunks `starts[i]` to `starts[i + 1]`, at least one; shape (notes + 1,).
-        note_of: the note of each chunk, shape (chunks,).
+        starts: Note i owns chunks `starts[i]` to `starts[i + 1]`, at least one; shape (notes + 1,).
+        note_of: Note of each chunk, shape (chunks,).
     """
 
     starts: Ints
@@ -46,20 +46,20 @@ class ChunkLayout:
 
     @classmethod
     def of(cls, chunks_per_note: Sequence[int]) -> "ChunkLayout":
-        """The layout of notes that own so many chunks each, in order."""
+        """Return the layout of notes with these numbers of chunks, in order."""
         counts = np.asarray(chunks_per_note, dtype=np.int64)
         return cls(
             np.concatenate([[0], np.cumsum(counts)]), np.repeat(np.arange(len(counts)), counts)
         )
 
     def best(self, chunk_scores: Floats) -> Floats:
-        """Each note's best chunk score, shape (notes,)."""
+        """Return each note's best chunk score, shape (notes,)."""
         return np.maximum.reduceat(chunk_scores, self.starts[:-1])
 
     def chunks(self, notes: Ints) -> Ints:
-        """All chunks of these notes."""
+        """Return all chunks of these notes."""
         firsts, counts = self.starts[notes], self.starts[notes + 1] - self.starts[notes]
-        behind = np.cumsum(counts) - counts  # chunks of the notes before
+        behind = np.cumsum(counts) - counts  # chunks of the preceding notes
         return np.arange(int(counts.sum())) + np.repeat(firsts - behind, counts)
 
 
@@ -68,14 +68,14 @@ Share = TypeVar("Share", float, Floats)
 
 @dataclass(frozen=True, slots=True)
 class Fusion(Generic[Share]):
-    """How much each leg counts; of several settings at once, each figure is a column and each row of boosts its own.
+    """Weights of the dense and sparse scores; for several settings, each figure is a column and each row of boosts one.
 
     Attributes:
-        alpha: share of the semantic leg, in [0, 1]; 1 is the semantic mode, 0 the keyword mode.
-        boosts: what the graph rerank multiplies each note's base_score by, shape (notes,); all 1.0 when it is off.
-        topk: how many notes are asked for.
-        low: cosine that counts nothing.
-        ceiling: what both legs together can reach.
+        alpha: Weight of the dense score, in [0, 1]; 1 in semantic mode, 0 in keyword mode.
+        boosts: Factor of each note's base_score from the graph rerank, shape (notes,); all 1.0 if it is off.
+        topk: Number of notes requested.
+        low: Cosine that counts 0.
+        ceiling: Highest sum of both scores.
     """
 
     alpha: Share
@@ -85,14 +85,14 @@ class Fusion(Generic[Share]):
     ceiling: float | Floats = 1.0
 
     def semantic(self, cosines: Floats | float) -> Floats:
-        """The semantic leg's share for cosines of 0 or more."""
+        """Return the weighted dense score for cosines of at least 0."""
         return self.alpha * np.maximum(0.0, cosines - self.low)
 
     def join(self, cosines: Floats | float, lexical: Floats) -> Floats:
-        """Both legs together; `lexical` is the keyword leg's share."""
+        """Add both weighted scores; `lexical` is the sparse one."""
         return np.minimum(
             self.ceiling, self.semantic(cosines) + lexical
-        )  # may pass 1 by a rounding
+        )  # can exceed 1 by rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +100,10 @@ class Scored:
     """Scores of every note, shape (notes,) each.
 
     Attributes:
-        semantic: best max(0, cosine), exact wherever the note can take a place, else unset (0).
-        keyword: best relative BM25.
-        base: see `Hit.base_score`; 0 where the note can take no place.
-        final: see `Hit.final_score`; 0 where the note can take no place.
+        semantic: Best max(0, cosine); exact if the note can be ranked, else unset (0).
+        keyword: Best relative BM25.
+        base: See `Hit.base_score`; 0 if the note cannot be ranked.
+        final: See `Hit.final_score`; 0 if the note cannot be ranked.
     """
 
     semantic: Floats
@@ -112,15 +112,15 @@ class Scored:
     final: Floats
 
     def top(self, k: int) -> Ints:
-        """The `k` best notes with a final score above 0, by falling final score, then place (trec_eval's rule)."""
+        """Return the `k` best notes with a final score above 0, by descending score, then place (as trec_eval)."""
         return highest(self.final, k)
 
 
 def highest(scores: Floats, k: int) -> Ints:
-    """Places of the `k` highest scores above 0, by falling score, then falling place.
+    """Return the places of the `k` highest scores above 0, by descending score, then descending place.
 
-    The k highest maxima of columns are k of the scores, so the least of them bounds what can be among the k highest.
-    That is one pass, whatever the scores; a partition of all of them takes 60 times as long where most are equal.
+    The k highest column maxima are k of the scores, so the lowest of them bounds the k highest scores.  This takes one
+    pass for any scores; a partition of all takes 60 times as long if most are equal.
     """
     columns, bar = len(scores) // _ROWS, 0.0
     if columns > k:
@@ -131,7 +131,7 @@ def highest(scores: Floats, k: int) -> Ints:
 
 
 def relative(scores: Floats) -> Floats:
-    """BM25 over the query's best BM25, in [0, 1]; all 0.0 when nothing matches (seed 4.1)."""
+    """Return BM25 divided by the query's best BM25, in [0, 1]; all 0.0 if nothing matches (seed 4.1)."""
     best = scores.max(initial=0.0)
     return np.maximum(scores, 0.0) / best if best > 0 else np.zeros_like(scores)
 
@@ -143,10 +143,10 @@ def score_notes(
     index: VectorIndex | None,
     query: Vectors | None,
 ) -> Scored:
-    """Weighted scores of all notes from the BM25 of each chunk and, unless α is 0, the vector index.
+    """Return the weighted scores of all notes from the BM25 of each chunk and, unless α is 0, the vector index.
 
     Raises:
-        IndexingError: the vector index failed.
+        IndexingError: The vector index failed.
     """
     keyword_best = relative(layout.best(keyword))
     lexical = (1 - fusion.alpha) * keyword_best
@@ -161,27 +161,27 @@ def score_notes(
 def nearest_notes(
     lexical: Floats, layout: ChunkLayout, fusion: Fusion[Any], index: VectorIndex, query: Vectors
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Best max(0, cosine) of each note, and whether it is known; a note that is not can take no place in the top k.
+    """Return the best max(0, cosine) of each note and whether it is known; other notes cannot reach the top k.
 
     Args:
-        lexical: the keyword leg's share of each note's order, shape (notes,) or (settings, notes); -inf keeps a note
-            out.  Of several settings a cosine is known that any of them needs.
+        lexical: Weighted sparse score of each note, shape (notes,) or (settings, notes); -inf excludes a note.  With
+            several settings, all cosines that any of them needs are known.
 
     Raises:
-        IndexingError: the vector index failed.
+        IndexingError: The vector index failed.
     """
     chunks = int(layout.starts[-1])
     ids, cosines, ceiling = index.shortlist(
         query, min(chunks, max(_SHORTLIST, _SHORTLIST_PER_HIT * fusion.topk))
     )
-    if len(ids) < chunks:  # of another note, a chunk that is nearer yet may not be among them
+    if len(ids) < chunks:  # below the ceiling, a note can have an unlisted chunk that is nearer
         near = cosines >= ceiling
         ids, cosines = ids[near], cosines[near]
     best = np.zeros(lexical.shape[-1])
     known = np.zeros(lexical.shape[-1], dtype=bool)
-    found = layout.note_of[ids]
-    np.maximum.at(best, found, cosines)
-    known[found] = True
+    listed = layout.note_of[ids]
+    np.maximum.at(best, listed, cosines)
+    known[listed] = True
     possible = fusion.join(max(0.0, ceiling), lexical) * fusion.boosts
 
     def exact(notes: Ints) -> Floats:
@@ -202,7 +202,7 @@ def nearest_notes(
 
 
 def _reaching(possible: Floats, scores: Floats, topk: int) -> Ints:
-    """Notes that may take a place, under any of the settings, beside those whose scores are known."""
+    """Return the notes with unknown scores that can reach the top k under any of the settings."""
     bar: Floats | float = _LEAST
     if scores.shape[-1] >= topk:
         bar = np.maximum(_LEAST, np.partition(scores, -topk)[..., [-topk]])

@@ -1,7 +1,7 @@
-"""Ranks the notes for a query under many settings at once: each leg is scored once, and only what joins them differs.
+"""Rank notes for a query under many settings at once: dense and sparse scores are computed once, only fusion differs.
 
-What may differ is what no index holds: mode, fusion, alpha, title weight, graph rerank.  Rankings are those that
-`Retriever.search` gives under each of the settings by itself.
+Settings can differ in what no index depends on: mode, fusion, alpha, title weight and graph rerank.  Rankings equal
+those of `Retriever.search` under each setting.
 """
 
 from collections.abc import Sequence
@@ -17,26 +17,26 @@ from gigamind.retrieval.settings import RetrievalSettings
 
 @dataclass(frozen=True)
 class Grid:
-    """Many settings over the legs of one retriever, which is in hybrid mode if any of them needs vectors.
+    """Many settings over one retriever, which is in hybrid mode if any of them needs vectors.
 
     Attributes:
-        settings: at least one, all of the retriever's embedder, chunks and topk.
+        settings: At least one, all with the retriever's embedder, chunks and topk.
     """
 
     retriever: Retriever
     settings: Sequence[RetrievalSettings]
 
     def rankings(self, query: str) -> list[list[str]]:
-        """The paths of the notes that each of the settings finds, best first, in the order of the settings.
+        """Return the note paths that each setting finds, best first, in the order of the settings.
 
         Raises:
-            EmbeddingError: the query could not be embedded.
-            IndexingError: the vector index failed.
+            EmbeddingError: The query could not be embedded.
+            IndexingError: The vector index failed.
         """
         leg, by_row = self.retriever.semantic, dict[int, Ints]()
         words = relative(self.retriever.layout.best(self.retriever.keyword.scores(query)))
         if self._by_words:
-            # Without cosines every note is known: in one table with others, all cosines would be asked for.
+            # Keyword settings need no cosines; together with the others they would require all of them.
             places = np.arange(len(words))
             best = _best(np.minimum(1.0, words) * self._boosts[self._by_words], self._topk)
             by_row |= {row: places[own] for row, own in zip(self._by_words, best, strict=True)}
@@ -59,12 +59,12 @@ class Grid:
         ]
 
     def _lexical(self, query: str, words: Floats) -> Floats:
-        """The keyword leg's share under each setting that asks for vectors, shape (settings, notes)."""
+        """Return the weighted sparse score under each setting that needs vectors, shape (settings, notes)."""
         lexical = (1 - self._fusion.alpha) * words
         balance = self.retriever.balance
         if balance is not None and self._balanced:
-            said = balance.read(query)
-            lexical[self._balanced] = said.order_points(self._titles)
+            words = balance.read(query)
+            lexical[self._balanced] = words.order_points(self._titles)
         return lexical
 
     @property
@@ -81,7 +81,7 @@ class Grid:
 
     @cached_property
     def _balanced(self) -> list[int]:
-        """Which of the joined settings are balanced."""
+        """Rows of the joined settings that are balanced."""
         return [place for place, row in enumerate(self._joined) if self.settings[row].balanced]
 
     @cached_property
@@ -97,7 +97,7 @@ class Grid:
 
     @cached_property
     def _fusion(self) -> Fusion[Floats]:
-        """How the joined settings join, a row each."""
+        """The fusion of the joined settings, one row each."""
         alpha = _column([self.settings[row].semantic_share for row in self._joined])
         low, ceiling = np.zeros_like(alpha), np.ones_like(alpha)
         if self.retriever.balance is not None:
@@ -112,9 +112,9 @@ def _column(values: Sequence[float]) -> Floats:
 
 
 def _best(scores: Floats, count: int) -> list[Ints]:
-    """Columns of the `count` highest scores above 0 of each row, by falling score, then column (see `Scored.top`)."""
+    """Return for each row the columns of its `count` highest scores above 0, in the order of `Scored.top`."""
     columns: Ints = np.arange(scores.shape[1], dtype=np.int64)
-    if columns.size > count:  # few can be among the best of any row, and only they need an order
+    if columns.size > count:  # sort only the few columns that can be among the best of a row
         bars = np.partition(scores, -count, axis=1)[:, [-count]]
         columns = np.flatnonzero(np.any((scores >= bars) & (scores > 0), axis=0))
     columns = np.flip(columns)

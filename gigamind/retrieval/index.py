@@ -1,19 +1,18 @@
-"""The seam between retrieval and the engine that holds the vectors.
+"""The interface between retrieval and vector engines.
 
-Two adapters stand behind it: `edge.py` (Qdrant's engine in this process, the default) and `server.py` (a Qdrant server
-or cluster).  Both search exactly, never approximately: an evaluation must not measure the index's own misses.
+It has two adapters: `edge.py` (Qdrant's engine in this process, the default) and `server.py` (a Qdrant server or
+cluster).  Both search exactly, because an evaluation must not measure errors of an approximate index.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.errors import IndexingError
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.passages import Sentence, cut
 from gigamind.spans import Passage
@@ -21,19 +20,19 @@ from gigamind.spans import Passage
 Ids = npt.NDArray[np.int64]
 Cosines = npt.NDArray[np.float64]
 
-# A float32 cosine carries noise of about 1e-7 from the order of its sum, which differs between engines.  At six digits
-# equal chunks tie, and two engines differ by no more than the last digit of one cosine in a hundred.
+# A float32 cosine has noise of about 1e-7 from the order of its sum, which differs between engines.  With six digits,
+# equal chunks tie, and two engines differ in the last digit of at most one cosine in a hundred.
 _DIGITS = 6
 LAST_DIGIT = 10**-_DIGITS
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """One indexed piece of a note.
+    """One indexed part of a note.
 
     Attributes:
-        passage: the piece as it stands in the file; empty for a note without a body.
-        context: the note's title and the headings above the piece, " › " between them.
+        passage: The text in the file; empty for a note without a body.
+        context: The note's title and the headings above the passage, separated by " › ".
     """
 
     passage: Passage
@@ -41,63 +40,63 @@ class Chunk:
 
     @property
     def indexed_text(self) -> str:
-        """What the keyword and vector legs see: the context, then the piece."""
+        """The text for keyword and vector search: the context, then the passage."""
         return f"{self.context}\n{self.passage.text}"
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
-        """The sentences of the piece, cut once; those of the context are apart."""
+        """Sentences of the passage, split once; those of the context are separate."""
         return cut(self.passage.text)
 
     @cached_property
     def indexed_sentences(self) -> tuple[Sentence, ...]:
-        """Those of the context, then those of the piece: the end of a line between them ends a sentence.
+        """Sentences of the context, then of the passage; the line break between them ends a sentence.
 
-        Spans are in the text that each is of.
+        Spans refer to the text that a sentence is from.
         """
         return (*cut(self.context), *self.sentences)
 
 
 class VectorIndex(Protocol):
-    """Chunks by vector; a chunk's id is its place in the list it was built from."""
+    """Chunks by vector; a chunk's id is its index in the list that the index was built from."""
 
     def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
-        """The `limit` chunks with the highest cosine, best first, each with its cosine in [-1, 1].
+        """Return the `limit` chunks with the highest cosine, best first, each with its cosine in [-1, 1].
 
         Raises:
-            IndexingError: the engine failed.
+            IndexingError: The engine failed.
         """
         ...
 
     def shortlist(self, query: Vectors, limit: int) -> tuple[Ids, Cosines, float]:
-        """The `limit` nearest chunks or more, in any order, each with its cosine, and what that of no other is above.
+        """Return at least the `limit` nearest chunks in any order with cosines, and an upper bound for all others.
 
         Raises:
-            IndexingError: the engine failed.
+            IndexingError: The engine failed.
         """
         ...
 
     def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
-        """The cosine in [-1, 1] of each of these chunks, in their order.
+        """Return the cosine in [-1, 1] of each of these chunks, in their order.
 
         Raises:
-            IndexingError: the engine failed.
+            IndexingError: The engine failed.
         """
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Release files and connections."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class IndexContent:
-    """What an index must hold.
+    """The content of an index.
 
     Attributes:
-        name: from the embedder, the chunking and the notes' bytes: the same name means the same content.
-        chunks: what is indexed, in order.
-        vectors: computes the chunks' vectors, shape (len(chunks), dimensions); asked only if the index is not there.
+        name: Derived from the embedder, the chunking and the notes' bytes: equal names mean equal content.
+        chunks: Indexed chunks, in order.
+        vectors: Computes the chunks' vectors, shape (len(chunks), dimensions); called only if the index is missing.
     """
 
     name: str
@@ -106,19 +105,19 @@ class IndexContent:
 
 
 def payload(chunk: Chunk) -> dict[str, str | int]:
-    """What is stored beside a vector, so that the index is of use to other readers too."""
+    """Return the data stored beside a vector, which make the index useful to other readers."""
     passage = chunk.passage
     return {"note": passage.note, "start": passage.span.start, "end": passage.span.end}
 
 
 def rounded(cosines: npt.ArrayLike) -> Cosines:
-    """Cosines at the precision that every engine agrees on."""
-    found = np.asarray(cosines, dtype=np.float64).round(_DIGITS)
-    return np.minimum(1.0, np.maximum(-1.0, found))
+    """Round cosines to the precision that all engines agree on."""
+    digits = np.asarray(cosines, dtype=np.float64).round(_DIGITS)
+    return np.minimum(1.0, np.maximum(-1.0, digits))
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """The same directions at length 1, float32; a vector without one stays 0."""
+    """Return the vectors scaled to length 1, float32; a zero vector stays 0."""
     if vectors.ndim == 1:
         length = math.sqrt(vectors @ vectors)
         return np.asarray(vectors / (length or 1.0), np.float32)
@@ -126,16 +125,6 @@ def unit(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), np.float32)
 
 
-def guarded(engine: str, call: Callable[..., Any], *arguments: object, **options: object) -> Any:  # noqa: ANN401
-    """Call an engine, whose errors have no root of their own.
-
-    Raises:
-        IndexingError: it failed.
-    """
-    try:
-        return call(*arguments, **options)
-    except Exception as error:
-        said = (
-            " ".join(str(error).split()) or type(error).__name__
-        )  # a server's answer has several lines
-        raise IndexingError(f"the {engine} failed: {said}") from error
+def reason_in_one_line(error: Exception) -> str:
+    """Return an engine's error text, which can have several lines, or the name of its class."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Builds the collection of a vault on a Qdrant server, so that evaluations on any machine find it ready."""
+"""Build the collection of a vault on a Qdrant server, so that evaluations on any machine can use it."""
 
 from pathlib import Path
 from typing import Annotated, TypedDict
@@ -16,10 +16,10 @@ from gigamind.vault.notes import read_vault
 
 
 class IndexOptions(BaseModel, extra="forbid", frozen=True):
-    """Which vault, and where to.  Paths are relative to the working directory."""
+    """A vault and its Qdrant server.  Paths are relative to the working directory."""
 
     notes: Path = Field(description="the vault (folder of Markdown notes)")
-    # A folder's name would do for one vault: two that are both called "notes" would drop each other's collections.
+    # A folder's name is not enough: two vaults called "notes" would delete each other's collections.
     vault: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=100)] = Field(
         description="name of the vault on the server: a-z, 0-9 and -; unique per server"
     )
@@ -35,12 +35,12 @@ class IndexOptions(BaseModel, extra="forbid", frozen=True):
 
 
 class IndexReport(TypedDict):
-    """What stands on the server now, as JSON values.
+    """The state of the server after indexing, as JSON values.
 
     Attributes:
-        alias: under which other readers find the collection.
-        chunks: points of the collection.
-        dropped: collections of the vault that went: the one before the one before.
+        alias: Name under which other readers find the collection.
+        chunks: Number of points in the collection.
+        dropped: Deleted collections of the vault: older than the previous one.
     """
 
     collection: str
@@ -52,16 +52,16 @@ class IndexReport(TypedDict):
 def index_vault(
     options: IndexOptions, progress: Progress = lambda _done, _total: None
 ) -> IndexReport:
-    """Fill the collection of what the vault holds now, where it is not complete, then switch the vault's alias to it.
+    """Fill the collection for the vault's current content if needed, then switch the vault's alias to it.
 
     Args:
-        progress: called with (chunks embedded, chunks in all) while vectors are computed.
+        progress: Called with (embedded chunks, all chunks) while vectors are computed.
 
     Raises:
-        InputError: no such embedder.
-        NotesError: the vault cannot be read.
-        IndexingError: the server failed, or does not answer; the alias is then where it was.
-        EmbeddingError: the embedding model failed.
+        InputError: There is no such embedder.
+        NotesError: The vault cannot be read.
+        IndexingError: The server failed or does not answer; the alias is unchanged.
+        EmbeddingError: The embedding model failed.
     """
     from gigamind.retrieval.server import alias_of, connect, open_collection, switch_vault
 

@@ -1,11 +1,11 @@
-"""The keyword leg: BM25 with the scores of rank-bm25, fitted in one pass and served from sparse postings.
+"""Keyword search: BM25 with the scores of rank-bm25, fitted in one pass and served from sparse postings.
 
-`BM25Okapi.get_scores` walks every document in Python for every query term (87 ms a query at 20 000 documents).  Here
-each term's share of the score is worked out once, so that a query adds up a few short arrays (0.4 ms) to the same
+`BM25Okapi.get_scores` loops over every document in Python for each query term (87 ms a query for 20 000 documents).
+Here each term's part of the score is computed once, so that a query adds a few short arrays (0.4 ms) to the same
 scores.
 
-One departure: a Korean word of one syllable shares no token with itself before a particle (책, 책을, 책은).  Where
-rank-bm25 has no posting for such a word of a query, the word stands for all of its forms; see `KeywordIndex.terms`.
+One difference: a Korean word of one syllable shares no token with its forms with particles (책, 책을, 책은).  If the
+index has no posting for such a query word, the word matches all of its forms; see `KeywordIndex.terms`.
 """
 
 import io
@@ -22,14 +22,14 @@ import numpy.typing as npt
 from gigamind.checksum import seal, unsealed
 from gigamind.text import short_words, tokens
 
-_K1, _B, _EPSILON = 1.5, 0.75, 0.25  # rank-bm25's
-_BATCH = 1_000_000  # occurrences that are counted at once
+_K1, _B, _EPSILON = 1.5, 0.75, 0.25  # values of rank-bm25
+_BATCH = 1_000_000  # occurrences counted at once
 _CHUNK_BITS = 32
 _MOST_REMEMBERED = 500_000  # words
-_LONGEST_REMEMBERED = 40  # characters; what is longer is seldom a word, and seldom comes again
-_SHORT = "^"  # before a word of one syllable, as a term: no token begins with it
+_LONGEST_REMEMBERED = 40  # characters; longer strings are seldom words and seldom recur
+_SHORT = "^"  # prefix of one-syllable words used as terms; no token starts with it
 _ARRAYS = ("starts", "chunks", "shares", "occurrences", "idf", "lengths")
-_LAYOUT = b"2"  # of the file: an older one fails its checksum, and is built again
+_LAYOUT = b"2"  # version of the file: an older file fails the checksum and is rebuilt
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class KeywordIndex:
     """BM25 over chunks, by term.
 
     Attributes:
-        rows: term -> its row in `starts`; terms are tokens, and words of one syllable behind a "^".
-        starts: int64, shape (terms + 1,); term t owns `chunks[starts[t]:starts[t + 1]]` and the same of `shares`.
-        chunks: int32, the chunks that hold the term, rising within a term.
-        shares: float64, what one occurrence of the term in a query adds to the chunk's score.
-        occurrences: int32, how often the chunk holds the term.
-        idf: float64, shape (terms,), rank-bm25's inverse document frequency with its floor.
-        lengths: int32, shape (size,), tokens of each chunk.
+        rows: Term -> its row in `starts`; terms are tokens, and one-syllable words with the prefix "^".
+        starts: int64, shape (terms + 1,); term t owns `chunks[starts[t]:starts[t + 1]]` and the same slice of `shares`.
+        chunks: int32, chunks that contain the term, ascending within a term.
+        shares: float64, the chunk's score for one occurrence of the term in a query.
+        occurrences: int32, occurrences of the term in the chunk.
+        idf: float64, shape (terms,), inverse document frequency of rank-bm25 with its floor.
+        lengths: int32, shape (size,), tokens in each chunk.
     """
 
     rows: dict[str, int]
@@ -56,11 +56,11 @@ class KeywordIndex:
 
     @property
     def size(self) -> int:
-        """How many chunks there are."""
+        """Number of chunks."""
         return len(self.lengths)
 
     def terms(self, query: str) -> list[str]:
-        """The query's tokens, with repetitions; a short word whose form no chunk has stands for all of its forms."""
+        """Return the query's tokens, with repetitions; a short word in an unindexed form matches all its forms."""
         query_tokens = tokens(query)
         for word, token in short_words(query):
             if token not in self.rows and _SHORT + word in self.rows:
@@ -68,11 +68,11 @@ class KeywordIndex:
         return query_tokens
 
     def scores(self, query: str) -> npt.NDArray[np.float64]:
-        """Raw BM25 of every chunk, shape (size,); a repeated query word counts each time, as in rank-bm25."""
+        """Return raw BM25 of every chunk, shape (size,); a repeated query word counts each time, as in rank-bm25."""
         total = np.zeros(self.size)
         known = (row for term in self.terms(query) if (row := self.rows.get(term)) is not None)
         owned = [slice(*self.starts[row : row + 2].tolist()) for row in known]
-        # Chunks of another type than intp are added up one by one, half as fast; memory is taken once for all terms.
+        # Indexes of another type than intp halve the speed; one buffer serves all terms.
         room = np.empty(max((own.stop - own.start for own in owned), default=0), np.intp)
         for own in owned:
             chunks = room[: own.stop - own.start]
@@ -81,20 +81,20 @@ class KeywordIndex:
         return total
 
     def postings(self, term: str) -> npt.NDArray[np.int64]:
-        """Chunks that hold a token, rising."""
+        """Return the chunks that contain a token, ascending."""
         row = self.rows.get(term)
         own = slice(0, 0) if row is None else slice(self.starts[row], self.starts[row + 1])
         return self.chunks[own].astype(np.int64)
 
     def weight(self, term: str) -> float:
-        """Inverse document frequency of a token, never negative; 0.0 for one that no chunk holds."""
+        """Return the inverse document frequency of a token, never negative; 0.0 if no chunk contains it."""
         row = self.rows.get(term)
         return 0.0 if row is None else max(0.0, float(self.idf[row]))
 
     def save(self, path: Path) -> None:
         """Write the index to `path`: a checksum, then an .npz archive without pickled objects.
 
-        The archive's own checksums miss a damaged header.
+        The checksum is needed because those of the archive miss a damaged header.
         """
         terms = np.frombuffer("\n".join(self.rows).encode(), dtype=np.uint8)
         archive = io.BytesIO()
@@ -106,18 +106,16 @@ class KeywordIndex:
 
     @classmethod
     def load(cls, path: Path) -> "KeywordIndex":
-        """Read what `save` wrote.
+        """Read a file written by `save`.
 
         Raises:
-            OSError: the file is missing or unreadable.
-            ValueError: it is cut short, damaged, or something else.
+            OSError: The file is missing or unreadable.
+            ValueError: It is incomplete, damaged, or not such a file.
         """
         try:
             content = unsealed(path.read_bytes(), _LAYOUT)
         except ValueError as error:
-            raise ValueError(
-                f"{path}: no keyword index, a damaged one, or one of another version"
-            ) from error
+            raise ValueError(f"{path}: not a keyword index of this version, or damaged") from error
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             joined = stored["terms"].tobytes().decode()
             return cls(
@@ -127,10 +125,10 @@ class KeywordIndex:
 
 
 def build_keyword_index(texts: Iterable[str]) -> KeywordIndex:
-    """Fit BM25 (Okapi, with the constants and the floor of rank-bm25) on the tokens of `texts`.
+    """Fit BM25 (Okapi, with the constants and the IDF floor of rank-bm25) on the tokens of `texts`.
 
-    The scores are those of `BM25Okapi.get_scores` to 1e-9, which tests hold; it keeps a dictionary a text, and takes
-    five times as long and nine times the memory.
+    Scores equal those of `BM25Okapi.get_scores` to 1e-9, as tests verify.  rank-bm25 keeps a dictionary per text and
+    needs five times the time and nine times the memory.
     """
     rows, short = _Rows(), _Rows()
     of_word = _RowsOfWord(rows, short)
@@ -140,17 +138,16 @@ def build_keyword_index(texts: Iterable[str]) -> KeywordIndex:
         is_token = row_numbers >= 0
         tokens_of_texts.add(row_numbers[is_token])
         words_of_texts.add(~row_numbers[~is_token])
-    tokens_held, words_held = tokens_of_texts.by_row(len(rows)), words_of_texts.by_row(len(short))
+    by_token, by_word = tokens_of_texts.by_row(len(rows)), words_of_texts.by_row(len(short))
     size, lengths = tokens_of_texts.size, tokens_of_texts.lengths
-    known = _idf(np.diff(tokens_held.starts), size)
-    floor = (
-        _EPSILON * sum(known) / len(known) if known else 0.0
-    )  # in rank-bm25's order: the same bits
-    idf = np.array([*known, *_idf(np.diff(words_held.starts), size)])
+    known = _idf(np.diff(by_token.starts), size)
+    # summed in the order of rank-bm25, for identical bits
+    floor = _EPSILON * sum(known) / len(known) if known else 0.0
+    idf = np.array([*known, *_idf(np.diff(by_word.starts), size)])
     idf[idf < 0] = floor
-    starts = np.concatenate([tokens_held.starts, tokens_held.starts[-1] + words_held.starts[1:]])
-    chunks = np.concatenate([tokens_held.chunks, words_held.chunks])
-    occurrences = np.concatenate([tokens_held.occurrences, words_held.occurrences])
+    starts = np.concatenate([by_token.starts, by_token.starts[-1] + by_word.starts[1:]])
+    chunks = np.concatenate([by_token.chunks, by_word.chunks])
+    occurrences = np.concatenate([by_token.occurrences, by_word.occurrences])
     mean = lengths.sum() / size if size else 1.0
     saturation = _K1 * (1 - _B + _B * lengths / (mean or 1.0))
     return KeywordIndex(
@@ -165,13 +162,13 @@ def build_keyword_index(texts: Iterable[str]) -> KeywordIndex:
     )
 
 
-def _idf(held: npt.NDArray[np.int64], size: int) -> list[float]:
-    """Inverse document frequencies by rank-bm25's formula, without its floor, of terms in so many chunks."""
-    return [math.log(size - n + 0.5) - math.log(n + 0.5) for n in held.tolist()]
+def _idf(chunk_counts: npt.NDArray[np.int64], size: int) -> list[float]:
+    """Return inverse document frequencies by rank-bm25's formula without its floor, from chunks per term."""
+    return [math.log(size - n + 0.5) - math.log(n + 0.5) for n in chunk_counts.tolist()]
 
 
 class _Rows(dict[str, int]):
-    """Terms by number, in the order in which they are first met."""
+    """Terms numbered by first occurrence."""
 
     def __missing__(self, term: str) -> int:
         self[term] = row = len(self)
@@ -179,9 +176,9 @@ class _Rows(dict[str, int]):
 
 
 class _RowsOfWord(dict[str, bytes]):
-    """The rows of what stands between white space, as int32: of its tokens, then of its short words as -1 - row.
+    """Rows of a string without white space, as int32: of its tokens, then of its short words as -1 - row.
 
-    No token goes over white space.  A vault repeats its words, and few of them fill the memory.
+    No token contains white space.  Most words of a vault recur, so the rows of seen words are kept in memory.
     """
 
     def __init__(self, rows: _Rows, short: _Rows) -> None:
@@ -199,7 +196,7 @@ class _RowsOfWord(dict[str, bytes]):
 
 
 class _Held(NamedTuple):
-    """Postings row by row; see `KeywordIndex`."""
+    """Postings by row; see `KeywordIndex`."""
 
     starts: npt.NDArray[np.int64]
     chunks: npt.NDArray[np.int32]
@@ -207,7 +204,7 @@ class _Held(NamedTuple):
 
 
 class _Postings:
-    """Which terms chunks hold, and how often: counted a batch of chunks at a time, in flat arrays."""
+    """Terms in chunks and their counts, counted in flat arrays for a batch of chunks at a time."""
 
     def __init__(self) -> None:
         self._rows: list[npt.NDArray[np.int32]] = []
@@ -217,7 +214,7 @@ class _Postings:
         self._first = 0
 
     def add(self, rows: npt.NDArray[np.int32]) -> None:
-        """The terms of the next chunk, with repetitions."""
+        """Add the terms of the next chunk, with repetitions."""
         self._rows.append(rows)
         self._lengths.append(len(rows))
         self._waiting += len(rows)
@@ -238,18 +235,18 @@ class _Postings:
 
     @property
     def size(self) -> int:
-        """How many chunks there are."""
+        """Number of chunks."""
         return len(self._lengths)
 
     @property
     def lengths(self) -> npt.NDArray[np.int32]:
-        """Terms of each chunk."""
+        """Number of terms in each chunk."""
         return np.array(self._lengths, np.int32)
 
     def by_row(self, count: int) -> _Held:
-        """Those of `count` terms."""
+        """Return the postings of `count` terms."""
         self._count()
         rows, chunks, occurrences = map(np.concatenate, zip(*self._counted, strict=True))
-        order = np.argsort(rows, kind="stable")  # batches and chunks stay in order
+        order = np.argsort(rows, kind="stable")  # keeps the order of batches and chunks
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
         return _Held(starts, chunks[order], occurrences[order])

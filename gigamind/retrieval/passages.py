@@ -1,7 +1,7 @@
-"""What of a chunk is shown for a query: the sentence that speaks to it, and the query's words in it.
+"""Select what a chunk shows for a query: its best matching sentence, and the query's words in it.
 
-Words are compared as keyword search does, so Korean particles do not hide a match, and rare words count more.  A chunk
-is cut once, when it is first shown: cutting it for every query took 60 % of the CPU time of a keyword run.
+Words are compared as in keyword search, so Korean particles do not hide a match, and rare words count more.  A chunk is
+split into sentences once, at first use: splitting it for every query took 60 % of the CPU time of a keyword run.
 """
 
 import sys
@@ -18,8 +18,8 @@ class Sentence:
     """One sentence of a text.
 
     Attributes:
-        span: where it stands in the text.
-        tokens: its different keyword tokens, sorted; equal ones of all sentences are one object, which saves memory.
+        span: Position in the text.
+        tokens: Distinct keyword tokens, sorted; equal tokens of all sentences are one object, which saves memory.
     """
 
     span: Span
@@ -27,7 +27,7 @@ class Sentence:
 
 
 def cut(text: str) -> tuple[Sentence, ...]:
-    """The sentences of a text in its order, with their tokens."""
+    """Return the sentences of a text in order, with their tokens."""
     return tuple(
         Sentence(span, tuple(map(sys.intern, sorted(set(tokens(span.slice(text)))))))
         for span in sentences(unwrapped(text))
@@ -37,15 +37,15 @@ def cut(text: str) -> tuple[Sentence, ...]:
 def evidence(
     passage: Passage, sentences: Sequence[Sentence], weights: Mapping[str, float]
 ) -> Passage:
-    """The sentence of `passage` with the heaviest query words, the first of equals; all of it when none has any.
+    """Return the sentence of `passage` with the highest weight of query words (the first if equal), or the passage.
 
     Args:
-        sentences: the `cut` of its text.
-        weights: inverse document frequency of each token of the query, >= 0.
+        sentences: The sentences of its text, from `cut`.
+        weights: Inverse document frequency of each token of the query, >= 0.
     """
     best, best_weight = None, 0.0
     for sentence in sentences:
-        if weights.keys().isdisjoint(sentence.tokens):  # most: seen without a step of Python each
+        if weights.keys().isdisjoint(sentence.tokens):  # true for most, and fast
             continue
         total = sum(weights[token] for token in sentence.tokens if token in weights)
         if total > best_weight:
@@ -54,7 +54,7 @@ def evidence(
 
 
 def highlights(passage: Passage, words: AbstractSet[str]) -> tuple[Span, ...]:
-    """Where tokens of the query stand in a passage, rising, as spans of its note; see `places_of`."""
+    """Return where tokens of the query occur in a passage, ascending, as spans of its note; see `places_of`."""
     start = passage.span.start
     return tuple(
         Span(start + place.start, start + place.end) for place in places_of(words, passage.text)

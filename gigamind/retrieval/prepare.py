@@ -1,4 +1,4 @@
-"""Makes a vault searchable: chunks, keyword index, vectors, link graph; from the cache where nothing changed."""
+"""Make a vault searchable: chunks, keyword index, vectors and link graph, from the cache if nothing changed."""
 
 import contextlib
 import hashlib
@@ -11,7 +11,7 @@ import numpy as np
 
 from gigamind.errors import IndexingError
 from gigamind.retrieval.balanced import Balance, cosine_scale
-from gigamind.retrieval.cache import Cache, Progress, embed_all, touch
+from gigamind.retrieval.cache import Cache, Progress, cache_not_writable, embed_all, touch
 from gigamind.retrieval.chunk import CHUNKING_VERSION, chunk_notes
 from gigamind.retrieval.embed import Embedder
 from gigamind.retrieval.embedders import load_embedder
@@ -25,22 +25,22 @@ from gigamind.vault.graph import centrality, link_graph
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault
 
-# What chunks, tokens and scores are made of; indexes of another version cannot be compared with these.
+# Version of chunks, tokens and scores; indexes of another version cannot be compared with these.
 RAG_SCHEMA_VERSION = f"1.{CHUNKING_VERSION}"
 
 
 def open_retriever(
     vault: Vault, identities: Identities, settings: RetrievalSettings, progress: Progress
 ) -> Retriever:
-    """A retriever over the vault, its index ready.
+    """Return a retriever over the vault with its index ready.
 
     Args:
-        progress: called with (chunks embedded, chunks in all) while vectors are computed.
+        progress: Called with (embedded chunks, all chunks) while vectors are computed.
 
     Raises:
-        InputError: no such embedder.
-        IndexingError: the index or its cache cannot be built, read or reached.
-        EmbeddingError: the embedding model failed.
+        InputError: There is no such embedder.
+        IndexingError: The index or its cache cannot be built, read or reached.
+        EmbeddingError: The embedding model failed.
     """
     chunks = chunk_notes(vault.notes, settings.chunk_chars)
     central = centrality(link_graph(vault, identities))
@@ -77,9 +77,9 @@ def open_retriever(
 
 
 def _content_key(vault: Vault, chunk_chars: int) -> str:
-    """Name of all that the chunks are made from, 24 hexadecimal digits."""
+    """Return a name of everything that determines the chunks, 24 hexadecimal digits."""
     digest = hashlib.sha256(RAG_SCHEMA_VERSION.encode())
-    if chunk_chars != DEFAULT_CHUNK_CHARS:  # indexes of older versions hold chunks of that size
+    if chunk_chars != DEFAULT_CHUNK_CHARS:  # names of older versions had no chunk size
         digest.update(f" {chunk_chars}".encode())
     for note in vault.notes:
         digest.update(f"\n{len(note.path)} {note.path} {note.content_hash}".encode())
@@ -91,7 +91,7 @@ def _keyword_index(
 ) -> KeywordIndex:
     place = cache.keywords / f"{content}.bm25" if cache else None
     if place and not cold:
-        # A file cut short by a full disk is as good as none.
+        # An incomplete file (full disk) counts as missing.
         with contextlib.suppress(OSError, ValueError):
             loaded = KeywordIndex.load(place)
             touch(place)
@@ -107,9 +107,7 @@ def _save(index: KeywordIndex, place: Path) -> None:
         with private_file(place) as aside:
             index.save(aside)
     except OSError as error:
-        raise IndexingError(
-            f"{place.parent}: the cache cannot be written ({error}): name another --cache-dir"
-        ) from error
+        raise IndexingError(cache_not_writable(place.parent, error)) from error
 
 
 def _semantic_leg(
@@ -128,10 +126,10 @@ def _semantic_leg(
 
 
 def vector_content(vault: Vault, settings: RetrievalSettings, progress: Progress) -> IndexContent:
-    """What the vector index of a vault must hold; see `open_retriever`.
+    """Return the content of a vault's vector index; see `open_retriever`.
 
     Raises:
-        InputError: no such embedder.
+        InputError: There is no such embedder.
     """
     embedder = load_embedder(settings.embedder, api_base=settings.embedding_api_base)
     known = Cache(settings.cache).embeddings if settings.cache else None
@@ -171,6 +169,6 @@ def _open_index(
 
 
 def _slug(embedder: Embedder) -> str:
-    """The embedder's name as part of a file or collection name, kept distinct by a few digits of its hash."""
+    """Return the embedder's name as part of a file or collection name, made unique by digits of its hash."""
     readable = re.sub(r"[^a-z0-9]+", "-", embedder.name.lower()).strip("-")[:40]
     return f"{readable}-{hashlib.sha256(embedder.name.encode()).hexdigest()[:8]}"

@@ -1,7 +1,7 @@
-"""Vectors at 8 bits a number, and what an engine that sees only those can say of cosines.
+"""Vectors with 8 bits per number, and the bounds of cosines that follow from them.
 
-Scalar quantization, each dimension about its own middle, which distances do not see: the direction that vectors of many
-an encoder share takes none of the 256 steps.
+Scalar quantization with a separate range for each dimension.  Distances do not depend on the position of the ranges, so
+a direction shared by all vectors of an encoder uses none of the 256 steps.
 """
 
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ import numpy.typing as npt
 from gigamind.retrieval.embed import Vectors
 
 _STEPS = 255
-_ROWS = 1_000  # that are looked at at once: of many vectors, no second copy stands in memory
+_ROWS = 1_000  # rows processed at once, to avoid a second copy of many vectors in memory
 _NOISE = 1e-5  # of distances summed as float32
 
 
 @dataclass(frozen=True, slots=True)
 class Quantizer:
-    """A grid that every one of some unit vectors lies on, but for `error`.
+    """A grid that contains each of the given unit vectors up to `error`.
 
     Attributes:
-        low: what 0 stands for in each dimension, shape (dimensions,).
-        step: what one more stands for, above 0.
-        error: the farthest that one of the vectors is from its point.
+        low: Value of step 0 in each dimension, shape (dimensions,).
+        step: Difference between steps, above 0.
+        error: Largest distance of a vector from its grid point.
     """
 
     low: npt.NDArray[np.float32]
@@ -32,7 +32,7 @@ class Quantizer:
 
     @classmethod
     def of(cls, units: Vectors) -> "Quantizer":
-        """The finest for these vectors, shape (count, dimensions), at least one."""
+        """Return the finest grid for these vectors, shape (count, dimensions), at least one."""
         least, most = units.min(axis=0), units.max(axis=0)
         reach = float((most - least).max()) / 2
         low = (least + most) / 2 - np.float32(reach)
@@ -42,17 +42,17 @@ class Quantizer:
         return cls(low, found.step, error)
 
     def points(self, vectors: Vectors) -> Vectors:
-        """Whole numbers from 0 to 255, of the shape of the vectors; what lies outside is put to the edge."""
+        """Return integers from 0 to 255 in the shape of the vectors; values outside the range are clipped."""
         steps = np.rint((vectors - self.low) * np.float32(1 / self.step))
         return np.minimum(np.maximum(steps, 0), _STEPS)
 
-    def highest_cosine(self, asked: Vectors, point: Vectors, distance: float) -> float:
-        """What the cosine of no vector is above whose point is so far from `point`, that of the unit vector `asked`.
+    def highest_cosine(self, query: Vectors, point: Vectors, distance: float) -> float:
+        """Return an upper bound for the cosine of `query`, a unit vector with grid point `point`, and a stored vector.
 
-        By the triangle inequality: the vectors themselves are nearer by the errors of both at most, and of two of
-        length 1 the cosine is 1 - distance**2 / 2.
+        `distance` is the distance of their grid points.  By the triangle inequality the vectors are at most both errors
+        nearer than that, and for unit vectors the cosine is 1 - distance**2 / 2.
         """
-        errors = self.error + float(self._errors(asked, point)) + _NOISE
+        errors = self.error + float(self._errors(query, point)) + _NOISE
         return 1.0 - max(0.0, distance * self.step - errors) ** 2 / 2
 
     def _errors(self, vectors: Vectors, points: Vectors) -> npt.NDArray[np.float32]:
@@ -61,5 +61,5 @@ class Quantizer:
 
 
 def row_slices(count: int) -> list[slice]:
-    """Batches of rows, in order."""
+    """Return slices of consecutive rows."""
     return [slice(first, min(first + _ROWS, count)) for first in range(0, count, _ROWS)]

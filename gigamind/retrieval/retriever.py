@@ -1,7 +1,7 @@
-"""Searches one vault: hits best first, and for each the sentence that speaks to the query.
+"""Search one vault: hits best first, and for each the sentence that matches the query.
 
-Seed 4.1 takes evidence from the found chunks and from the sentences in them that match the query; `passages` finds
-those.  `recording` keeps what a query's search gave, for a second look.
+By seed 4.1, evidence comes from the found chunks and from their sentences that match the query; `passages` selects
+them.  `recording` keeps query vectors for a second search.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,18 +32,18 @@ class SemanticLeg:
 
 @dataclass(frozen=True)
 class Retriever(AbstractContextManager["Retriever"]):
-    """Searches one vault with one set of settings; safe to share between threads; close it, or use `with`.
+    """Searches one vault with one set of settings; thread-safe.  Close it, or use `with`.
 
     Attributes:
-        notes: paths in order.
-        titles: of the notes, in that order.
-        centralities: of the notes in the link graph, in (0, 1], shape (notes,).
-        chunks: all chunks, note by note in that order.
-        layout: which chunk belongs to which note.
-        keyword: in semantic mode it only weighs words for the evidence.
+        notes: Paths in order.
+        titles: Titles of the notes, in that order.
+        centralities: Centralities of the notes in the link graph, in (0, 1], shape (notes,).
+        chunks: All chunks, note by note in that order.
+        layout: The chunks of each note.
+        keyword: In semantic mode used only to weight words for the evidence.
         semantic: None in keyword mode.
-        balance: None but in hybrid mode, where `answer_score` needs it under either fusion.
-        balanced: whether it orders.
+        balance: None outside hybrid mode; `answer_score` needs it under either fusion.
+        balanced: Whether balanced fusion determines the order.
     """
 
     notes: tuple[str, ...]
@@ -58,11 +58,11 @@ class Retriever(AbstractContextManager["Retriever"]):
     balanced: bool = False
 
     def search(self, query: str) -> list[Hit]:
-        """The best `topk` notes with a score above 0, best first.
+        """Return the best `topk` notes with a score above 0, best first.
 
         Raises:
-            EmbeddingError: the query could not be embedded.
-            IndexingError: the vector index failed.
+            EmbeddingError: The query could not be embedded.
+            IndexingError: The vector index failed.
         """
         vector = self.semantic.embedder.embed_query(query) if self.semantic else None
         by_words, rate, share, scored = self._fuse(query, vector)
@@ -92,14 +92,14 @@ class Retriever(AbstractContextManager["Retriever"]):
         ]
 
     def answer_score(self, query: str) -> float | None:
-        """How far the best note by balanced fusion may be believed to answer, in [0, 1], whatever `search` orders by.
+        """Return a score in [0, 1] for whether the best note by balanced fusion answers, under any fusion of `search`.
 
-        It does not depend on the other notes that are found; below `balanced.MIN_ANSWER_SCORE` a query is best called
-        unanswerable.  0.0 without a note that can take a place; None but in hybrid mode.
+        It does not depend on the other notes found.  Below `balanced.MIN_ANSWER_SCORE`, treat a query as unanswerable.
+        0.0 if no note can be ranked; None outside hybrid mode.
 
         Raises:
-            EmbeddingError: the query could not be embedded.
-            IndexingError: the vector index failed.
+            EmbeddingError: The query could not be embedded.
+            IndexingError: The vector index failed.
         """
         if self.balance is None or self.semantic is None:
             return None
@@ -114,12 +114,12 @@ class Retriever(AbstractContextManager["Retriever"]):
         return self.balanced or self.fusion.alpha < 1
 
     def _fuse(self, query: str, vector: Vectors | None) -> tuple[Floats, float, float, Scored]:
-        """BM25 of each chunk, what it counts, what a cosine counts beside it, and the scores of all notes."""
+        """Return BM25 of each chunk, its weight, the weight of a cosine, and the scores of all notes."""
         index = self.semantic.index if self.semantic else None
         if self.balanced and self.balance and index and vector is not None:
-            said = self.balance.read(query)
-            scored = self.balance.score(said, self.fusion, index, vector)
-            return said.chunks, said.rate, self.balance.scale.slope, scored
+            words = self.balance.read(query)
+            scored = self.balance.score(words, self.fusion, index, vector)
+            return words.chunks, words.rate, self.balance.scale.slope, scored
         lexical = self.keyword.scores(query) if self._uses_words else np.zeros(len(self.chunks))
         scored = score_notes(lexical, self.layout, self.fusion, index, vector)
         best = lexical.max(initial=0.0)
@@ -127,16 +127,16 @@ class Retriever(AbstractContextManager["Retriever"]):
         return lexical, rate, self.fusion.alpha, scored
 
     def evidence(self, query: str, hits: Sequence[Hit]) -> list[Passage]:
-        """What each hit shows for the query: the sentence of its best chunk that matches it (see `passages`)."""
+        """Return what each hit shows for the query: the matching sentence of its best chunk (see `passages`)."""
         return self.evidence_in(query, [hit.chunk for hit in hits])
 
     def evidence_in(self, query: str, chunks: Iterable[Chunk]) -> list[Passage]:
-        """The same of chunks, whoever found them."""
+        """Return the matching sentence of each chunk, which can come from any system."""
         weights = {token: self.keyword.weight(token) for token in tokens(query)}
         return [evidence(chunk.passage, chunk.sentences, weights) for chunk in chunks]
 
     def chunks_of(self, query: str, notes: Iterable[str]) -> dict[str, Chunk]:
-        """Of each of these notes that there is, whoever found it, the chunk with the most of the query's words."""
+        """Return for each existing note the chunk with the most of the query's words; any system can name the notes."""
         places = [place for note in notes if (place := self._places.get(note)) is not None]
         if not places:
             return {}
@@ -149,7 +149,7 @@ class Retriever(AbstractContextManager["Retriever"]):
         return {note: place for place, note in enumerate(self.notes)}
 
     def _best_chunks(self, owned: Ints, scores: Floats) -> dict[int, Chunk]:
-        """Best chunk of each note that owns one of the chunks `owned`, the first of equals."""
+        """Return the best chunk (the first if equal) of each note that owns one of the chunks `owned`."""
         best: dict[int, Chunk] = {}
         for place in np.argsort(-scores, kind="stable").tolist():
             chunk = int(owned[place])
@@ -157,7 +157,7 @@ class Retriever(AbstractContextManager["Retriever"]):
         return best
 
     def close(self) -> None:
-        """Let go of the index."""
+        """Close the index."""
         if self.semantic:
             self.semantic.index.close()
 
@@ -166,9 +166,9 @@ class Retriever(AbstractContextManager["Retriever"]):
 
 
 def recording(retriever: Retriever) -> tuple[Retriever, Retriever]:
-    """Two retrievers over one index: the first computes and keeps the vector of every query, the second takes those.
+    """Return two retrievers over one index: the first keeps the vector of every query, the second reuses it.
 
-    Close either.  A vector is computed anew each time the first one searches, so that its times stay honest.
+    Close either.  The first computes a vector on every search, so that measured times are real.
     """
     if retriever.semantic is None:
         return retriever, retriever

@@ -1,9 +1,9 @@
 """A Qdrant server or cluster, through qdrant-client.
 
-A collection is named by its content (model, chunking, notes), so it never goes stale and several vaults share a server.
-Filling it is idempotent: points are numbered by chunk, and an interrupted filling is done again over the same numbers.
-Whoever has seen to it that all of them are there sets the alias `NAME.complete`; a collection without it is filled, and
-never read.  The number of points alone would not tell: one that is filled anew holds old vectors among the new ones.
+A collection is named by its content (model, chunking, notes), so it is never outdated and several vaults can share a
+server.  Filling is idempotent: points are numbered by chunk, and an interrupted run is repeated over the same numbers.
+When all points are present, the alias `NAME.complete` is set; a collection without it is filled and never read.  The
+number of points is no sufficient check: a collection being refilled has old vectors among the new ones.
 """
 
 import os
@@ -19,6 +19,7 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 from tenacity import Retrying, retry_if_exception, stop_before_delay, wait_random_exponential
 
 from gigamind.errors import IndexingError
+from gigamind.i18n import Message, _, n_
 from gigamind.llm.faults import is_reached
 from gigamind.llm.redaction import redacted
 from gigamind.retrieval.embed import Vectors
@@ -27,16 +28,16 @@ from gigamind.retrieval.index import (
     Cosines,
     Ids,
     IndexContent,
-    guarded,
     payload,
+    reason_in_one_line,
     rounded,
 )
 
 KEY_VARIABLE = "QDRANT_API_KEY"
 PATIENCE_S = 30.0
-"""How long a server that does not answer is asked again: one that is started anew reads its collections first."""
+"""Seconds to retry a server that does not answer; after a restart it reads its collections first."""
 QUERY_PATIENCE_S = 5.0
-"""The same for a search, which has a time limit of its own."""
+"""The same for a search, which has its own time limit."""
 _PREFIX = "gigamind-"
 _COMPLETE = ".complete"
 _BEFORE = ".before"
@@ -46,7 +47,7 @@ _EXACT = models.SearchParams(exact=True)
 
 
 class ServerIndex:
-    """One collection of a Qdrant server; queries may come from several threads."""
+    """One collection of a Qdrant server; several threads can query it."""
 
     def __init__(self, client: QdrantClient, collection: str) -> None:
         self._client = client
@@ -59,7 +60,7 @@ class ServerIndex:
 
     def shortlist(self, query: Vectors, limit: int) -> tuple[Ids, Cosines, float]:
         ids, cosines = self.nearest(query, limit)
-        return ids, cosines, cosines[-1] + LAST_DIGIT  # it orders by one digit more
+        return ids, cosines, cosines[-1] + LAST_DIGIT  # the server orders by one digit more
 
     def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
         wanted = chunks.tolist()
@@ -73,7 +74,7 @@ class ServerIndex:
         self, query: Vectors, limit: int, only: Sequence[int] | None
     ) -> list[models.ScoredPoint]:
         these = None if only is None else models.HasIdCondition(has_id=list(only))
-        answer = _asked(
+        answer = _call(
             self._client.query_points,
             self.collection,
             query=query.tolist(),
@@ -87,50 +88,53 @@ class ServerIndex:
 
 
 def in_order_of(chunks: Sequence[int], scored: dict[int, float]) -> Cosines:
-    """Rounded scores of `chunks` in their order, from what an engine answered in its own.
+    """Return the rounded scores of `chunks` in their order.
 
     Raises:
-        IndexingError: the engine lacks one of them.
+        IndexingError: A score is missing.
     """
     if missing := set(chunks) - scored.keys():
         raise IndexingError(
-            f"the vector index lacks {len(missing)} of its chunks: build it again with --cold-start"
+            n_(
+                "{n} chunk is missing in the vector index. Rebuild it with --cold-start.",
+                "{n} chunks are missing in the vector index. Rebuild it with --cold-start.",
+                n=len(missing),
+            )
         )
     return rounded([scored[chunk] for chunk in chunks])
 
 
 def connect(url: str) -> QdrantClient:
-    """A client of the server at `url`; its key, if it wants one, stands in `QDRANT_API_KEY`.
+    """Connect to the server at `url`, with the key in `QDRANT_API_KEY` if it needs one.
 
     Raises:
-        IndexingError: nothing that speaks Qdrant answers there within `PATIENCE_S`, at once where nothing listens; or
-            it refuses the key.
+        IndexingError: No Qdrant server answers within `PATIENCE_S` (at once if the connection is refused), or it
+            rejects the key.
     """
     key = os.environ.get(KEY_VARIABLE)
     try:
-        # The look at the server's version would warn, and say nothing that the first request does not.
+        # The version check would only warn, and the first request detects the same.
         client = QdrantClient(url=url, api_key=key, timeout=_TIMEOUT_S, check_compatibility=False)
         _retrying(PATIENCE_S, _may_begin)(client.get_collections)
     except Exception as error:
         reason = redacted((str(error) or type(error).__name__).splitlines()[0])
-        raise IndexingError(
-            f"{redacted(url)}: "
-            + (
-                _refusal(error)
-                or f"no Qdrant server answers ({reason}): start it, mend --qdrant-url, or set {KEY_VARIABLE}"
-            )
-        ) from error
+        text = _refusal(error) or _(
+            "no Qdrant server answers: {reason}. Start it, correct --qdrant-url, or set {variable}.",
+            reason=reason,
+            variable=KEY_VARIABLE,
+        )
+        raise IndexingError(_("{url}: {reason}", url=redacted(url), reason=text)) from error
     return client
 
 
 def open_collection(
     content: IndexContent, client: QdrantClient, *, refill: bool = False
 ) -> ServerIndex:
-    """The collection of this content, filled unless the server holds all of it already (and `refill` is off).
+    """Return the collection of this content; fill it if it is incomplete or `refill` is set.
 
     Raises:
-        IndexingError: the server failed, and went on to for `PATIENCE_S`; what was filled by then is never read.
-        EmbeddingError: the vectors of a new collection cannot be computed.
+        IndexingError: The server failed for `PATIENCE_S`; an incomplete collection is never read.
+        EmbeddingError: The vectors of a new collection cannot be computed.
     """
     collection = _PREFIX + content.name
     if refill or not _holds(client, collection, len(content.chunks)):
@@ -139,17 +143,17 @@ def open_collection(
 
 
 def alias_of(vault: str) -> str:
-    """The name under which other readers find what a vault holds now."""
+    """Return the alias under which other readers find the current content of a vault."""
     return _PREFIX + vault
 
 
 def switch_vault(client: QdrantClient, vault: str, collection: str) -> list[str]:
-    """Make a complete collection that of the vault, for all readers at once; the collections dropped for it.
+    """Make a complete collection the current one of the vault, for all readers at once; return deleted collections.
 
-    The one before is kept, for what still reads it, and the one before that goes, unless it is another vault's, too.
+    The previous collection is kept for active readers.  The one before it is deleted, unless another vault uses it.
 
     Raises:
-        IndexingError: the server failed; every alias is then as it was, or as it is to be.
+        IndexingError: The server failed; the aliases are unchanged or already switched.
     """
     now, before = alias_of(vault), alias_of(vault) + _BEFORE
     aliases = _aliases(client)
@@ -157,14 +161,14 @@ def switch_vault(client: QdrantClient, vault: str, collection: str) -> list[str]
     if current == collection:
         return []
     kept = {collection, current} | {
-        held
-        for alias, held in aliases.items()
+        target
+        for alias, target in aliases.items()
         if alias not in {now, before} and not alias.endswith(_COMPLETE)
     }
-    # Before the switch: a process that is killed in between leaves nothing that no alias names.
+    # Before the switch, so that a killed process leaves no collection without an alias.
     dropped = [oldest] if oldest and oldest not in kept else []
     for name in dropped:
-        _asked(client.delete_collection, name)
+        _call(client.delete_collection, name)
     _point(client, {now: collection, **({before: current} if current else {})})
     return dropped
 
@@ -172,42 +176,42 @@ def switch_vault(client: QdrantClient, vault: str, collection: str) -> list[str]
 def _holds(client: QdrantClient, collection: str, size: int) -> bool:
     if _aliases(client).get(collection + _COMPLETE) != collection:
         return False
-    return _asked(client.count, collection, exact=True).count == size
+    return _call(client.count, collection, exact=True).count == size
 
 
 def _fill(client: QdrantClient, collection: str, content: IndexContent) -> None:
     vectors = content.vectors()
     _point(client, {collection + _COMPLETE: None})
-    if not _asked(client.collection_exists, collection):
+    if not _call(client.collection_exists, collection):
         _create(client, collection, vectors.shape[1])
-    _asked(client.create_payload_index, collection, "note", models.PayloadSchemaType.KEYWORD)
+    _call(client.create_payload_index, collection, "note", models.PayloadSchemaType.KEYWORD)
     for start in range(0, len(vectors), _BATCH):
         rows = range(start, min(start + _BATCH, len(vectors)))
         points = [
             models.PointStruct(id=i, vector=vectors[i].tolist(), payload=payload(content.chunks[i]))
             for i in rows
         ]
-        _asked(client.upsert, collection, points, wait=True)
+        _call(client.upsert, collection, points, wait=True)
     _point(client, {collection + _COMPLETE: collection})
 
 
 def _create(client: QdrantClient, collection: str, dimensions: int) -> None:
     params = models.VectorParams(size=dimensions, distance=models.Distance.COSINE)
     try:
-        _asked(client.create_collection, collection, vectors_config=params)
+        _call(client.create_collection, collection, vectors_config=params)
     except IndexingError:
-        if not _asked(client.collection_exists, collection):  # else another run was first
+        if not _call(client.collection_exists, collection):  # else another run was first
             raise
 
 
 def _aliases(client: QdrantClient) -> dict[str, str]:
-    """Every alias of the server, and the collection that it names."""
-    aliases = _asked(client.get_aliases).aliases
+    """Return the aliases of the server and their collections."""
+    aliases = _call(client.get_aliases).aliases
     return {alias.alias_name: alias.collection_name for alias in aliases}
 
 
 def _point(client: QdrantClient, wanted: Mapping[str, str | None]) -> None:
-    """Let these aliases name these collections, or nothing (None), all of them at once."""
+    """Point these aliases to these collections, or delete them (None), all at once."""
     known = _aliases(client)
     old = [
         models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias))
@@ -222,25 +226,28 @@ def _point(client: QdrantClient, wanted: Mapping[str, str | None]) -> None:
         if name
     ]
     if changes := [*old, *new]:
-        _asked(client.update_collection_aliases, changes)
+        _call(client.update_collection_aliases, changes)
 
 
-def _asked(
+def _call(
     call: Callable[..., Any],
     *arguments: object,
     patience_s: float | None = None,
     **options: object,
 ) -> Any:  # noqa: ANN401
-    """Call the server, again and again for `patience_s` seconds (`PATIENCE_S` without it) where that may help.
+    """Call the server and retry for `patience_s` seconds (default `PATIENCE_S`) if that can help.
 
     Raises:
-        IndexingError: it failed.
+        IndexingError: The call failed.
     """
     retrying = _retrying(PATIENCE_S if patience_s is None else patience_s)
     try:
-        return guarded("Qdrant server", retrying, call, *arguments, **options)
-    except IndexingError as error:
-        raise IndexingError(_refusal(error.__cause__) or redacted(str(error))) from error
+        return retrying(call, *arguments, **options)
+    except Exception as error:
+        reason = redacted(reason_in_one_line(error))
+        raise IndexingError(
+            _refusal(error) or _("the Qdrant server failed: {reason}", reason=reason)
+        ) from error
 
 
 def _retrying(patience_s: float, passes: Callable[[BaseException], bool] | None = None) -> Retrying:
@@ -253,23 +260,27 @@ def _retrying(patience_s: float, passes: Callable[[BaseException], bool] | None 
 
 
 def _passes(error: BaseException) -> bool:
-    """Whether the same may be answered later: nobody is there, or the server is starting or overloaded."""
+    """Return whether a retry can succeed: the server is absent, starting or overloaded."""
     if isinstance(error, UnexpectedResponse):
         status = error.status_code or 0
         return status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS
     if isinstance(error, ResponseHandlingException):
-        return not isinstance(error.source, ValidationError)  # what answers is no Qdrant
+        return not isinstance(error.source, ValidationError)  # the reply is not from Qdrant
     return isinstance(error, ResourceExhaustedResponse)
 
 
 def _may_begin(error: BaseException) -> bool:
-    """The same of the first request: where nothing listens, the address is wrong more often than the time."""
+    """Return the same for the first request; a refused connection more often means a wrong address."""
     return _passes(error) and is_reached(error)
 
 
-def _refusal(error: BaseException | None) -> str | None:
-    """What a server says to the wrong key, and to one that may only read; None for another error."""
+def _refusal(error: BaseException) -> Message | None:
+    """Return the message for a rejected or read-only key; None for another error."""
     refused = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
     if not isinstance(error, UnexpectedResponse) or error.status_code not in refused:
         return None
-    return f"the Qdrant server refuses the key ({error.status_code}): set {KEY_VARIABLE} to one that may read and write"
+    return _(
+        "the Qdrant server rejects the key ({status}). Set {variable} to a key with read and write access.",
+        status=int(error.status_code),
+        variable=KEY_VARIABLE,
+    )

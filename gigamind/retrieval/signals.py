@@ -1,8 +1,7 @@
-"""What a search shows about whether the vault answers a query, as numbers that a `calibrated` judge weighs.
+"""Signals for whether the vault answers a query, as features of the `calibrated` judge.
 
-Among them is how much of the query's words a text holds, rare words counting more and endings forgiven: a word of
-Hangul counts by its character bigrams, the first one most, and a word of letters still counts when a word of the text
-begins as it does.
+One of them is the share of the query's words in a text, weighted by rarity and ignoring endings.  A word of Hangul
+counts by its character bigrams, the first one most.  A word of letters also matches a word with the same beginning.
 """
 
 import math
@@ -25,21 +24,21 @@ from gigamind.vault.language import known_language
 
 # White space and ASCII punctuation; `tokens` drops the rest.
 _BETWEEN_WORDS = re.compile(r"[\s!-/:-@\[-`{-~]+")
-_LATER_TOKEN = 0.5  # what each token of one word counts of the one before it
-_SAME_BEGINNING = 0.8  # what a word counts that the text has with another ending
+_LATER_TOKEN = 0.5  # weight of each token of a word relative to the one before it
+_SAME_BEGINNING = 0.8  # weight of a word that the text has with another ending
 _LONGEST_ENDING = 3
 _SHORTEST_STEM = 4
 
 
 @dataclass(frozen=True, slots=True)
 class QueryWords:
-    """The words of a query, weighed by one vault.
+    """The words of a query, weighted by one vault.
 
     Attributes:
-        chunks: those that hold one of its tokens, rising, without the hidden ones.
-        idf: ln(1 + (N - n + 1/2) / (n + 1/2)) of each token, over N chunks of which n hold it; never negative.
-        mass: sum of `idf`.
-        weights: of each token in `coverage`; they add up to 1, or are all 0 for a query without words.
+        chunks: Chunks with one of its tokens, ascending, without the hidden ones.
+        idf: ln(1 + (N - n + 1/2) / (n + 1/2)) of each token in n of N chunks; never negative.
+        mass: Sum of `idf`.
+        weights: Weight of each token in `coverage`; their sum is 1, or 0 for a query without words.
     """
 
     chunks: Ints
@@ -48,15 +47,17 @@ class QueryWords:
     weights: dict[str, float]
 
     def share_in(self, keyword: KeywordIndex, chunks: Ints) -> float:
-        """Share of the tokens' IDF in these chunks, which lie side by side, in [0, 1]."""
-        held = (idf for token, idf in self.idf.items() if _held(keyword.postings(token), chunks))
-        return sum(held) / self.mass if self.mass else 0.0
+        """Return the IDF share of the tokens in these consecutive chunks, in [0, 1]."""
+        matched = (
+            idf for token, idf in self.idf.items() if _occurs(keyword.postings(token), chunks)
+        )
+        return sum(matched) / self.mass if self.mass else 0.0
 
     def coverage(self, text: AbstractSet[str], forms: Mapping[str, AbstractSet[str]]) -> float:
-        """How much of the words a text with these tokens holds, in [0, 1].
+        """Return the share of the words in a text with these tokens, in [0, 1].
 
         Args:
-            forms: the `forms` of the query's words in this text or a larger one.
+            forms: The `forms` of the query's words in this text or a larger one.
         """
         return sum(
             weight * (1.0 if token in text else _SAME_BEGINNING)
@@ -65,28 +66,28 @@ class QueryWords:
         )
 
     def forms(self, text: AbstractSet[str]) -> dict[str, AbstractSet[str]]:
-        """The tokens of a text that count for each token of the query: itself, else those that begin as it does."""
+        """Return the tokens of a text that match each token of the query: itself, or those with the same beginning."""
         return {token: _forms(token, text) for token in self.weights}
 
 
 def read_query_words(query: str, keyword: KeywordIndex, hidden: Ints) -> QueryWords:
-    """The words of `query`, weighed as if the chunks `hidden`, rising, were not indexed."""
+    """Return the words of `query`, weighted as if the chunks `hidden` (ascending) were not indexed."""
     split = _BETWEEN_WORDS.split(unicodedata.normalize("NFC", query).lower())
     words = [own for word in split if (own := tokens(word))]
     size = keyword.size - len(hidden)
     idf: dict[str, float] = {}
     sharing = np.zeros(keyword.size, dtype=bool)
     for token in dict.fromkeys(token for word in words for token in word):
-        held = keyword.postings(token)
-        sharing[held] = True
-        count = len(held) - (int(np.isin(held, hidden).sum()) if len(hidden) else 0)
+        postings = keyword.postings(token)
+        sharing[postings] = True
+        count = len(postings) - (int(np.isin(postings, hidden).sum()) if len(hidden) else 0)
         idf[token] = math.log(1 + (size - count + 0.5) / (count + 0.5))
     sharing[hidden] = False
     return QueryWords(np.flatnonzero(sharing), idf, sum(idf.values()), _weights(words, idf))
 
 
 def _weights(words: Sequence[Sequence[str]], idf: Mapping[str, float]) -> dict[str, float]:
-    """Each word weighs the square of its rarest token's IDF, shared among its tokens by place; normalised."""
+    """Weight each word by the square of its rarest token's IDF, split among its tokens by place; normalised."""
     weights = dict.fromkeys(idf, 0.0)
     for word in words:
         whole = max(idf[token] for token in word) ** 2
@@ -97,37 +98,37 @@ def _weights(words: Sequence[Sequence[str]], idf: Mapping[str, float]) -> dict[s
     return {token: weight / total for token, weight in weights.items()} if total else weights
 
 
-def _held(postings: Ints, chunks: Ints) -> bool:
+def _occurs(postings: Ints, chunks: Ints) -> bool:
     place = int(np.count_nonzero(postings < chunks[0]))
     return place < len(postings) and int(postings[place]) <= int(chunks[-1])
 
 
 def _forms(token: str, text: AbstractSet[str]) -> AbstractSet[str]:
-    if token in text or len(token) <= _SHORTEST_STEM:  # a bigram of Hangul is always this short
+    if token in text or len(token) <= _SHORTEST_STEM:  # true for all bigrams of Hangul
         return {token}
     stem = token[: max(_SHORTEST_STEM, len(token) - _LONGEST_ENDING)]
     return {token, *(other for other in text if other.startswith(stem))}
 
 
 _NEAREST = 64  # chunks
-_RUNNERS_UP = 9  # notes after the first that it is compared with
+_RUNNERS_UP = 9  # notes after the first, for comparison
 _PIECES = 3  # best chunks whose text is read
-_READ_CHARS = 50_000  # of one: a table or a code block is a chunk whatever its length
-_LANGUAGE_CHARS = 600  # of the nearest chunk, enough to tell its language
+_READ_CHARS = 50_000  # of one chunk: a table or a code block can have any length
+_LANGUAGE_CHARS = 600  # of the nearest chunk, enough to detect its language
 
 
 def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = ()) -> Signals:
-    """The signals of a query, as if the notes `without` were not in the vault.
+    """Return the signals of a query as if the notes `without` were not in the vault.
 
     Raises:
-        EmbeddingError: the query could not be embedded.
-        IndexingError: the vector index failed.
+        EmbeddingError: The query could not be embedded.
+        IndexingError: The vector index failed.
     """
     hidden = _chunks_of(retriever, without)
     raw = retriever.keyword.scores(query)
     raw[hidden] = -np.inf
     words = read_query_words(query, retriever.keyword, hidden)
-    # Not those above 0: in a vault of one or two notes rank-bm25 gives every word a negative weight.
+    # Scores can be negative: in a vault of one or two notes rank-bm25 gives every word a negative weight.
     sharing = np.full_like(raw, -np.inf)
     sharing[words.chunks] = raw[words.chunks]
     leading = [chunk for chunk in _best(sharing, _PIECES) if np.isfinite(sharing[chunk])]
@@ -137,11 +138,11 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
     own = np.flatnonzero(np.isfinite(retriever.layout.best(sharing)))
     shown, candidates = int(np.isfinite(notes).sum()), len(own)
     top = max(0.0, float(notes[leader]))
-    held = retriever.layout.chunks(np.array([leader]))
+    leading_chunks = retriever.layout.chunks(np.array([leader]))
     keyword = {
         "bm25_top": top,
         "peak": _above_mean(top, np.maximum(notes[own], 0.0)),
-        "note_coverage": words.share_in(retriever.keyword, held) if top else 0.0,
+        "note_coverage": words.share_in(retriever.keyword, leading_chunks) if top else 0.0,
         "word_coverage": max(pieces.values(), default=0.0),
     }
     if retriever.semantic is None or len(hidden) == len(raw):
@@ -176,28 +177,30 @@ def _chunks_of(retriever: Retriever, notes: Collection[str]) -> Ints:
 
 
 def _above_mean(top: float, scores: Floats) -> float:
-    """Standard deviations of `top` above the mean of scores; 0.0 where these are alike."""
+    """Return the standard deviations of `top` above the mean of scores; 0.0 if all are equal."""
     spread = float(scores.std()) if len(scores) else 0.0
     return (top - float(scores.mean())) / spread if spread else 0.0
 
 
 def _differ(query: str, text: str) -> bool:
-    asked, read = known_language(query), known_language(text[:_LANGUAGE_CHARS])
-    return asked is not None and read is not None and asked != read
+    query_language, language = known_language(query), known_language(text[:_LANGUAGE_CHARS])
+    return None not in {query_language, language} and query_language != language
 
 
 def _best(scores: Floats, count: int) -> list[int]:
-    """Places of the highest scores, best first, the first of equals before the others; changes nothing."""
+    """Return the places of the highest scores, best first, the first of equals before others; copies the scores."""
     left = scores.copy()
     places: list[int] = []
-    for _ in range(min(count, len(left))):  # for a few places far cheaper than to sort or partition
+    for _place in range(
+        min(count, len(left))
+    ):  # for a few places much cheaper than sorting or a partition
         places.append(int(left.argmax()))
         left[places[-1]] = -np.inf
     return places
 
 
 def _read(words: QueryWords, chunk: Chunk) -> float:
-    """Coverage by the text of a chunk."""
+    """Return the coverage by the text of a chunk."""
     every = {token for sentence in _sentences_of(chunk) for token in sentence.tokens}
     return words.coverage(every, words.forms(every))
 
@@ -212,7 +215,7 @@ def _sentences_of(chunk: Chunk) -> Sequence[Sentence]:
 def _nearest(
     leg: SemanticLeg, layout: ChunkLayout, query: str, hidden: Ints
 ) -> list[tuple[int, float]]:
-    """The nearest chunk of each note among the nearest chunks, with its cosine, best first."""
+    """Return the nearest chunk of each note among the nearest chunks, with its cosine, best first."""
     every = int(layout.starts[-1])
     limit = min(every, _NEAREST + len(hidden))
     ids, cosines = leg.index.nearest(leg.embedder.embed_query(query), limit)

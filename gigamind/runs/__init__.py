@@ -1,1 +1,1 @@
-"""What a run leaves behind while it lasts, so that it can go on after a crash."""
+"""Files that a run keeps while it lasts, so that it can be resumed after a crash."""

@@ -1,6 +1,6 @@
-"""How files are written whole; and folders of caches and stores, for the user alone who runs gigamind.
+"""Write files atomically, and create private folders for caches and stores.
 
-They hold texts of notes and replies.
+They contain texts of notes and replies, so only the user who runs gigamind may read them.
 """
 
 import os
@@ -16,10 +16,10 @@ _OWN_FILE = 0o600
 
 @contextmanager
 def private_file(place: Path) -> Generator[Path]:
-    """Where to write a file that nobody else can read: it takes its place whole once that is done, or not at all.
+    """Yield a path to write a private file to; it replaces `place` when the block succeeds.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     private_folder(place.parent)
     aside = place.with_name(f".{place.name}.{os.getpid()}.{secrets.token_hex(4)}")
@@ -33,10 +33,10 @@ def private_file(place: Path) -> Generator[Path]:
 
 @contextmanager
 def whole_file(place: Path, aside: Path) -> Generator[BinaryIO]:
-    """A new file `aside` to write to, which takes the place of another whole once it is on the disk, or not at all.
+    """Yield a new file `aside`, which replaces `place` once it is on the disk.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     try:
         with aside.open("xb") as target:
@@ -49,10 +49,10 @@ def whole_file(place: Path, aside: Path) -> Generator[BinaryIO]:
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, that nobody else can open; one that is there stays as it is.
+    """Create a private folder and its missing parents; an existing one is left unchanged.
 
     Raises:
-        OSError: it cannot be made, or is a file.
+        OSError: it cannot be created, or is a file.
     """
     try:
         folder.mkdir(mode=_OWN)

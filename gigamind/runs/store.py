@@ -1,9 +1,10 @@
-"""The results of a run, item by item as they end: `items.jsonl` in its folder, which a later process can continue.
+"""Store the results of a run, item by item: `items.jsonl` in its folder, which a later process can resume.
 
-The file is a journal: JSON lines that only grow, one writer at a time, whole lines only, each with its checksum, and a
-killed process loses none.  A line that a killed writer left half-written is cut off when the next one opens the file,
-and left out by readers.  The first line tells what the run is of (dataset, notes, judge, options, as hashes); it is
-resumed only with the same.  Each line after it is one item; should an item stand there twice, the later line holds.
+The file is an append-only journal of JSON lines with checksums and a single writer, so a killed process loses no
+result.
+A half-written last line is cut off when the file is opened for writing, and ignored by readers. The first line is the
+identity of the run (dataset, notes, judge, options, as hashes); it is resumed only with the same identity. Each further
+line is an item; the last line of an item counts.
 """
 
 import asyncio
@@ -26,20 +27,23 @@ from gigamind.errors import (
     Outcome,
     UnwrittenError,
     fault_of,
+    reason_of,
+    text_of,
 )
+from gigamind.i18n import Message, Text, _, from_json
 
 _NEWLINE = b"\n"
 
 
 class Journal:
-    """The one writer of a file.  Use it as a context manager.
+    """The single writer of a file. Use it as a context manager.
 
     Args:
-        sync: wait until each line is on the disk, so that it survives a power cut as well.
+        sync: wait until each line is on the disk, so that it survives a power failure.
 
     Raises:
         InputError: another process writes the file.
-        UnwrittenError: it cannot be made.
+        UnwrittenError: it cannot be created.
     """
 
     def __init__(self, path: Path, *, sync: bool = False) -> None:
@@ -54,7 +58,9 @@ class Journal:
             _lock(self._descriptor)
         except OSError:
             os.close(self._descriptor)
-            raise InputError(f"{path}: another run is writing it; wait for its end") from None
+            raise InputError(
+                _("{file}: another run is writing this file. Wait until it ends.", file=path)
+            ) from None
         os.ftruncate(self._descriptor, _whole_bytes(path))
 
     def __enter__(self) -> Self:
@@ -64,14 +70,14 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        """Let the next writer in."""
+        """Release the file for the next writer."""
         os.close(self._descriptor)
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Add one line; it is in the file on return.
+        """Append a line; it is in the file on return.
 
         Raises:
-            UnwrittenError: the disk is full; none of the line is in the file then.
+            UnwrittenError: the disk is full; the line is not in the file.
         """
         line = json.dumps(
             with_checksum(row), ensure_ascii=False, separators=(",", ":"), allow_nan=False
@@ -89,14 +95,16 @@ class Journal:
 
 
 def _unwritten(path: Path, error: OSError) -> UnwrittenError:
-    return UnwrittenError(f"{path}: cannot be written ({error.strerror or error})")
+    return UnwrittenError(
+        _("{file}: cannot be written ({reason})", file=path, reason=reason_of(error))
+    )
 
 
 def read_journal(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file in order; none when it is absent.
+    """Yield the rows of a file in order; none if it is missing.
 
     Raises:
-        InputError: a whole line is no JSON object, or not the one that was written.
+        InputError: a complete line is not JSON, or was changed.
     """
     if not path.is_file():
         return
@@ -110,13 +118,18 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
                 row = None
             if not isinstance(row, dict):
                 raise InputError(
-                    f"{path}:{number}: not a JSON object as it was written; the file was damaged or changed by hand"
+                    _(
+                        "{file}:{line}: the JSON object differs from what was written."
+                        " The file was damaged or edited.",
+                        file=path,
+                        line=number,
+                    )
                 )
             yield row
 
 
 def _whole_bytes(path: Path) -> int:
-    """Length of the file up to its last line break."""
+    """Return the length of the file up to its last line break."""
     data = path.read_bytes()
     return data.rfind(_NEWLINE) + 1
 
@@ -124,7 +137,7 @@ def _whole_bytes(path: Path) -> int:
 if sys.platform == "win32":
     import msvcrt
 
-    # A lock keeps readers out of the bytes it covers; these are never written.
+    # A lock blocks readers of the bytes that it covers, so it covers bytes that are never written.
     _LOCKED_AT = 2**62
 
     def _lock(descriptor: int) -> None:
@@ -137,13 +150,13 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-# What another attempt would not change.
+# Outcomes that another attempt would not change.
 FINAL: frozenset[Outcome] = frozenset({"scored", "unscored", "refused"})
 ITEMS_FILE = "items.jsonl"
 
 
 class ItemKey(NamedTuple):
-    """What a result is of: an item, and which part of what is asked about it; "" is the main one."""
+    """Key of a result: an item, and a part of its evaluation; "" is the main part."""
 
     item_id: str
     part: str = ""
@@ -151,21 +164,21 @@ class ItemKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """How one item ended.
+    """The result of an item.
 
     Attributes:
-        code: of the error; empty when scored.
-        message: what went wrong and how to mend it; empty when scored.
-        value: JSON values; None without a verdict, unless what led there was kept.
-        latency_ms: wall time, waiting included.
-        passing: what went wrong may pass, whatever the outcome.
+        code: of the error; empty if scored.
+        message: the error and how to fix it; empty if scored.
+        value: JSON values; None without a verdict, unless intermediate values were kept.
+        latency_ms: wall time, including waiting.
+        passing: whether the error may be temporary, regardless of the outcome.
         part: see `ItemKey`.
     """
 
     item_id: str
     outcome: Outcome
     code: str = ""
-    message: str = ""
+    message: Text = ""
     value: Any = None
     latency_ms: float = 0.0
     passing: bool = False
@@ -173,39 +186,58 @@ class ItemResult:
 
     @property
     def key(self) -> ItemKey:
-        """What it is of."""
+        """Return the item and part of the result."""
         return ItemKey(self.item_id, self.part)
 
     @property
     def is_final(self) -> bool:
-        """Whether a resumed run would get nothing else."""
+        """Return whether a resumed run would keep the result."""
         return self.outcome in FINAL and not self.passing
+
+    def dump(self) -> dict[str, Any]:
+        """Return JSON values; `message_parts` keeps a message translatable."""
+        row = asdict(self)
+        if isinstance(self.message, Message):
+            row |= {"message": str(self.message), "message_parts": self.message.as_json()}
+        return row
+
+    @classmethod
+    def load(cls, row: Mapping[str, Any]) -> Self:
+        """Restore a result from `dump`.
+
+        Raises:
+            TypeError: there are other fields.
+        """
+        fields = dict(row)
+        if parts := fields.pop("message_parts", None):
+            fields["message"] = from_json(parts)
+        return cls(**fields)
 
 
 @dataclass(frozen=True, slots=True)
 class Unscored:
-    """An item without a verdict of which something is worth keeping; as an error ends one without.
+    """An item without a verdict whose intermediate values are worth keeping.
 
     Attributes:
         kept: JSON values.
-        passing: another attempt may end otherwise.
+        passing: whether another attempt may succeed.
     """
 
     code: str
-    message: str
+    message: Text
     kept: Any
     passing: bool = False
 
 
 class RunStore:
-    """The one writer of a run's results.  Use it as a context manager.
+    """The single writer of a run's results. Use it as a context manager.
 
     Args:
-        identity: what the run is of; strings that must be the same for a resumed run.
-        resume: continue the run in `folder` instead of starting one there.
+        identity: strings that must be equal to resume the run.
+        resume: continue the run in `folder` instead of starting one.
 
     Raises:
-        InputError: there is no run to resume, it is of something else, or one is there already.
+        InputError: there is no run to resume, it has another identity, or a run exists already.
     """
 
     def __init__(self, folder: Path, identity: Mapping[str, str], *, resume: bool = False) -> None:
@@ -224,42 +256,46 @@ class RunStore:
         self._journal.close()
 
     def append(self, result: ItemResult) -> None:
-        """Keep a result; on return it survives a killed process and a power cut."""
-        self._journal.append(asdict(result))
+        """Store a result; on return it survives a killed process and a power failure."""
+        self._journal.append(result.dump())
         self.results[result.key] = result
 
     def final(self, key: ItemKey) -> ItemResult | None:
-        """The result of an item that need not be evaluated again."""
+        """Return the result of an item that need not be evaluated again."""
         result = self.results.get(key)
         return result if result and result.is_final else None
 
 
 def read_results(folder: Path) -> dict[ItemKey, ItemResult]:
-    """The results of a run by item, while it lasts or later; none when there is no run.
+    """Return the results of a running or finished run by item; none if there is no run.
 
     Raises:
-        InputError: the file was changed by hand.
+        InputError: the file was edited.
     """
     return _results(list(read_journal(folder / ITEMS_FILE)))
 
 
 def check_run(folder: Path, identity: Mapping[str, str]) -> None:
-    """See to it that what is asked here is what the run in `folder` is of.
+    """Check that the run in `folder` has this identity.
 
     Raises:
-        InputError: there is no run, or it is of something else.
+        InputError: there is no run, or it has another identity.
     """
     path = folder / ITEMS_FILE
     _check(path, list(islice(read_journal(path), 1)), identity, resume=True)
 
 
 def _results(rows: Sequence[Mapping[str, Any]]) -> dict[ItemKey, ItemResult]:
-    """Those of the lines behind the first; of two of one item, the later one."""
+    """Return the results after the first line; the last result of an item counts."""
     try:
-        results = [ItemResult(**row) for row in rows[1:]]
+        results = [ItemResult.load(row) for row in rows[1:]]
     except TypeError as error:
         raise InputError(
-            f"{ITEMS_FILE}: holds what is no result ({error}); the file was damaged or changed by hand"
+            _(
+                "{file}: invalid result ({reason}). The file was damaged or edited.",
+                file=ITEMS_FILE,
+                reason=text_of(error),
+            )
         ) from error
     return {result.key: result for result in results}
 
@@ -270,18 +306,25 @@ def _check(
     if not resume:
         if rows:
             raise InputError(
-                f"{path}: a run is there already; continue it with --resume, or name another folder"
+                _(
+                    "{file}: a run exists already. Continue it with --resume, or name another folder.",
+                    file=path,
+                )
             )
         return
     if not rows:
-        if path.is_file():  # killed, or without room, before it could tell what it is of
+        if path.is_file():  # killed, or disk full, before its identity was written
             return
-        raise InputError(f"{path}: there is no run to resume")
+        raise InputError(_("{file}: there is no run to resume", file=path))
     before: Mapping[str, str] = rows[0].get("run", {})
     changed = [name for name in {**before, **identity} if before.get(name) != identity.get(name)]
     if changed:
         raise OtherRunError(
-            f"{path}: the run cannot be resumed, for these differ: {', '.join(changed)}; start a new one"
+            _(
+                "{file}: the run cannot be resumed, because these differ: {names}. Start a new run.",
+                file=path,
+                names=changed,
+            )
         )
 
 
@@ -299,7 +342,7 @@ _OUTCOMES: dict[str, Outcome] = {
 
 
 def outcome_of(code: str) -> Outcome:
-    """How an item ends with an error of this code."""
+    """Return the outcome of an item that ends with an error of this code."""
     return _OUTCOMES.get(code, "error")
 
 
@@ -310,15 +353,15 @@ async def evaluate_all(
     *,
     max_in_flight: int,
 ) -> list[ItemResult]:
-    """One result an item, by id, in the order of `items`; `evaluate` gives JSON values, or `Unscored`.
+    """Evaluate all items and return a result for each, in the order of `items`.
 
-    A known error ends its item, and is tried again by a resumed run if that may help.  Anything else is a bug, and ends
-    the run; what has ended before is kept.
+    `evaluate` returns JSON values or `Unscored`. A known error ends its item, which a resumed run repeats if that may
+    help. Any other error is a bug and ends the run; earlier results are kept.
     """
     waiting = iter([key for key in items if store.final(key) is None])
     skipped: dict[ItemKey, ItemResult] = {}
     async with asyncio.TaskGroup() as group:
-        for _ in range(min(max_in_flight, len(items))):
+        for _worker in range(min(max_in_flight, len(items))):
             group.create_task(_work(waiting, items, evaluate, store, skipped))
     known = {**store.results, **skipped}
     return [known[key] for key in items]
@@ -334,7 +377,7 @@ async def _work(
     for key in waiting:  # shared by all workers
         result = await _result(key, evaluate(key, items[key]))
         if result.outcome == "skipped_budget":
-            skipped[key] = result  # nothing happened that would be worth keeping
+            skipped[key] = result  # nothing worth keeping happened
         else:
             store.append(result)
 
@@ -342,7 +385,7 @@ async def _work(
 async def _result(key: ItemKey, evaluation: Awaitable[Any]) -> ItemResult:
     start = time.perf_counter()
 
-    def ended(outcome: Outcome, code: str = "", message: str = "", **more: Any) -> ItemResult:  # noqa: ANN401  JSON values
+    def ended(outcome: Outcome, code: str = "", message: Text = "", **more: Any) -> ItemResult:  # noqa: ANN401  JSON values
         latency_ms = round(1000 * (time.perf_counter() - start), 3)
         return ItemResult(
             key.item_id, outcome, code, message, latency_ms=latency_ms, part=key.part, **more
@@ -351,30 +394,30 @@ async def _result(key: ItemKey, evaluation: Awaitable[Any]) -> ItemResult:
     try:
         value = await evaluation
     except UnwrittenError:
-        raise  # the next item would not be kept either
+        raise  # the next result could not be stored either
     except GigamindError as error:
         code = error.code if isinstance(error, LlmError) else type(error).__name__
-        return ended(outcome_of(code), code, str(error))
-    # Of a judge of a team's own: it would end all, in exit code 0 perhaps.
+        return ended(outcome_of(code), code, error.message)
+    # A user-supplied judge may call it, which would end the run, perhaps with exit code 0.
     except SystemExit as error:
         return ended(
             "error",
             type(error).__name__,
-            f"the code of the judge called sys.exit ({fault_of(error)})",
+            _("the code of the judge called sys.exit ({reason})", reason=fault_of(error)),
         )
     if isinstance(value, Unscored):
         return ended("unscored", value.code, value.message, value=value.kept, passing=value.passing)
     return ended("scored", value=value)
 
 
-async def unless_final(asked: Awaitable[Item]) -> Item | None:
-    """What a second question about an item gave; None where it failed for good, for then nothing is known to flip.
+async def unless_final(evaluation: Awaitable[Item]) -> Item | None:
+    """Return the result of a repeated evaluation; None if it failed for good, so that nothing can be compared.
 
     Raises:
-        LlmError: it failed, and may not again.
+        LlmError: it failed, and may succeed later.
     """
     try:
-        return await asked
+        return await evaluation
     except LlmError as error:
         if outcome_of(error.code) not in FINAL:
             raise

@@ -1,1 +1,1 @@
-"""What is evaluated: any search, ours among them, behind one protocol."""
+"""Connect any search or answering system, gigamind's own included, behind one protocol."""

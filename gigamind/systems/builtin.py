@@ -1,4 +1,4 @@
-"""gigamind's own engine as one of the systems."""
+"""Adapt gigamind's own search engine to the `Retriever` protocol."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from gigamind.systems.protocol import Query
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
-    """See the module; implements `Retriever`."""
+    """gigamind's own engine as a `Retriever`."""
 
     engine: Engine
 

@@ -1,7 +1,7 @@
-"""A system as a process: it reads a JSON query a line, and writes what it tells of it a line, as its dialect says.
+"""Run a system as a child process that reads one JSON query per line and writes one JSON response per line.
 
-The process is kept alive, and is started again when it dies, is too late, or writes what nobody asked for.  It stands
-in a group of its own, which is killed at the end, whatever it started itself.
+The process is kept alive. It is restarted when it dies, times out, or writes an unexpected line. It runs in its own
+process group, which is killed at the end together with everything it started.
 """
 
 import contextlib
@@ -16,35 +16,38 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import IO, Generic, cast
 
-from gigamind.errors import InputError, SystemFailedError
+from gigamind.errors import InputError, SystemFailedError, reason_of, text_of
+from gigamind.i18n import Message, Text, _
 from gigamind.llm.redaction import one_line
-from gigamind.systems.dialect import Dialect, Told
+from gigamind.systems.dialect import Dialect, Response
 from gigamind.systems.protocol import Query
 
 _MOST_FAILURES = 3  # in a row, without an answer between them
 _ERROR_LINES = 5
-_SHOWN = 200
-_LAST_WORDS = 2_000  # characters of its stderr
+_SHOWN = 200  # characters of a line
+_STDERR_SHOWN = 2_000  # characters
 _END_S = 0.5
 
 
-class Command(Generic[Told]):
-    """See the module; implements `System`.  One process, so one query at a time.
+class Command(Generic[Response]):
+    """A system in a child process; implements `System` and handles one query at a time.
 
     Args:
-        timeout_s: of one query, in seconds; the start of the process counts.
+        timeout_s: limit per query in seconds, including the start of the process.
 
     Raises:
-        InputError: there is no such program.
+        InputError: the program does not exist or cannot be started.
     """
 
-    def __init__(self, arguments: Sequence[str], dialect: Dialect[Told], timeout_s: float) -> None:
+    def __init__(
+        self, arguments: Sequence[str], dialect: Dialect[Response], timeout_s: float
+    ) -> None:
         self._arguments, self._dialect, self._timeout_s = arguments, dialect, timeout_s
         self._lock = threading.Lock()
         self._failures = 0
         self._process: _Process | None = _Process(arguments)
 
-    def ask(self, query: Query) -> Told:
+    def ask(self, query: Query) -> Response:
         with self._lock:
             return self._answer(query)
 
@@ -52,28 +55,29 @@ class Command(Generic[Told]):
         with self._lock:
             self._end()
 
-    def _answer(self, query: Query) -> Told:
+    def _answer(self, query: Query) -> Response:
         if self._process is None:
             raise SystemFailedError(
-                f"not asked: the command failed {self._failures} times in a row"
+                _("not sent: the command failed {count} times in a row", count=self._failures)
             )
-        asked = json.dumps(self._dialect.asked(query), ensure_ascii=False)
+        line = json.dumps(self._dialect.request_fields(query), ensure_ascii=False)
         try:
-            response = self._read(self._process.ask(asked, self._timeout_s), query)
+            response = self._read(self._process.ask(line, self._timeout_s), query)
         except SystemFailedError:
             self._failures += 1
             self._end()
-            if self._failures < _MOST_FAILURES:  # while it starts, no other query's clock runs
+            if self._failures < _MOST_FAILURES:  # the start does not count against the next query
                 self._process = _Process(self._arguments)
             raise
         self._failures = 0
         return response
 
-    def _read(self, line: str, query: Query) -> Told:
-        """What it tells of this query.
+    def _read(self, line: str, query: Query) -> Response:
+        """Return the response to this query.
 
         Raises:
-            SystemFailedError: nothing; what the next lines are of is then not known either.
+            SystemFailedError: the line is not a valid response; the next lines can then no longer be assigned to
+                queries.
         """
         try:
             payload = cast("object", json.loads(line))
@@ -81,7 +85,12 @@ class Command(Generic[Told]):
             return self._dialect.read(payload)
         except (ValueError, RecursionError) as error:
             raise SystemFailedError(
-                f"the command wrote no {self._dialect.what} ({error}): {one_line(line, _SHOWN)}"
+                _(
+                    "the output of the command is not a {expected} ({reason}): {line}",
+                    expected=self._dialect.what,
+                    reason=text_of(error),
+                    line=one_line(line, _SHOWN),
+                )
             ) from error
 
     def _end(self) -> None:
@@ -93,11 +102,13 @@ class Command(Generic[Told]):
 def _check_id(payload: object, query: Query) -> None:
     other = cast("dict[str, object]", payload).get("id") if isinstance(payload, dict) else None
     if other not in {None, query.id}:
-        raise ValueError(f"it is of {other}, and {query.id} was asked")
+        raise ValueError(
+            _("response for {other}, expected {query}", other=str(other), query=query.id)
+        )
 
 
 class _Process:
-    """One life of the process; its lines are read in the background, so that a wait for one can end."""
+    """One run of the child process. Threads read its output, so that waiting for a line can time out."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
         try:
@@ -112,7 +123,11 @@ class _Process:
             )
         except OSError as error:
             raise InputError(
-                f"--system command: {arguments[0]} cannot be started ({error.strerror}); give the path of the program"
+                _(
+                    "--system command: {program} cannot be started ({reason}). Give the path of the program.",
+                    program=arguments[0],
+                    reason=reason_of(error),
+                )
             ) from error
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._errors: deque[str] = deque(maxlen=_ERROR_LINES)
@@ -122,14 +137,14 @@ class _Process:
         )
 
     def ask(self, line: str, timeout_s: float) -> str:
-        """The line that it writes for this one.
+        """Send a line and return the line that the process writes in response.
 
         Raises:
-            SystemFailedError: it died, or wrote none in time.
+            SystemFailedError: the process died or did not respond in time.
         """
         if not self._lines.empty() and (early := self._lines.get()):
             raise SystemFailedError(
-                f"the command wrote a line that no query asked for: {one_line(early, _SHOWN)}"
+                _("the command wrote an unexpected line: {line}", line=one_line(early, _SHOWN))
             )
         try:
             stdin = cast("IO[str]", self._child.stdin)
@@ -140,41 +155,48 @@ class _Process:
             answer = ""
         except queue.Empty:
             raise SystemFailedError(
-                f"the command wrote nothing within {timeout_s:g} s; {self._last_words()}"
+                _(
+                    "the command did not respond within {seconds:g} s; {stderr}",
+                    seconds=timeout_s,
+                    stderr=self._stderr_tail(),
+                )
             ) from None
         if not answer:
-            raise SystemFailedError(f"the command died{self._ended()}; {self._last_words()}")
+            raise SystemFailedError(self._death())
         return answer
 
     def end(self) -> None:
-        """Kill it, and all of its group."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # all have ended
+        """Kill the process group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # all processes have ended
             os.killpg(self._child.pid, signal.SIGKILL)
         self._child.wait()
         for reader in self._readers:
             reader.join(_END_S)
         for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
             if pipe:
-                with contextlib.suppress(OSError):  # a line that the process never took
+                with contextlib.suppress(OSError):  # input that the process never read
                     pipe.close()
 
-    def _ended(self) -> str:
-        """The exit code, once all that it said on stderr is read."""
+    def _death(self) -> Message:
+        """Describe how the process ended, after its stderr has been read."""
         self._readers[1].join(_END_S)
         try:
-            return f" (exit code {self._child.wait(_END_S)})"
+            code = self._child.wait(_END_S)
         except subprocess.TimeoutExpired:  # it only closed its output
-            return ""
+            return _("the command closed its output; {stderr}", stderr=self._stderr_tail())
+        return _(
+            "the command died (exit code {code}); {stderr}", code=code, stderr=self._stderr_tail()
+        )
 
-    def _last_words(self) -> str:
-        ending = one_line(" / ".join(line.strip() for line in self._errors), _LAST_WORDS)
-        return f"its stderr ends: {ending}" if ending else "it said nothing on stderr"
+    def _stderr_tail(self) -> Text:
+        tail = one_line(" / ".join(line.strip() for line in self._errors), _STDERR_SHOWN)
+        return _("its stderr ends: {tail}", tail=tail) if tail else _("its stderr is empty")
 
 
 def _reading(
     pipe: IO[str] | None, take: Callable[[str], object], end: str | None = None
 ) -> threading.Thread:
-    """A thread that takes the lines of a pipe, and `end` when there are no more."""
+    """Start a thread that passes on each line of a pipe, then `end`."""
 
     def read() -> None:
         for line in pipe or ():
@@ -188,15 +210,21 @@ def _reading(
 
 
 def split_command(text: str) -> list[str]:
-    """The words of a command line, as a shell splits them.
+    """Split a command line into words as a shell does.
 
     Raises:
-        InputError: it is none.
+        InputError: the command line is malformed or empty.
     """
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise InputError(f"--system command: {error} in {text}") from error
+        raise InputError(
+            _(
+                "--system command: {command} cannot be parsed: {reason}",
+                command=text,
+                reason=str(error),
+            )
+        ) from error
     if not words:
-        raise InputError("--system command: write command:PROGRAM ARGUMENTS")
+        raise InputError(_("--system command: write command:PROGRAM ARGUMENTS"))
     return words

@@ -1,6 +1,6 @@
-"""What a system is asked, and how what it tells is read: rankings of queries, or answers to questions.
+"""Define the request to a system and the parsing of its response: rankings of queries, or answers to questions.
 
-However a system is reached (a file, HTTP, a process, a function), only this differs by what is evaluated.
+Only this part depends on what is evaluated. The transports (file, HTTP, process, function) are shared.
 """
 
 from abc import ABC, abstractmethod
@@ -9,118 +9,119 @@ from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
 from gigamind.errors import SystemFailedError
-from gigamind.interop.ranking import RankedNote, Ranking, told_hits
-from gigamind.interop.reply import Reply, recorded_reply, told_reply
+from gigamind.i18n import Message, _
+from gigamind.interop.ranking import RankedNote, Ranking, parse_hits
+from gigamind.interop.reply import Reply, parse_reply, recorded_reply
 from gigamind.interop.run_file import RunFile, read_json_run, read_run_file
 from gigamind.systems.preset import AnswerPreset, Endpoint, Preset
 from gigamind.systems.protocol import Query
 
-Told = TypeVar("Told", Ranking[RankedNote], Reply)
+Response = TypeVar("Response", Ranking[RankedNote], Reply)
 
 
-class Dialect(ABC, Generic[Told]):
-    """See the module.
+class Dialect(ABC, Generic[Response]):
+    """The request and response format of one kind of system.
 
     Attributes:
-        what: that is told, in messages.
+        what: name of the response, in messages.
         presets: folder of the presets that come with gigamind.
-        parameters: of a function, in messages.
+        parameters: what a Python function takes, in messages.
     """
 
-    what: ClassVar[str]
+    what: ClassVar[Message]
     presets: ClassVar[str]
-    parameters: ClassVar[str]
+    parameters: ClassVar[Message]
 
     @property
     @abstractmethod
-    def endpoint(self) -> type[Endpoint[Told]]:
-        """What a preset is read as."""
+    def endpoint(self) -> type[Endpoint[Response]]:
+        """Return the class that reads a preset."""
 
     @abstractmethod
-    def asked(self, query: Query) -> dict[str, object]:
-        """The line of a command, and what templates know, by name."""
+    def request_fields(self, query: Query) -> dict[str, object]:
+        """Return the fields that a command receives as JSON and that templates know by name."""
 
     @abstractmethod
     def arguments(self, query: Query) -> tuple[object, ...]:
-        """Of a function."""
+        """Return the arguments of a Python function."""
 
     @abstractmethod
-    def read(self, payload: object) -> Told:
-        """What JSON or Python values tell.
+    def read(self, payload: object) -> Response:
+        """Parse JSON or Python values.
 
         Raises:
-            ValueError: nothing of that kind; says what there is.
+            ValueError: not a response of this kind; the message says what was there.
         """
 
     @abstractmethod
-    def read_run(self, path: Path) -> RunFile[Told]:
-        """What a run file tells.
+    def read_run(self, path: Path) -> RunFile[Response]:
+        """Read a run file.
 
         Raises:
-            InputError: it cannot be used.
+            InputError: the file cannot be used.
         """
 
     @abstractmethod
-    def absent(self) -> Told:
-        """What a run tells of a query that it lacks.
+    def absent(self) -> Response:
+        """Return the response for a query that is missing from a run.
 
         Raises:
-            SystemFailedError: nothing can be taken for it.
+            SystemFailedError: nothing can replace it.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Rankings(Dialect[Ranking[RankedNote]]):
-    """Of a search: the first `topk` notes."""
+    """Format of a search system: the first `topk` notes."""
 
     topk: int
-    what = "ranking of the query"
+    what = _("ranking of the query")
     presets = "systems"
-    parameters = "a query and a number of notes"
+    parameters = _("a query and a number of notes")
 
     @property
     def endpoint(self) -> type[Preset]:
         return Preset
 
-    def asked(self, query: Query) -> dict[str, object]:
+    def request_fields(self, query: Query) -> dict[str, object]:
         return {"id": query.id, "query": query.text, "topk": self.topk}
 
     def arguments(self, query: Query) -> tuple[object, ...]:
         return query.text, self.topk
 
     def read(self, payload: object) -> Ranking[RankedNote]:
-        return Ranking(told_hits(payload))
+        return Ranking(parse_hits(payload))
 
     def read_run(self, path: Path) -> RunFile[Ranking[RankedNote]]:
         return read_run_file(path)
 
     def absent(self) -> Ranking[RankedNote]:
-        """It found nothing, as trec_eval takes it."""
+        """Return an empty ranking, as trec_eval does."""
         return Ranking((), {"not_in_run_file": 1})
 
 
 @dataclass(frozen=True, slots=True)
 class Answers(Dialect[Reply]):
-    """Of a RAG system."""
+    """Format of a RAG system."""
 
-    what = "answer to the question"
+    what = _("answer to the question")
     presets = "systems/answers"
-    parameters = "a question"
+    parameters = _("a question")
 
-    def asked(self, query: Query) -> dict[str, object]:
+    def request_fields(self, query: Query) -> dict[str, object]:
         return {"id": query.id, "question": query.text}
 
     def arguments(self, query: Query) -> tuple[object, ...]:
         return (query.text,)
 
     def read(self, payload: object) -> Reply:
-        return told_reply(payload)
+        return parse_reply(payload)
 
     def read_run(self, path: Path) -> RunFile[Reply]:
         return read_json_run(path, recorded_reply, '{"id": ..., "answer": ..., "contexts": [...]}')
 
     def absent(self) -> Reply:
-        raise SystemFailedError("the run has no line of the question")
+        raise SystemFailedError(_("the run has no line for this question"))
 
     @property
     def endpoint(self) -> type[AnswerPreset]:

@@ -1,4 +1,4 @@
-"""How a system that was asked has fared: how often it told nothing, and what was odd about what it told."""
+"""Report how reliable an evaluated system was: failed requests and anomalies of its responses."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -7,16 +7,16 @@ from typing import Self
 from gigamind.interop.ranking import Oddity
 from gigamind.records.judged import Count, Report, Share
 
-MOST_FAILED = 0.2  # of the items; the others say too little of the dataset
+MOST_FAILED = 0.2  # share of items; above it, the rest no longer represents the dataset
 
 
 class SystemHealth(Report):
-    """How another system fared.
+    """How reliable another system was.
 
     Attributes:
-        failed: items that it told nothing of; of a search's run file, answerable ones that it lacks.
-        share: of all items that were asked about.
-        oddities: of how many items what it told was odd, by what.
+        failed: items without a response; for a run file of rankings, answerable queries that it lacks.
+        share: failed items / all requested items, in [0, 1].
+        oddities: number of items per anomaly.
     """
 
     failed: Count
@@ -24,10 +24,10 @@ class SystemHealth(Report):
     oddities: dict[Oddity, Count]
 
     @classmethod
-    def of(cls, failed: int, asked: int, odd: Iterable[Mapping[Oddity, int]]) -> Self:
-        """That of so many items; `odd`: of each that something was told of."""
+    def of(cls, failed: int, total: int, odd: Iterable[Mapping[Oddity, int]]) -> Self:
+        """Return the health over `total` items; `odd` holds the anomalies of each response."""
         oddities: Counter[Oddity] = Counter(name for counts in odd for name in counts)
-        return cls(failed=failed, share=failed / asked if asked else 0.0, oddities=dict(oddities))
+        return cls(failed=failed, share=failed / total if total else 0.0, oddities=dict(oddities))
 
     def shortfall(self, what: str, why: str) -> str | None:
         """Why the figures are none of the dataset; None where enough was told.

@@ -1,4 +1,4 @@
-"""An endpoint over HTTP, asked and read as its preset says."""
+"""Query an HTTP endpoint as its preset describes."""
 
 import json
 from collections.abc import Mapping
@@ -10,10 +10,11 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attempt
 
-from gigamind.errors import InputError, SystemFailedError
+from gigamind.errors import InputError, SystemFailedError, text_of
+from gigamind.i18n import Message, Text, _, joined
 from gigamind.llm.redaction import keep_secret, keep_secret_value, one_line, redacted
 from gigamind.retrieval.embedders import load_embedder
-from gigamind.systems.dialect import Dialect, Told
+from gigamind.systems.dialect import Dialect, Response
 from gigamind.systems.preset import Endpoint
 from gigamind.systems.protocol import Query
 from gigamind.systems.settings import shown_system
@@ -30,24 +31,26 @@ _OTHER_METHOD = {HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
 
 @dataclass(frozen=True, slots=True)
 class _Again:
-    """A reply after which it is worth asking again; `hint` is how to mend it, `after_s` as the server asks."""
+    """A failure worth a retry; `hint` says how to fix it, `after_s` is the delay that the server requests."""
 
-    why: str
-    hint: str = ""
+    reason: Message
+    hint: Message | None = None
     after_s: float | None = None
 
 
-class HttpSystem(Generic[Told]):
-    """See the module; implements `System`.
+class HttpSystem(Generic[Response]):
+    """A system behind an HTTP endpoint; implements `System`.
 
     Raises:
-        InputError: the address or a header cannot be used, or the preset's embedder is not known.
-        EmbeddingError: that cannot be loaded.
+        InputError: the address or a header is invalid, or the preset's embedder is unknown.
+        EmbeddingError: the embedder cannot be loaded.
     """
 
-    def __init__(self, address: str, preset: Endpoint[Told], dialect: Dialect[Told]) -> None:
+    def __init__(
+        self, address: str, preset: Endpoint[Response], dialect: Dialect[Response]
+    ) -> None:
         self._preset, self._dialect = preset, dialect
-        self._asked = f"{preset.method} {shown_system(address)}"  # in messages
+        self._request_line = f"{preset.method} {shown_system(address)}"  # for messages
         keep_secret(address)
         for value in preset.sent_headers().values():
             keep_secret_value(value)
@@ -67,12 +70,17 @@ class HttpSystem(Generic[Told]):
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=256),
             )
         except (ValueError, httpx.InvalidURL) as error:
+            reason = text_of(error)
             raise InputError(
-                f"--system: cannot be asked ({redacted(str(error))}); write http://HOST:PORT/PATH, and headers in ASCII"
+                _(
+                    "--system: invalid address or header ({reason}). "
+                    "Write http://HOST:PORT/PATH, and headers in ASCII.",
+                    reason=reason if isinstance(reason, Message) else redacted(reason),
+                )
             ) from error
 
-    def ask(self, query: Query) -> Told:
-        values = self._dialect.asked(query)
+    def ask(self, query: Query) -> Response:
+        values = self._dialect.request_fields(query)
         if self._embedder:
             values["vector"] = self._embedder.embed_query(query.text).tolist()
         params, body = self._preset.request(values)
@@ -90,7 +98,10 @@ class HttpSystem(Generic[Told]):
 
         reply = retrying(send)
         if isinstance(reply, _Again):
-            raise self._failed(f"{reply.why}, {len(tries)} times{reply.hint}")
+            failed = _("{reason}, {count} times", reason=reply.reason, count=len(tries))
+            raise self._failed(
+                joined([failed, reply.hint], separator="; ") if reply.hint else failed
+            )
         response = self._read(reply)
         if len(tries) == 1:
             return response
@@ -105,65 +116,82 @@ class HttpSystem(Generic[Told]):
                 self._preset.method, self._url.copy_merge_params(params), content=body or None
             )
         except httpx.TimeoutException as error:
-            limit = f"{self._preset.timeout_s:g} s (timeout_s of --system-config)"
-            raise self._failed(f"no answer within {limit}") from error
+            raise self._failed(
+                _(
+                    "no response within {seconds:g} s (timeout_s of --system-config)",
+                    seconds=self._preset.timeout_s,
+                )
+            ) from error
         except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
+            shown = _shown(str(error) or type(error).__name__)
             return _Again(
-                f"the connection failed ({_shown(str(error) or type(error).__name__)})",
-                hint="; is its server running? Start it, or mend --system",
+                _("the connection failed ({reason})", reason=shown),
+                hint=_("start its server, or correct --system"),
             )
         except httpx.HTTPError as error:
-            raise self._failed(f"cannot be asked: {_shown(str(error))}") from error
+            raise self._failed(
+                _("the request failed: {reason}", reason=_shown(str(error)))
+            ) from error
         status = reply.status_code
         if status == _BUSY or (status >= _SERVER_ERROR and status not in _OTHER_METHOD):
-            return _Again(
-                f"it answered with status {status}{_quoted(reply)}",
-                after_s=_seconds(reply.headers.get("Retry-After", "")),
-            )
+            return _Again(_status(reply), after_s=_seconds(reply.headers.get("Retry-After", "")))
         return reply
 
-    def _read(self, reply: httpx.Response) -> Told:
+    def _read(self, reply: httpx.Response) -> Response:
         if not reply.is_success:
+            hint = self._hint(reply)
             raise self._failed(
-                f"it answered with status {reply.status_code}{self._hint(reply)}{_quoted(reply)}"
+                joined([_status(reply), hint], separator="; ") if hint else _status(reply)
             )
         if not reply.content.strip():
-            raise self._failed(f"it answered with status {reply.status_code} and nothing else")
+            raise self._failed(_("empty response with status {status}", status=reply.status_code))
         try:
             payload = cast("object", json.loads(reply.content))
         except (ValueError, RecursionError):
-            kind = reply.headers.get("Content-Type", "something").partition(";")[0]
-            hint = " (is --system the address of its API?)" if kind == "text/html" else ""
-            raise self._failed(f"it answered {kind}, not JSON{hint}{_quoted(reply)}") from None
+            kind = reply.headers.get("Content-Type", "?").partition(";")[0]
+            shown = _shown(reply.text)
+            raise self._failed(
+                _(
+                    "the response is HTML, not JSON. Is --system the address of its API? {text}",
+                    text=shown,
+                )
+                if kind == "text/html"
+                else _("the response is {kind}, not JSON: {text}", kind=kind, text=shown)
+            ) from None
         try:
             return self._preset.read(payload)
         except ValueError as error:
-            raise self._failed(_shown(str(error))) from None
+            raise self._failed(text_of(error)) from None
 
-    def _failed(self, why: str) -> SystemFailedError:
-        return SystemFailedError(f"{self._asked}: {why}")
+    def _failed(self, reason: Text) -> SystemFailedError:
+        return SystemFailedError(
+            _("{request}: {reason}", request=self._request_line, reason=reason)
+        )
 
-    def _hint(self, reply: httpx.Response) -> str:
+    def _hint(self, reply: httpx.Response) -> Message | None:
         if reply.is_redirect:
-            return " (give the address that it leads to)"
+            return _("give the address that it redirects to")
         if reply.status_code == HTTPStatus.NOT_FOUND:
-            return " (mend the path in --system)"
+            return _("correct the path in --system")
         if reply.status_code in _OTHER_METHOD:
-            method = "GET" if self._preset.method == "POST" else "POST"
-            return f' (it takes no {self._preset.method}: try method = "{method}" in a file of --system-config)'
+            return _(
+                '{method} is not accepted; set method = "{other}" in a file of --system-config',
+                method=self._preset.method,
+                other="GET" if self._preset.method == "POST" else "POST",
+            )
         unset = self._preset.unset if reply.status_code in {401, 403} else []
-        return f" (${unset[0]} is not set)" if unset else ""
+        return _("${variable} is not set", variable=unset[0]) if unset else None
 
 
 def _without_userinfo(address: str) -> tuple[str, tuple[str, str] | None]:
-    """The address, and what stands before its `@`: a client logs addresses.
+    """Split user and password off an address, because HTTP clients log addresses.
 
     Raises:
-        ValueError: it has no host, or is no address.
+        ValueError: the address has no host or is malformed.
     """
     parts = urlsplit(address)
     if not parts.hostname:
-        raise ValueError("the address has no host")
+        raise ValueError(_("the address has no host"))
     bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
     if parts.username is None:
         return bare, None
@@ -171,9 +199,9 @@ def _without_userinfo(address: str) -> tuple[str, tuple[str, str] | None]:
 
 
 def _wait(state: RetryCallState) -> float:
-    """As the server asks, else 0.2 s, 0.4 s, ..."""
-    asked = state.outcome.result().after_s if state.outcome else None
-    wait = 0.1 * 2**state.attempt_number if asked is None else asked
+    """Return the delay that the server requests, otherwise 0.2 s, 0.4 s, ..."""
+    requested = state.outcome.result().after_s if state.outcome else None
+    wait = 0.1 * 2**state.attempt_number if requested is None else requested
     return min(_LONGEST_WAIT_S, wait)
 
 
@@ -185,11 +213,13 @@ def _seconds(header: str) -> float | None:
     return float(header) if header.isdecimal() else None
 
 
-def _quoted(reply: httpx.Response) -> str:
-    said = _shown(reply.text)
-    return f": {said}" if said else ""
+def _status(reply: httpx.Response) -> Message:
+    status, shown = reply.status_code, _shown(reply.text)
+    if not shown:
+        return _("response with status {status}", status=status)
+    return _("response with status {status}: {text}", status=status, text=shown)
 
 
 def _shown(text: str) -> str:
-    """The beginning of a text on one line, without secrets."""
+    """Return the beginning of a text on one line, without secrets."""
     return one_line(text, _SHOWN)

@@ -1,12 +1,13 @@
-"""Which system `--system` names, and how it is opened: builtin, run:FILE, http(s)://..., command:..., python:..."""
+"""Open the system that `--system` names: builtin, run:FILE, http(s)://..., command:... or python:..."""
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from gigamind.errors import OWN_FAULTS, InputError, SystemFailedError, fault_of
+from gigamind.errors import OWN_FAULTS, InputError, SystemFailedError, fault_of, reason_of, text_of
+from gigamind.i18n import Message, _, n_
 from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.interop.reply import Reply
 from gigamind.interop.run_file import RunFile
@@ -15,34 +16,31 @@ from gigamind.llm.redaction import redacted, without_secrets
 from gigamind.loading import imported
 from gigamind.records.schema import SystemReport
 from gigamind.systems.command import Command, split_command
-from gigamind.systems.dialect import Dialect, Told
+from gigamind.systems.dialect import Dialect, Response
 from gigamind.systems.preset import read_preset
 from gigamind.systems.protocol import Query, System
 from gigamind.systems.settings import BUILTIN, DEFAULT_PRESET, SystemOptions, shown_system
 
-_FORMS = (
-    "builtin, run:FILE, http://... or https://..., command:PROGRAM ..., or python:MODULE:FUNCTION"
-)
-_NAMED = 3  # of many names in a warning
+_NAMED = 3  # names shown in a warning
 
 
 @dataclass(frozen=True, slots=True)
-class Opened(Generic[Told]):
+class Opened(Generic[Response]):
     """A system that is ready.
 
     Attributes:
-        concurrency: queries that it takes at a time; None for as many as there are.
-        warnings: what is odd about all of it.
+        concurrency: maximum queries in flight; None for no limit.
+        warnings: anomalies of the whole source.
     """
 
-    system: System[Told]
+    system: System[Response]
     concurrency: int | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
-    """A system that tells rankings, as a `Retriever`."""
+class SystemRetriever:
+    """Adapt a system that returns rankings to `Retriever`."""
 
     system: System[Ranking[RankedNote]]
 
@@ -54,8 +52,8 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """A system that tells answers, as an `Answerer`."""
+class SystemAnswerer:
+    """Adapt a system that returns answers to `Answerer`."""
 
     system: System[Reply]
 
@@ -67,24 +65,27 @@ class Answered:
 
 
 def describe_system(
-    system: str, config: str | None, dialect: Dialect[Told], name: str | None = None
+    system: str, config: str | None, dialect: Dialect[Response], name: str | None = None
 ) -> SystemReport | None:
-    """What is to be evaluated, as run.json has it, without secrets; None for gigamind's own engine.
+    """Describe the evaluated system for run.json, without secrets; None for gigamind's own engine.
 
     Args:
-        name: makes it one system wherever it runs; how an endpoint is asked is part of it all the same.
+        name: identifies the system wherever it runs. The preset of an endpoint remains part of its identity.
 
     Raises:
-        InputError: nothing is named so, or its file cannot be used.
+        InputError: no such system, or its file cannot be used.
     """
     kind, target = _parsed(system)
     if config is not None and kind != "http":
         raise InputError(
-            f"--system-config {config}: only a system of http(s):// has one; leave it out"
+            _("--system-config {file}: only for http(s):// systems. Leave it out.", file=config)
         )
     if name is not None and kind in {"builtin", "run"}:
         raise InputError(
-            f"--system-name {name}: only an endpoint, a command or a function is named; leave it out"
+            _(
+                "--system-name {name}: only for endpoints, commands and functions. Leave it out.",
+                name=name,
+            )
         )
     match kind:
         case "builtin":
@@ -101,24 +102,24 @@ def describe_system(
 
 
 def describe_run(path: Path) -> SystemReport:
-    """A run file as run.json has it; two files are two states of one system, for what made them is not known.
+    """Describe a run file for run.json. Two files count as two states of one system, because their origin is unknown.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: the file cannot be read.
     """
     return _report("run", path.name, "run", file_hash=_file_hash(path))
 
 
 def open_system(
-    options: SystemOptions, dialect: Dialect[Told], queries: Collection[str] | None = None
-) -> Opened[Told]:
-    """Open a system that is not gigamind's own.
+    options: SystemOptions, dialect: Dialect[Response], queries: Collection[str] | None = None
+) -> Opened[Response]:
+    """Open a system other than gigamind's own.
 
     Args:
-        queries: ids of all queries that will be asked; None where they are not all known.
+        queries: ids of all queries of the evaluation; None if not all are known.
 
     Raises:
-        InputError: it cannot be opened; says why.
+        InputError: the system cannot be opened.
         EmbeddingError: the embedder of its preset cannot be loaded.
     """
     kind, target = _parsed(options.system)
@@ -130,7 +131,7 @@ def open_system(
             from gigamind.systems.http import HttpSystem
 
             config = options.system_config or DEFAULT_PRESET
-            preset, _ = read_preset(config, dialect.endpoint, dialect.presets)
+            preset, _path = read_preset(config, dialect.endpoint, dialect.presets)
             return Opened(HttpSystem(target, preset, dialect), preset.concurrency)
         case "command":
             seconds = options.timeout_ms / 1000
@@ -139,25 +140,26 @@ def open_system(
             function = load_function(target, dialect.parameters)
             return Opened(FunctionSystem(function, dialect))
         case _:
-            raise InputError("--system builtin: is gigamind's own engine; name another")
+            raise InputError(_("--system builtin is gigamind's own engine. Name another system."))
 
 
-class _Run(Generic[Told]):
-    """What a run file tells; implements `System`."""
+class _Run(Generic[Response]):
+    """A run file as a system; implements `System`."""
 
-    def __init__(self, run: RunFile[Told], dialect: Dialect[Told]) -> None:
+    def __init__(self, run: RunFile[Response], dialect: Dialect[Response]) -> None:
         self._run, self._dialect = run, dialect
 
-    def ask(self, query: Query) -> Told:
-        response = self._run.told.get(query.id, self._run.told.get(column(query.id)))
+    def ask(self, query: Query) -> Response:
+        responses = self._run.responses
+        response = responses.get(query.id, responses.get(column(query.id)))
         return self._dialect.absent() if response is None else response
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to close."""
 
 
 def _parsed(system: str) -> tuple[str, str]:
-    """Kind and target."""
+    """Split `--system` into kind and target."""
     kind, colon, target = system.partition(":")
     if system == BUILTIN:
         return BUILTIN, ""
@@ -165,7 +167,13 @@ def _parsed(system: str) -> tuple[str, str]:
         return "http", system
     if kind in {"run", "command", "python"} and colon and target.strip():
         return kind, target.strip()
-    raise InputError(f"--system {shown_system(system)}: must be {_FORMS}")
+    raise InputError(
+        _(
+            "--system {system}: must be builtin, run:FILE, http://... or https://...,"
+            " command:PROGRAM ..., or python:MODULE:FUNCTION",
+            system=shown_system(system),
+        )
+    )
 
 
 def _report(kind: str, target: str, identity: str, **others: str | None) -> SystemReport:
@@ -181,71 +189,104 @@ def _file_hash(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(
-            f"--system run:{path}: cannot be read ({error.strerror}); check its path"
+            _(
+                "--system run:{file}: cannot be read ({reason}). Check the path.",
+                file=path,
+                reason=reason_of(error),
+            )
         ) from error
 
 
-def run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> tuple[str, ...]:
-    """What is odd about a run; `queries`: see `open_system`.
+def run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> tuple[Message, ...]:
+    """Return the anomalies of a run file; `queries`: see `open_system`.
 
     Raises:
-        InputError: it is of none of them.
+        InputError: the run covers none of these queries.
     """
-    return tuple(_run_warnings(run, queries))
-
-
-def _run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> Iterator[str]:
+    warnings: list[Message] = []
     if run.problems:
-        yield f"lines of the run that cannot be read: {len(run.problems)} ({_some(run.problems)})"
+        count, some = len(run.problems), _some(run.problems)
+        warnings.append(
+            n_(
+                "{n} line of the run cannot be read: {lines}",
+                "{n:,} lines of the run cannot be read: {lines}",
+                n=count,
+                lines=some,
+            )
+        )
     known = {*(queries or ()), *map(column, queries or ())}
-    extra = [] if queries is None else [name for name in run.told if name not in known]
-    if queries is not None and len(extra) == len(run.told):
+    extra = [] if queries is None else [name for name in run.responses if name not in known]
+    if queries is not None and len(extra) == len(run.responses):
         raise InputError(
-            f"{run.path}: none of its {len(extra)} items is in the dataset ({_some(extra)}); give the run of this"
-            " dataset, with its ids"
+            n_(
+                "{file}: its only item is not in the dataset ({items}). Give a run of this dataset, with its ids.",
+                "{file}: none of its {n:,} items is in the dataset ({items})."
+                " Give a run of this dataset, with its ids.",
+                n=len(extra),
+                file=run.path,
+                items=_some(extra),
+            )
         )
     if extra:
-        yield f"{run.path}: items that the dataset lacks, not used: {len(extra)} ({_some(extra)})"
+        warnings.append(
+            n_(
+                "{file}: {n} item is not in the dataset and is ignored: {items}",
+                "{file}: {n:,} items are not in the dataset and are ignored: {items}",
+                n=len(extra),
+                file=run.path,
+                items=_some(extra),
+            )
+        )
+    return tuple(warnings)
 
 
-def _some(names: Collection[str]) -> str:
-    shown = ", ".join(list(names)[:_NAMED])
-    return f"{shown}, ..." if len(names) > _NAMED else shown
+def _some(names: Collection[str]) -> list[str]:
+    return [*list(names)[:_NAMED], *(["..."] if len(names) > _NAMED else [])]
 
 
 Function = Callable[..., object]
 
 
-class FunctionSystem(Generic[Told]):
-    """See the module; implements `System`."""
+class FunctionSystem(Generic[Response]):
+    """A Python function as a system; implements `System`."""
 
-    def __init__(self, function: Function, dialect: Dialect[Told]) -> None:
+    def __init__(self, function: Function, dialect: Dialect[Response]) -> None:
         self._function, self._dialect = function, dialect
 
-    def ask(self, query: Query) -> Told:
+    def ask(self, query: Query) -> Response:
         try:
             return self._dialect.read(self._function(*self._dialect.arguments(query)))
-        except OWN_FAULTS as error:  # whatever a team's code raises is its answer to this query
+        except OWN_FAULTS as error:  # user code may raise anything
             raise SystemFailedError(fault_of(error)) from error
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to close."""
 
 
-def load_function(name: str, parameters: str) -> Function:
-    """The function that "module:function" names; `parameters` are what it takes, in words.
+def load_function(name: str, parameters: Message) -> Function:
+    """Import the function that "module:function" names; `parameters` describes its arguments in messages.
 
     Raises:
-        InputError: there is none, or its module fails.
+        InputError: no such function, or its module fails.
     """
-    module, _, attribute = name.partition(":")
+    module, _colon, attribute = name.partition(":")
     try:
         function = imported(module, attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(
-            f"--system python:{name}: cannot be imported ({error}); write python:MODULE:FUNCTION, its module below"
-            " this folder, on PYTHONPATH, or installed"
+            _(
+                "--system python:{name}: cannot be imported ({reason}). Write python:MODULE:FUNCTION, with a module"
+                " below this folder, on PYTHONPATH, or installed.",
+                name=name,
+                reason=text_of(error),
+            )
         ) from error
     if not callable(function):
-        raise InputError(f"--system python:{name}: is no function of {parameters}")
+        raise InputError(
+            _(
+                "--system python:{name}: not a function of {parameters}",
+                name=name,
+                parameters=parameters,
+            )
+        )
     return function

@@ -1,8 +1,8 @@
-"""How an endpoint is asked and read: a file of `systems/`, or a team's own.
+"""Describe how to query an endpoint and read its response: a preset in `systems/`, or a user's own file.
 
-Templates are Jinja's; of a search they know `query`, `id`, `topk`, of what answers `question` and `id`; and `vector`
-where an embedder is named.  A path leads through objects by names and through lists by numbers: "results.0.hits"; ""
-is the whole.
+Templates are Jinja templates. They know `query`, `id` and `topk` for a search, `question` and `id` for answers, and
+`vector` if an embedder is named. A path goes through objects by name and through lists by number: "results.0.hits".
+"" is the whole value.
 """
 
 import hashlib
@@ -18,33 +18,34 @@ from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field
 
-from gigamind.errors import InputError
-from gigamind.interop.ranking import Oddity, RankedNote, Ranking, told_hits
-from gigamind.interop.reply import Reply, told_reply
+from gigamind.errors import InputError, text_of
+from gigamind.i18n import Message, _
+from gigamind.interop.ranking import Oddity, RankedNote, Ranking, parse_hits
+from gigamind.interop.reply import Reply, parse_reply
 from gigamind.loading import file_named, read_fields
 
 _jinja = SandboxedEnvironment(undefined=StrictUndefined)
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
-# What a query may hold: a template that does not escape it makes no JSON of it.
-_HARD = 'say "a\\b"\nand {c}'
+# A query that breaks the JSON of a template without escaping.
+_HARD_QUERY = 'say "a\\b"\nand {c}'
 _VECTOR = [0.5, -0.5]
 _HITS = "hits"
-Told_co = TypeVar("Told_co", covariant=True)
+Response_co = TypeVar("Response_co", covariant=True)
 
 
-class Endpoint(BaseModel, ABC, Generic[Told_co]):
-    """How it is asked, whatever it tells.
+class Endpoint(BaseModel, ABC, Generic[Response_co]):
+    """How to query an endpoint; subclasses read its response.
 
     Attributes:
-        probe: values that templates are tried with.
-        params: of the address, by name; templates.
+        probe: values that templates are tested with.
+        params: query parameters of the address by name; templates.
         headers: `$NAME` stands for an environment variable; a header whose variable is not set is left out.
-        body: template of the JSON that is sent; "" for none.
-        note, score, text, start, end: paths in a hit or context; None where the system does not tell it.
-        embedder: makes `vector` of each query; see `--embedder`.
-        concurrency: requests at a time, at most; --max-concurrency may be less.
-        timeout_s: of one request.
-        retries: after a status of 429 or 5xx, or a connection that broke.
+        body: template of the JSON body; "" for none.
+        note, score, text, start, end: paths within a hit or context; None if the system does not provide the value.
+        embedder: computes `vector` for each query; see `--embedder`.
+        concurrency: maximum requests in flight; --max-concurrency may lower it.
+        timeout_s: limit per request in seconds.
+        retries: after status 429 or 5xx, or a broken connection.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
@@ -66,22 +67,22 @@ class Endpoint(BaseModel, ABC, Generic[Told_co]):
 
     @property
     def fingerprint(self) -> str:
-        """Changes with anything that may change what is asked or read; keys are not part of it."""
+        """Return a hash of everything that may change requests or parsing, API keys excluded."""
         definition = json.dumps(self.model_dump(), sort_keys=True)
         return hashlib.sha256(definition.encode()).hexdigest()[:16]
 
     @property
     def variables(self) -> list[str]:
-        """The environment variables that its headers name."""
+        """Return the environment variables that its headers name."""
         return [name for value in self.headers.values() for name in _VARIABLE.findall(value)]
 
     @property
     def unset(self) -> list[str]:
-        """Those of them that are not set."""
+        """Return the variables that are not set."""
         return [name for name in self.variables if not os.environ.get(name)]
 
     def sent_headers(self) -> dict[str, str]:
-        """The headers with the values of the environment."""
+        """Return the headers with the values of the environment."""
         values = os.environ
         return {
             name: _VARIABLE.sub(lambda match: values[match[1]].strip(), value)
@@ -90,36 +91,36 @@ class Endpoint(BaseModel, ABC, Generic[Told_co]):
         }
 
     def request(self, values: Mapping[str, object]) -> tuple[dict[str, str], bytes]:
-        """Parameters of the address, and the body.
+        """Return the query parameters and the body of a request.
 
         Raises:
-            TemplateError: a template asks for what is not there.
+            TemplateError: a template uses an undefined value.
         """
         params = {name: _rendered(template, values) for name, template in self.params.items()}
         return params, _rendered(self.body, values).encode()
 
     @abstractmethod
-    def read(self, reply: object) -> Told_co:
-        """What a reply tells.
+    def read(self, reply: object) -> Response_co:
+        """Parse a response.
 
         Raises:
-            ValueError: it has not what it should have where it should; says what there is.
+            ValueError: a required value is not at its path; the message says what is there.
         """
 
     def fields_of(self, value: object) -> dict[str, object]:
-        """What a hit or context tells, by name."""
+        """Return the values of a hit or context by name."""
         paths = {name: getattr(self, name) for name in ("note", "score", "text", "start", "end")}
         return {name: at(value, path) for name, path in paths.items() if path is not None}
 
 
 class Preset(Endpoint[Ranking[RankedNote]]):
-    """A file of `systems/`: a search.
+    """A preset of a search, in `systems/`.
 
     Attributes:
-        hits: path of the list of hits in the reply.
+        hits: path of the list of hits in the response.
     """
 
-    probe = {"query": _HARD, "id": "q-1", "topk": 10, "vector": _VECTOR}
+    probe = {"query": _HARD_QUERY, "id": "q-1", "topk": 10, "vector": _VECTOR}
 
     note: str = "note"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     hits: str = _HITS
@@ -127,15 +128,21 @@ class Preset(Endpoint[Ranking[RankedNote]]):
     def read(self, reply: object) -> Ranking[RankedNote]:
         hits = at(reply, self.hits)
         if hits is None and self.hits == _HITS:
-            hits = reply  # a ranking may be told as its list alone
+            hits = reply  # the response may be the list itself
         if not isinstance(hits, list):
-            raise ValueError(f'no list of hits at "{self.hits}" of the reply ({_keys(reply)})')  # noqa: TRY004
+            raise ValueError(  # noqa: TRY004
+                _(
+                    'no list of hits at "{path}" of the response ({content})',
+                    path=self.hits,
+                    content=_keys(reply),
+                )
+            )
         listed = enumerate(cast("list[object]", hits), start=1)
-        ranked_notes = told_hits([self._hit(hit, place) for place, hit in listed])
+        ranked_notes = parse_hits([self._hit(hit, place) for place, hit in listed])
         return Ranking(ranked_notes, dict(self._lacking(ranked_notes)))
 
     def _lacking(self, ranked_notes: Sequence[RankedNote]) -> Iterator[tuple[Oddity, int]]:
-        """What stands in no hit where it is sought."""
+        """Yield values that no hit has at their path."""
         if (
             ranked_notes
             and self.score is not None
@@ -146,28 +153,33 @@ class Preset(Endpoint[Ranking[RankedNote]]):
             yield "no_texts", len(ranked_notes)
 
     def _hit(self, hit: object, place: int) -> object:
-        """A hit as `told_hits` reads it: what is no object is told as in any ranking, by a name or a pair."""
+        """Return a hit for `parse_hits`; a hit that is not an object is a name or a pair, as in any ranking."""
         fields = self.fields_of(hit)
         note = fields["note"]
         if isinstance(note, str | int) and not isinstance(note, bool):
             return {**fields, "note": str(note)}
         if isinstance(hit, dict):
             raise ValueError(  # noqa: TRY004
-                f'hit {place} has no name of a note at "{self.note}" ({_keys(cast("object", hit))})'
+                _(
+                    'hit {number} has no note name at "{path}" ({content})',
+                    number=place,
+                    path=self.note,
+                    content=_keys(cast("object", hit)),
+                )
             )
         return hit
 
 
 class AnswerPreset(Endpoint[Reply]):
-    """A file of `systems/answers/`: what answers questions.
+    """A preset of an answering system, in `systems/answers/`.
 
     Attributes:
-        answer: path of the answer in the reply.
-        contexts: path of the list of its contexts, each a string, or what `note` and `text` lead into; None where the
-            system does not tell them.
+        answer: path of the answer in the response.
+        contexts: path of the list of contexts; each is a string, or an object that `note` and `text` lead into. None if
+            the system does not provide them.
     """
 
-    probe = {"question": _HARD, "id": "q-1", "vector": _VECTOR}
+    probe = {"question": _HARD_QUERY, "id": "q-1", "vector": _VECTOR}
 
     answer: str = "answer"
     contexts: str | None = "contexts"
@@ -176,7 +188,13 @@ class AnswerPreset(Endpoint[Reply]):
     def read(self, reply: object) -> Reply:
         answer = at(reply, self.answer)
         if not isinstance(answer, str):
-            raise ValueError(f'no text at "{self.answer}" of the reply ({_keys(reply)})')  # noqa: TRY004
+            raise ValueError(  # noqa: TRY004
+                _(
+                    'no text at "{path}" of the response ({content})',
+                    path=self.answer,
+                    content=_keys(reply),
+                )
+            )
         contexts = None if self.contexts is None else at(reply, self.contexts)
         if isinstance(contexts, list):
             listed = cast("list[object]", contexts)
@@ -184,42 +202,50 @@ class AnswerPreset(Endpoint[Reply]):
                 context if isinstance(context, str) else self.fields_of(context)
                 for context in listed
             ]
-        return told_reply((answer, contexts))
+        return parse_reply((answer, contexts))
 
 
 Preset_co = TypeVar("Preset_co", bound=Endpoint[Any], covariant=True)
 
 
 def read_preset(name: str, kind: type[Preset_co], folder: str) -> tuple[Preset_co, Path]:
-    """A preset by its file, or the name of one that comes with gigamind, in that folder; and where it stands.
+    """Read a preset from a file, or by the name of one that comes with gigamind in `folder`; return it with its path.
 
     Raises:
-        InputError: there is none, or it cannot be used; says why.
+        InputError: no such preset, or it cannot be used.
     """
     path = file_named(name, folder, "--system-config")
-    preset = read_fields(path, kind, "system file")
+    preset = read_fields(path, kind, _("system file"))
     values = {
         name: example for name, example in kind.probe.items() if name != "vector" or preset.embedder
     }
     try:
-        _, body = preset.request(values)
-    except (TemplateError, TypeError) as error:  # what is undefined has no JSON
+        _params, body = preset.request(values)
+    except (TemplateError, TypeError) as error:  # TypeError: JSON of an undefined value
         lacks_vector = "vector" in str(preset.params) + preset.body and not preset.embedder
-        is_syntax = isinstance(error, TemplateSyntaxError)
-        hint = "; a vector needs an embedder" if lacks_vector and not is_syntax else ""
-        raise InputError(f"{path}: a template of it cannot be filled: {error}{hint}") from error
+        if lacks_vector and not isinstance(error, TemplateSyntaxError):
+            raise InputError(
+                _("{file}: a template uses a vector. Name an embedder.", file=path)
+            ) from error
+        raise InputError(
+            _("{file}: a template cannot be filled: {reason}", file=path, reason=text_of(error))
+        ) from error
     try:
         json.loads(body or b"null")
     except ValueError as error:
-        asked = next(iter(values))
         raise InputError(
-            f"{path}: body: makes no JSON of a query with quotes ({error}); write {{{{ {asked} | tojson }}}}"
+            _(
+                "{file}: body: not valid JSON for a query with quotes ({reason}). Write {{{{ {variable} | tojson }}}}.",
+                file=path,
+                reason=str(error),
+                variable=next(iter(values)),
+            )
         ) from error
     return preset, path
 
 
 def at(value: object, path: str) -> object:
-    """What stands at a path of a JSON value; None where nothing does."""
+    """Return the value at a path of a JSON value, or None."""
     for step in path.split(".") if path else ():
         match value:
             case {}:
@@ -236,8 +262,8 @@ def _rendered(template: str, values: Mapping[str, object]) -> str:
     return _jinja.from_string(template).render(values)
 
 
-def _keys(value: object) -> str:
+def _keys(value: object) -> Message:
     if not isinstance(value, dict):
-        return f"it is a {type(value).__name__}"
-    named = list(cast("dict[str, Any]", value))[:10]
-    return f"it has {', '.join(named) or 'nothing'}"
+        return _("type: {type}", type=type(value).__name__)
+    names = list(cast("dict[str, Any]", value))[:10]
+    return _("fields: {names}", names=names) if names else _("no fields")

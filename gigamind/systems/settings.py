@@ -1,4 +1,4 @@
-"""Which system is named, and by which options."""
+"""Options that select a system."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ SystemName = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class SystemOptions:
-    """A system as it is named; see the options of the same names."""
+    """The selected system; fields as the options of the same names."""
 
     system: str
     system_config: str | None
@@ -30,8 +30,8 @@ class SystemOptions:
 
     @property
     def in_any_folder(self) -> dict[str, str]:
-        """The options whose paths depend on the working directory, without that."""
-        kind, _, path = self.system.partition(":")
+        """Return the options whose paths depend on the working directory, as absolute paths."""
+        kind, _colon, path = self.system.partition(":")
         places = {"system": f"run:{Path(path).absolute()}"} if kind == "run" else {}
         if self.system_config and Path(self.system_config).is_file():
             places["system_config"] = str(Path(self.system_config).absolute())
@@ -39,5 +39,5 @@ class SystemOptions:
 
 
 def shown_system(system: str) -> str:
-    """The value of `--system` without secrets."""
+    """Return the value of `--system` without secrets."""
     return redacted(without_secrets(system) if system.startswith("http") else system)

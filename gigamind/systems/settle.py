@@ -1,6 +1,6 @@
-"""Makes a ranking measurable: each note once, by the name that labels use, and every oddity counted.
+"""Normalise a ranking for measurement: each note once, under the name that labels use, with anomalies counted.
 
-The order is the system's own.  A note that the vault lacks keeps its place: a reader would meet it there.
+The system's order is kept. A note missing from the vault keeps its rank, because a reader would see it there.
 """
 
 import math
@@ -15,10 +15,10 @@ from gigamind.interop.ranking import Oddity, RankedNote, Ranking
 def settle(
     ranking: Ranking[RankedNote], topk: int, identify: Callable[[str], str | None]
 ) -> Ranking[RankedNote]:
-    """The first `topk` different notes of a ranking; scores that are no finite number are None.
+    """Return the first `topk` distinct notes of a ranking; scores that are not finite become None.
 
     Args:
-        identify: the name that labels use; None for a note that there is not.
+        identify: maps a note to the name that labels use; None for an unknown note.
     """
     odd: Counter[Oddity] = Counter(ranking.oddities)
     hits: dict[str, RankedNote] = {}

@@ -1,1 +1,1 @@
-"""Reads a Markdown vault: notes, links, identities, the link graph, and the hash of it all."""
+"""Read a Markdown vault: notes, links, identities, the link graph and a hash of everything."""

@@ -1,4 +1,4 @@
-"""The notes as a graph of their links: how central each note is in it, and how near two notes are."""
+"""The link graph of the notes: centrality of a note, proximity of two notes."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from gigamind.vault.notes import Vault
 
 _DAMPING = 0.85  # Brin & Page, 1998
 _TOLERANCE = 1e-12  # sum of absolute changes at which the ranks have settled
-_MOST_ROUNDS = 1000  # 0.85 ** 170 is below the tolerance, so this is never met
+_MOST_ROUNDS = 1000  # never reached: 0.85 ** 170 is below the tolerance
 
 
 def link_graph(vault: Vault, identities: Identities) -> dict[str, tuple[str, ...]]:
-    """Each note's path with the paths of the notes it links to or embeds, in order.
+    """Return for each note's path the sorted paths of the notes that it links to or embeds.
 
-    Links of a note to itself, to attachments and to missing notes are left out; several to one note count once.
+    Links to the note itself, to attachments and to missing notes are left out; repeated links count once.
     """
     graph: dict[str, tuple[str, ...]] = {}
     for note in vault.notes:
@@ -29,9 +29,9 @@ def link_graph(vault: Vault, identities: Identities) -> dict[str, tuple[str, ...
 
 
 def centrality(graph: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
-    """PageRank of each note over the highest, in (0, 1]; all 1.0 in a graph without links.
+    """Return the PageRank of each note divided by the highest, in (0, 1]; 1.0 for all notes of a graph without links.
 
-    Damping 0.85; a note without links passes its rank on to all notes alike.
+    Damping 0.85 (Brin & Page, 1998). A note without links distributes its rank equally over all notes.
     """
     notes = sorted(graph)
     if not notes:
@@ -44,7 +44,7 @@ def centrality(graph: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
 
 
 def _page_rank(sources: np.ndarray, targets: np.ndarray, size: int) -> np.ndarray:
-    """Ranks of nodes 0..size-1, shape (size,), summing to 1."""
+    """Return the ranks of nodes 0..size-1, shape (size,), summing to 1."""
     outgoing = np.bincount(sources, minlength=size)
     dangling = outgoing == 0
     ranks = np.full(size, 1 / size)
@@ -59,7 +59,7 @@ def _page_rank(sources: np.ndarray, targets: np.ndarray, size: int) -> np.ndarra
 
 
 class Neighbours:
-    """The graph of a vault's links, both ways.
+    """The link graph in both directions.
 
     Args:
         graph: path of a note -> paths of the notes that it links to.
@@ -77,18 +77,18 @@ class Neighbours:
         self._centrality = centrality(graph)
 
     def linked_from(self, note: str) -> AbstractSet[str]:
-        """Paths of the notes that a note links to."""
+        """Return the paths of the notes that a note links to."""
         return self._out[note]
 
     def centrality(self, note: str) -> float:
-        """PageRank over the highest, in (0, 1]."""
+        """Return PageRank divided by the highest, in (0, 1]."""
         return self._centrality[note]
 
     def shared(self, linked: AbstractSet[str], note: str, target: str) -> float:
-        """ln(1 + Adamic-Adar), from 0: neighbours that two notes have in common, those with few links counting most.
+        """Return ln(1 + Adamic-Adar index) of two notes, from 0; neighbours with few links weigh most.
 
         Args:
-            linked: what the note links to, which a draft of it may do otherwise than the vault's own.
+            linked: targets of the note, which may be a draft that differs from the vault.
         """
         theirs = self._beside[target]
         both = (linked & theirs) | (self._into[note] & theirs)
@@ -96,7 +96,7 @@ class Neighbours:
 
 
 def folders_between(path: str, other: str) -> int:
-    """Steps from the folder of one note up and down to that of another; 0 in the same folder."""
+    """Return the number of steps up and down between the folders of two notes; 0 for the same folder."""
     left, right = path.split("/")[:-1], other.split("/")[:-1]
     same = 0
     while same < min(len(left), len(right)) and left[same] == right[same]:

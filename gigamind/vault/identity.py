@@ -1,4 +1,4 @@
-"""Which note a name means: paths, titles, file names and aliases, compared as the datasets' rules say (seed 3.3)."""
+"""Resolve names to notes by path, title, file name and alias, with the comparison rules of datasets (seed 3.3)."""
 
 import posixpath
 import re
@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from gigamind.i18n import Message, _, joined
 from gigamind.vault.frontmatter import text_field
 from gigamind.vault.markdown import Link
 from gigamind.vault.notes import Note
@@ -16,11 +17,11 @@ _SEPARATORS = re.compile(r"[\s_-]+")
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The note that a name means.
+    """The note that a name resolves to.
 
     Attributes:
         identifier: the name as a `key`.
-        ignored: other notes that the name means as well, in path order.
+        ignored: other matching notes, in path order.
     """
 
     identifier: str
@@ -29,7 +30,7 @@ class Resolution:
 
     @property
     def collision(self) -> "Collision | None":
-        """The collision that was met, if any."""
+        """Return the collision, if several notes match."""
         if not self.ignored:
             return None
         return Collision(self.identifier, self.note.path, tuple(note.path for note in self.ignored))
@@ -37,21 +38,26 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Collision:
-    """One identifier that means several notes; printed in the format of seed 3.3."""
+    """An identifier that matches several notes; printed in the format of seed 3.3."""
 
     identifier: str
     selected: str
     ignored: tuple[str, ...]
 
-    def __str__(self) -> str:
-        lines = [f'[WARN] Note identifier collision: "{self.identifier}" matches multiple files:']
-        lines.append(f"  - {self.selected} (selected)")
-        lines += [f"  - {path} (ignored)" for path in self.ignored]
-        return "\n".join(lines)
+    @property
+    def message(self) -> Message:
+        """Return the warning, one file per line."""
+        head = _(
+            '[WARN] Note identifier collision: "{identifier}" matches multiple files:',
+            identifier=self.identifier,
+        )
+        ignored = [_("  - {path} (ignored)", path=path) for path in self.ignored]
+        selected = _("  - {path} (selected)", path=self.selected)
+        return joined([head, selected, *ignored], separator="\n")
 
 
 def key(name: str) -> str:
-    """A name for comparison: NFC, case folded, `.md` off, runs of space, "_" and "-" as one space."""
+    """Normalise a name for comparison: NFC, case-folded, without `.md`, runs of space, "_" and "-" as one space."""
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
     parts = folded.replace("\\", "/").removesuffix(".md").split("/")
     return "/".join(_key_of_part(part.strip()) for part in parts)
@@ -59,12 +65,12 @@ def key(name: str) -> str:
 
 def _key_of_part(part: str) -> str:
     bare = _SEPARATORS.sub(" ", part).strip()
-    # A folder called "_." is not the one it lies in.
+    # A folder called "_." must not become ".", its own parent.
     return part if bare in {"", ".", ".."} else bare
 
 
 def leaves_vault(path: str) -> bool:
-    """Whether a path is absolute, or climbs out of the vault through ".."."""
+    """Return whether a path is absolute or leaves the vault through ".."."""
     path = path.replace("\\", "/")
     if path.startswith("/") or re.match(r"[A-Za-z]:/", path):
         return True
@@ -74,9 +80,9 @@ def leaves_vault(path: str) -> bool:
 class Identities:
     """Finds notes by name.
 
-    The order is: exact path, exact title of the frontmatter, exact file name, `key` of path, title or file name, then
-    exact alias and `key` of an alias.  The first that matches any note decides; among its notes the first by path is
-    selected, and the others are a collision.
+    Rules in order: exact path, exact title of the frontmatter, exact file name, `key` of path, title or file name,
+    exact alias, `key` of an alias. The first rule that matches decides. Its first note by path is selected, the others
+    collide.
     """
 
     def __init__(self, notes: Iterable[Note]) -> None:
@@ -90,7 +96,7 @@ class Identities:
         self._alias_keys = _index((key(a), note) for note in self._notes for a in note.aliases)
 
     def resolve(self, name: str, source: str | None = None) -> Resolution | None:
-        """The note that `name` means; beside the note at path `source` first, when one is given."""
+        """Return the note that `name` means, searching first in the folder of the note at path `source`, if given."""
         name = unicodedata.normalize("NFC", name).replace("\\", "/")
         if source is not None:
             beside = posixpath.normpath(posixpath.join(posixpath.dirname(source), name))
@@ -106,7 +112,7 @@ class Identities:
         return None
 
     def resolve_link(self, link: Link, source: str) -> Resolution | None:
-        """The note that a link in the note at path `source` leads to; None for attachments and missing notes."""
+        """Return the note that a link in the note at `source` leads to; None for attachments and missing notes."""
         if not link.target:
             note = self._paths.get(source)
             return None if note is None else Resolution(key(source), note)
@@ -114,9 +120,9 @@ class Identities:
         return self.resolve(link.target, source if relative else None)
 
     def collisions(self) -> tuple[Collision, ...]:
-        """Every identifier that is the `key` of several notes' titles or file names, in order.
+        """Return every identifier that is the `key` of several notes' titles or file names, in order.
 
-        Notes whose paths have one key share that of their file names too.
+        Notes whose paths have the same key also share that of their file names.
         """
         names = _index((name, note) for note in self._notes for name in _short_keys(note))
         met: list[Collision] = []
@@ -135,7 +141,7 @@ class Identities:
         return Resolution(key(path), notes[0], tuple(notes[1:])) if notes else None
 
     def _candidates(self, name: str, identifier: str) -> Iterator["list[Note]"]:
-        """Notes of each rule, in path order, the strongest rule first."""
+        """Yield the notes that match each rule, in path order, the strongest rule first."""
         nothing: list[Note] = []
         yield [self._paths[name]] if name in self._paths else nothing
         yield self._titles.get(name, nothing)
@@ -148,7 +154,7 @@ class Identities:
 
 
 def _titles(note: Note) -> list[str]:
-    """The title, when the frontmatter gives one: a file name must not pass for a title."""
+    """Return the title of the frontmatter, if any: a file name must not count as a title."""
     return [note.title] if text_field(note.document.frontmatter, "title") else []
 
 
@@ -157,7 +163,7 @@ def _short_keys(note: Note) -> set[str]:
 
 
 def _name_keys(note: Note) -> set[str]:
-    """Keys of the title, and of the path with any number of its leading folders left out (`[[dir/note]]`)."""
+    """Return the keys of the title, and of the path without any number of its leading folders (`[[dir/note]]`)."""
     parts = key(note.path).split("/")
     return _short_keys(note) | {"/".join(parts[skip:]) for skip in range(len(parts))}
 

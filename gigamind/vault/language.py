@@ -1,6 +1,6 @@
-"""The language of a text: Korean told by its letters; English, German and Spanish by their function words.
+"""Detect the language of a text: Korean by its letters; English, German and Spanish by function words.
 
-Of a note only its prose counts: Korean notes may be full of code, addresses and English names of other notes.
+For a note only prose counts, because Korean notes may be full of code, addresses and English note names.
 """
 
 import re
@@ -19,7 +19,7 @@ _ADDRESS = re.compile(ADDRESS)
 _NO_PROSE = {"CodeBlock", "HtmlBlock"}
 
 KnownLanguage = Literal["ko", "en", "de", "es"]
-# Without the last set, French, Italian, Portuguese and Dutch would pass for Spanish or German.
+# Without the last set, French, Italian, Portuguese and Dutch would be taken for Spanish or German.
 _WORDS: dict[KnownLanguage | None, str] = {
     "en": "the a an of in on at to for with by from as and or but if than then that this these those it its is are"
     " was were be been has have had do does did not no can could will would should may might must what which who"
@@ -41,14 +41,14 @@ _LANGUAGES: dict[frozenset[str], KnownLanguage | None] = {
 
 
 def note_language(note: Note) -> str:
-    """The `lang` of the frontmatter without its region ("ko-KR" is "ko"), else the language of the prose."""
+    """Return `lang` of the frontmatter without its region ("ko-KR" is "ko"), otherwise the language of the prose."""
     declared = re.split("[-_]", note.language.strip().lower())[0]
     return declared or _language_of_note(note.text, note.document.body_start)
 
 
-@lru_cache(maxsize=16)  # each suggestion for a note asks for it
+@lru_cache(maxsize=16)  # called for each suggestion of a note
 def _language_of_note(text: str, body_start: int) -> str:
-    """That of all of the text where nothing in it is prose."""
+    """Return the language of the prose, or of the whole text if it has no prose."""
     body = text[body_start:]
     if _HANGUL.search(unicodedata.normalize("NFC", body)) is None:
         return "en"
@@ -57,7 +57,7 @@ def _language_of_note(text: str, body_start: int) -> str:
 
 
 def _prose(body: str) -> Iterator[str]:
-    """Texts that a reader reads as sentences: no code, HTML, math, comment, nor the bare target of a wikilink."""
+    """Yield the text of sentences, without code, HTML, math, comments and bare targets of wikilinks."""
     closed = 0
     for mark in marks(mask_comments(body)):
         if mark.phase == "leaf":
@@ -70,15 +70,17 @@ def _prose(body: str) -> Iterator[str]:
 
 
 def text_language(text: str) -> str:
-    """`ko` or `en`: what a model is addressed in; English for every language that is not Korean."""
+    """Return `ko` or `en`, the language of prompts; English for every language other than Korean."""
     return "ko" if _is_korean(unicodedata.normalize("NFC", text)) else "en"
 
 
 def question_language(question: str) -> str:
-    """`ko` or `en`: what a question is answered in, by its words; a short one in Korean may be English terms mostly.
+    """Return `ko` or `en`, the language in which a question is answered.
 
-    "OAuth refresh token 만료 시간은?" is Korean, as two words of five are, and so is the last; "What is 휴가?" is not,
-    for more of its words are such as English sentences are made of.
+    A short Korean question may consist mostly of English terms.
+
+    "OAuth refresh token 만료 시간은?" is Korean: a third of its words, or the last one, are Hangul.
+    "What is 휴가?" is English, because it has more English function words than Korean words.
     """
     words = [word for word in unicodedata.normalize("NFC", question).split() if _WORD.search(word)]
     hangul = [word for word in words if _HANGUL.search(word)]
@@ -89,7 +91,7 @@ def question_language(question: str) -> str:
 
 
 def known_language(text: str) -> KnownLanguage | None:
-    """None where the text does not tell: names alone, two languages alike, a language that is none of these."""
+    """Return the language, or None if undecidable: names only, a tie of two languages, or another language."""
     composed = unicodedata.normalize("NFC", text)
     if _is_korean(composed):
         return "ko"
@@ -100,6 +102,6 @@ def known_language(text: str) -> KnownLanguage | None:
 
 
 def _is_korean(composed: str) -> bool:
-    """A third of the letters or more are Hangul, for Korean notes are full of English terms."""
+    """Return whether at least a third of the letters are Hangul, as Korean notes are full of English terms."""
     hangul, latin = len(_HANGUL.findall(composed)), len(_LATIN.findall(composed))
     return 2 * hangul >= max(1, latin)

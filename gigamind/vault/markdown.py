@@ -1,4 +1,4 @@
-"""Reads a note with pyromark's Markdown parser, and the Obsidian rules that it lacks: comments, wikilinks, embeds.
+"""Parse notes with pyromark, plus the Obsidian rules that it lacks: comments, wikilinks, embeds.
 
 Ranges are code points of the whole note, not the parser's bytes.
 """
@@ -14,6 +14,7 @@ import numpy as np
 import pyromark
 from pyromark import Options
 
+from gigamind.i18n import Message
 from gigamind.spans import Span
 from gigamind.vault import frontmatter
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pyromark.event import Event
 
 
-# Frontmatter is split off before: pulldown-cmark would take a YAML block anywhere in a note.
+# Frontmatter is removed first: pulldown-cmark would accept a YAML block anywhere in a note.
 _OPTIONS = (
     Options.ENABLE_TABLES
     | Options.ENABLE_WIKILINKS
@@ -35,16 +36,16 @@ _LEADING_BITS, _CONTINUATION = 0xC0, 0x80  # a UTF-8 byte 10xxxxxx starts no cha
 
 
 class Mark(NamedTuple):
-    """One event.
+    """One parser event.
 
     Attributes:
-        phase: an element begins, ends, or holds nothing (text, breaks, rules).
+        phase: "enter" and "leave" for elements, "leaf" for what has no content (text, breaks, rules).
         name: as in pulldown-cmark: "Paragraph", "Link", "Text", "SoftBreak", ...
-        start: first code point; of the whole element when it begins and when it ends.
+        start: first code point; for "enter" and "leave" of the whole element.
         end: code point after the last.
-        text: what a leaf shows.
-        level: 1 to 6 where a heading begins.
-        destination: where a Markdown link or image begins, its address; None in wikilinks.
+        text: visible text of a leaf.
+        level: 1 to 6 at the start of a heading.
+        destination: address at the start of a Markdown link or image; None for wikilinks.
     """
 
     phase: Literal["enter", "leave", "leaf"]
@@ -57,7 +58,7 @@ class Mark(NamedTuple):
 
 
 def marks(text: str) -> Iterator[Mark]:
-    """Every event of a text without frontmatter, in order."""
+    """Yield every event of a text without frontmatter, in order."""
     index = _code_points(text)
     for event, bytes_ in pyromark.events_with_range(text, options=_OPTIONS):
         yield _mark(event, index(bytes_["start"]), index(bytes_["end"]))
@@ -95,7 +96,7 @@ def _destination(link: "Mapping[str, object]") -> str | None:
 
 
 def _code_points(text: str) -> Callable[[int], int]:
-    """The map from a UTF-8 byte offset to a code point offset; built in one pass over the text."""
+    """Return the map from UTF-8 byte offsets to code point offsets, built in one pass over the text."""
     if text.isascii():
         return int
     encoded = np.frombuffer(text.encode(), dtype=np.uint8)
@@ -104,16 +105,16 @@ def _code_points(text: str) -> Callable[[int], int]:
     return before.item
 
 
-ADDRESS = r"(?<!\w)\w++://\S+|www\.\S+"  # in running text, where it is no link to the parser
-FILLER = "\ufffe"  # a noncharacter: plain text to the parser, and no text of a reader
+ADDRESS = r"(?<!\w)\w++://\S+|www\.\S+"  # in running text, where the parser sees no link
+FILLER = "\ufffe"  # a noncharacter: plain text for the parser, never shown to a reader
 _CHARACTER = re.compile(r"[^\r\n]")
 
 
 def mask_comments(text: str) -> str:
-    """The text with every comment blanked, each character still at its offset.
+    """Return the text with every comment blanked; all other characters keep their offsets.
 
-    A line that is all comment becomes spaces.  A comment beside other text becomes `FILLER`, since spaces at the start
-    of a line would make code of the text behind them.
+    A line that is entirely comment becomes spaces. A comment beside other text becomes `FILLER`, because leading spaces
+    would turn the following text into code.
     """
     if "%%" not in text:
         return text
@@ -126,10 +127,10 @@ def mask_comments(text: str) -> str:
 
 
 def _comments(text: str) -> Iterator[tuple[int, int]]:
-    """Ranges of the comments, `%%` marks included.
+    """Yield the ranges of comments, including the `%%` marks.
 
-    A comment that opens inside a line ends in the same block: a stray "100%%" must not swallow the next section.  One
-    that opens a line may run over many blocks.  A mark without a partner is text.
+    A comment that opens inside a line must end in the same block: a stray "100%%" must not swallow the next section.
+    One that opens a line may span several blocks. A mark without a partner is text.
     """
     signs = list(_percent_marks(text))
     at = 0
@@ -143,7 +144,7 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _percent_marks(text: str) -> Iterator[tuple[int, int]]:
-    """Each `%%` outside code, math and HTML: its offset, and the number of its top-level block."""
+    """Yield the offset of each `%%` outside code, math and HTML, and the number of its top-level block."""
     depth = block = 0
     in_code = False
     for mark in marks(text):
@@ -163,7 +164,7 @@ def _percent_marks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _blank(text: str, start: int, end: int) -> str:
-    """Spaces or fillers of the same length, line breaks kept."""
+    """Return spaces or fillers of the same length, with line breaks kept."""
     lines = text[start:end].split("\n")
     fills = [" "] * len(lines)
     if _text_before(text, start):
@@ -192,12 +193,12 @@ BlockKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """One heading.
+    """A heading.
 
     Attributes:
         level: 1 to 6.
-        text: the visible text, markers and link brackets off.
-        span: the whole heading, markers included, without the line break at its end.
+        text: visible text, without markers and link brackets.
+        span: the whole heading including markers, without the final line break.
     """
 
     level: int
@@ -207,15 +208,15 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link or embed to another note, to this note, or to an attachment.  External addresses are not links here.
+    """A link or embed to another note, to the same note or to an attachment. External addresses are excluded.
 
     Attributes:
-        target: the note or file as written, percent-decoded in Markdown links; "" points into the same note.
-        fragment: what follows the first "#", such as "h1#h2" or "^block"; "" without one.
-        text: what the reader sees.
-        span: the whole link, brackets and "!" included.
-        text_span: where `text` stands.
-        embed: written with a leading "!".
+        target: note or file as written, percent-decoded in Markdown links; "" for the same note.
+        fragment: the part after the first "#", such as "h1#h2" or "^block"; "" if absent.
+        text: visible text.
+        span: the whole link, including brackets and "!".
+        text_span: span of `text`.
+        embed: whether it starts with "!".
         wikilink: `[[...]]` rather than `[...](...)`.
     """
 
@@ -230,10 +231,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One top-level block.
+    """A top-level block.
 
     Attributes:
-        span: blocks stand in the order of the text, and never overlap.
+        span: blocks are in text order and never overlap.
     """
 
     kind: BlockKind
@@ -242,14 +243,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One parsed note.
+    """A parsed note.
 
     Attributes:
         frontmatter: the YAML mapping at the top, or empty.
-        body_start: the first code point after the frontmatter (and after a byte order mark).
-        warnings: what could not be read, such as broken YAML, each a sentence without the note's path.
-        running: the text that a link could be written in: no heading, code, link, image or HTML.  Pieces lie apart, in
-            order; neighbours that the parser cut at a sign which turned out to be text are one.
+        body_start: first code point after the frontmatter and a byte order mark.
+        warnings: parts that could not be read, such as invalid YAML, without the note's path.
+        running: text in which a link could be written: no headings, code, links, images or HTML. The spans are disjoint
+            and in order; neighbours that the parser split at a sign that is plain text are merged.
     """
 
     frontmatter: Mapping[str, object]
@@ -257,11 +258,11 @@ class Document:
     headings: tuple[Heading, ...]
     links: tuple[Link, ...]
     blocks: tuple[Block, ...]
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Message, ...] = ()
     running: tuple[Span, ...] = ()
 
     def block_at(self, place: int) -> Block | None:
-        """The last block that begins at or before a code point; None before the first."""
+        """Return the last block that starts at or before a code point; None before the first."""
         behind = bisect_right(self.blocks, place, key=lambda block: block.span.start)
         return self.blocks[behind - 1] if behind else None
 
@@ -272,7 +273,7 @@ _SIZE = re.compile(r"(?:^|\|)[ \t]*\d+(?:x\d+)?[ \t]*$")
 
 
 def _wikilink(text: str, span: Span, visible: str, *, embed: bool) -> Link | None:
-    """The link, or None when it leads nowhere, or is none in Obsidian; `visible`: without inline markers."""
+    """Return the link, or None if it leads nowhere or is none in Obsidian; `visible` has no inline markers."""
     start, end = span.start + 2 + embed, span.end - 2
     inner = text[start:end]
     if "\n" in inner:
@@ -298,7 +299,7 @@ def _wikilink(text: str, span: Span, visible: str, *, embed: bool) -> Link | Non
 def _markdown_link(
     destination: str, span: Span, end: int, visible: str, *, embed: bool
 ) -> Link | None:
-    """The link, or None when it leads out of the vault or nowhere; `end`: of what is visible of it."""
+    """Return the link, or None if it leaves the vault or leads nowhere; `end` is the end of its visible text."""
     if _SCHEME.match(destination) or destination.startswith("//") or destination in {"", "#"}:
         return None
     target, _, fragment = destination.partition("#")
@@ -312,7 +313,7 @@ def _markdown_link(
 
 
 def _trimmed(part: str, start: int) -> Span:
-    """The span of `part` without the white space around it; `part` begins at `start`."""
+    """Return the span of `part` without surrounding white space; `part` starts at `start`."""
     left = start + len(part) - len(part.lstrip())
     return Span(left, left + len(part.strip()))
 
@@ -332,7 +333,7 @@ _KINDS: dict[str, BlockKind] = {
 
 
 def parse(text: str) -> Document:
-    """Parse a whole note, byte order mark and frontmatter included.  Time and memory grow linearly with the text."""
+    """Parse a whole note, including byte order mark and frontmatter. Time and memory are linear in the text."""
     front = frontmatter.split(text)
     reader = _Reader(text, front.body_start)
     reader.read()
@@ -349,12 +350,12 @@ def parse(text: str) -> Document:
 
 @dataclass(slots=True)
 class _Open:
-    """A heading or link whose end has not come yet.
+    """A heading or link that is not closed yet.
 
     Attributes:
-        mark: its beginning.
-        first: how many visible pieces stand before it.
-        inner_end: where the last thing inside it ends.
+        mark: its start.
+        first: number of visible pieces before it.
+        inner_end: end of its last inner element.
     """
 
     mark: Mark
@@ -363,7 +364,7 @@ class _Open:
 
 
 class _Reader:
-    """Walks the marks of one note; marks count from the start of the body, everything kept from that of the text."""
+    """Collects the structure of a note; marks are relative to the body, results to the whole text."""
 
     def __init__(self, text: str, body_start: int) -> None:
         self.headings: list[Heading] = []
@@ -376,7 +377,7 @@ class _Reader:
         self._only_math = False
         self._visible: list[str] = []
         self._open: list[_Open] = []
-        self._nested = 0  # links in the text of an open one, which a reader sees as plain text
+        self._nested = 0  # links inside an open link, which a reader sees as plain text
         self._closed_to_links = 0
         self._running: list[list[int]] = []
 
@@ -390,7 +391,7 @@ class _Reader:
                 self._leaf(mark)
 
     def running(self) -> list[Span]:
-        """The pieces of running text that were read."""
+        """Return the spans of running text."""
         return [self._span(start, end) for start, end in self._running]
 
     def _enter(self, mark: Mark) -> None:
@@ -456,13 +457,15 @@ class _Reader:
 
     def _add_block(self, kind: BlockKind, mark: Mark) -> None:
         start, end = mark.start, self._last_character(mark)
-        while start and self._masked[start - 1] in " \t":  # of indented code, the indent is missing
+        while (
+            start and self._masked[start - 1] in " \t"
+        ):  # the parser omits the indent of indented code
             start -= 1
         if self._masked[start:end].strip(FILLER + " \t\r\n"):
             self.blocks.append(Block(kind, self._span(start, end)))
 
     def _last_character(self, mark: Mark) -> int:
-        """The end of an element without the white space behind it."""
+        """Return the end of an element without trailing white space."""
         end = mark.end
         while end > mark.start and self._masked[end - 1].isspace():
             end -= 1

@@ -1,4 +1,4 @@
-"""Reads a vault: a folder of Markdown notes, in an order and under names that are the same on every platform."""
+"""Read a vault: a folder of Markdown notes, with an order and names that are the same on every platform."""
 
 import hashlib
 import re
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from gigamind.errors import NotesError
+from gigamind.i18n import Message, _
 from gigamind.vault.frontmatter import list_field, text_field
 from gigamind.vault.markdown import Document, parse
 from gigamind.vault.walk import DEFAULT_EXCLUDES, VaultFile, unreadable, walk
@@ -15,14 +16,14 @@ from gigamind.vault.walk import DEFAULT_EXCLUDES, VaultFile, unreadable, walk
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One note.
+    """A note.
 
     Attributes:
         path: relative to the vault root, with "/" separators, NFC.
-        text: the decoded file, nothing stripped: a byte order mark and CR LF stay, so that offsets count the file.
-        title: the frontmatter's `title`, else the file's name without its suffix.
+        text: the decoded file, unchanged: byte order mark and CR LF stay, so that offsets refer to the file.
+        title: `title` of the frontmatter, otherwise the file name without suffix.
         tags: of the frontmatter, without "#".
-        language: the frontmatter's `lang`, else "".
+        language: `lang` of the frontmatter, otherwise "".
         content_hash: SHA-256 of the file's bytes, in hexadecimal.
     """
 
@@ -37,7 +38,7 @@ class Note:
 
     @property
     def stem(self) -> str:
-        """The file's name without its suffix."""
+        """Return the file name without suffix."""
         return PurePosixPath(self.path).stem
 
 
@@ -47,21 +48,21 @@ class Vault:
 
     Attributes:
         notes: in path order (code points).
-        warnings: what was left out or could not be read as written, each naming the note.
+        warnings: files left out or not readable as written, each with the note's path.
     """
 
     root: Path
     notes: tuple[Note, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Message, ...]
 
     def note(self, path: str) -> Note | None:
-        """The note at exactly this path."""
+        """Return the note at exactly this path."""
         at = bisect_left(self.notes, path, key=lambda note: note.path)
         return self.notes[at] if at < len(self.notes) and self.notes[at].path == path else None
 
 
 def read_vault(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Vault:
-    """Read every `.md` file under `root`, without hidden files and folders and what `exclude` names (see `walk`).
+    """Read every `.md` file under `root`, except hidden files and folders and what `exclude` names (see `walk`).
 
     Raises:
         NotesError: the folder is missing or unreadable, a note is unreadable, or there is no note.
@@ -74,24 +75,30 @@ def read_vault(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Vault:
             continue
         if file.path in files:
             warnings.append(
-                f"{file.path}: two files differ only in the Unicode form of this name; one is read"
+                _(
+                    "{file}: two files differ only in the Unicode form of this name; only one is read",
+                    file=file.path,
+                )
             )
             continue
         files[file.path] = file
     if not files:
         raise NotesError(
-            f"{root}: holds no Markdown note. Give the folder that holds the *.md files."
+            _(
+                "{folder}: no Markdown notes. Give the folder that contains the *.md files.",
+                folder=root,
+            )
         )
     notes: list[Note] = []
     for file in files.values():
         note, problems = _read_note(file)
         notes.append(note)
-        warnings += [f"{note.path}: {problem}" for problem in problems]
+        warnings += [_("{place}: {reason}", place=note.path, reason=reason) for reason in problems]
     return Vault(root, tuple(notes), tuple(warnings))
 
 
-def _read_note(file: VaultFile) -> tuple[Note, tuple[str, ...]]:
-    """The note, and what is wrong with it."""
+def _read_note(file: VaultFile) -> tuple[Note, tuple[Message, ...]]:
+    """Return the note and its problems."""
     try:
         content = file.location.read_bytes()
     except OSError as error:
@@ -113,14 +120,17 @@ def _read_note(file: VaultFile) -> tuple[Note, tuple[str, ...]]:
 
 
 def _tags(fields: Mapping[str, object]) -> tuple[str, ...]:
-    """A list of tags, or one text of tags with commas or spaces between: no tag holds either."""
+    """Return a list of tags, or split one text of tags at commas and spaces, which no tag contains."""
     tags = (tag for text in list_field(fields, "tags") for tag in re.split(r"[,\s]+", text))
     return tuple(dict.fromkeys(filter(None, (tag.removeprefix("#") for tag in tags))))
 
 
-def _decode(content: bytes) -> tuple[str, tuple[str, ...]]:
+def _decode(content: bytes) -> tuple[str, tuple[Message, ...]]:
     try:
         return content.decode(), ()
     except UnicodeDecodeError as error:
-        problem = f"invalid UTF-8 at byte {error.start}, replaced by U+FFFD; save the file as UTF-8"
+        problem = _(
+            "invalid UTF-8 at byte {byte}, replaced by U+FFFD. Save the file as UTF-8.",
+            byte=error.start,
+        )
         return content.decode(errors="replace"), (problem,)

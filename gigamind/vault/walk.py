@@ -1,4 +1,4 @@
-"""Which files belong to a vault, and the hash that changes with them: reading and hashing share the one walk."""
+"""List the files of a vault and compute its hash; reading and hashing share one walk."""
 
 import hashlib
 import os
@@ -10,27 +10,27 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
-from gigamind.errors import NotesError
+from gigamind.errors import NotesError, reason_of
+from gigamind.i18n import Message, Text, _
 
 DEFAULT_EXCLUDES = (".git/", ".gigamind/", "node_modules/", ".DS_Store", "*.tmp", "*.swp")
-_EVALUATION = (
-    "eval"  # where datasets and results lie by default: of such a folder only the notes count
-)
+_EVALUATION = "eval"  # default folder of datasets and results; only its notes count
+# Files that occur only in folders of results.
 _RESULTS = (
     {"run.json", "per_item.jsonl"},
     {"judge_card.json"},
-)  # what only folders of results hold
-# How Python shows the bytes of a name that is not UTF-8.
+)
+# How Python represents the bytes of a name that is not UTF-8.
 _UNDECODABLE = re.compile("[\udc80-\udcff]")
 
 
 @dataclass(frozen=True, slots=True)
 class VaultFile:
-    """One file of a vault.
+    """A file of a vault.
 
     Attributes:
         path: relative to the root, with "/" separators, NFC.
-        location: where it is opened; its name may be in another Unicode form.
+        location: path to open; its name may be in another Unicode form.
     """
 
     path: str
@@ -39,25 +39,25 @@ class VaultFile:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The files of a vault in path order (code points), and what was left out, each as a sentence with its path."""
+    """The files of a vault in path order (code points), and warnings about files left out."""
 
     files: tuple[VaultFile, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Message, ...]
 
 
 def walk(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Walk:
-    """Every regular file under `root` that no pattern excludes.
+    """Return every regular file under `root` that no pattern excludes.
 
-    A pattern is a glob: "name" matches files and folders of that name at any depth, "name/" folders only, and a
-    pattern with "/" inside or in front the path from the root ("drafts/*.md", "/eval", "**" for any folders).
+    A pattern is a glob: "name" matches files and folders of that name at any depth, "name/" only folders. A pattern
+    with "/" inside or in front matches the path from the root ("drafts/*.md", "/eval", "**" for any folders).
 
-    Links to folders are not followed, and links to files only inside the vault: a vault is what lies in its folder.
-    Results of gigamind are no part of it: of a folder named "eval" only Markdown counts, of one with a run nothing.
+    Links to folders are not followed, links to files only within the vault. Results of gigamind are excluded: in a
+    folder named "eval" only Markdown counts, and a folder with a run is skipped.
 
     Raises:
-        NotesError: the root is no folder, or it or a folder in it cannot be read.
+        NotesError: the root is not a folder, or it or a folder in it cannot be read.
     """
-    warnings: list[str] = []
+    warnings: list[Message] = []
     globs = [_Glob.of(unicodedata.normalize("NFC", pattern)) for pattern in exclude]
     files = sorted(_files(root, globs, warnings), key=lambda file: (file.path, str(file.location)))
     return Walk(tuple(files), tuple(sorted(warnings)))
@@ -89,8 +89,8 @@ def _match(path: Sequence[str], globs: Sequence[str]) -> bool:
     return bool(path) and fnmatchcase(path[0], globs[0]) and _match(path[1:], globs[1:])
 
 
-def _files(root: Path, excludes: Sequence[_Glob], warnings: list[str]) -> Iterator[VaultFile]:
-    """The files of every folder under `root`, on a stack of our own: deep trees must not exhaust Python's."""
+def _files(root: Path, excludes: Sequence[_Glob], warnings: list[Message]) -> Iterator[VaultFile]:
+    """Yield the files of every folder under `root`; an explicit stack avoids Python's recursion limit."""
     pending = [(root, "")]
     real_root = root.resolve()
     while pending:
@@ -108,7 +108,8 @@ def _files(root: Path, excludes: Sequence[_Glob], warnings: list[str]) -> Iterat
                 continue
             problem = _problem(entry, real_root)
             if problem:
-                warnings.append(f"{path.encode(errors='backslashreplace').decode()}: {problem}")
+                shown = path.encode(errors="backslashreplace").decode()
+                warnings.append(_("{place}: {reason}", place=shown, reason=problem))
             elif is_folder:
                 pending.append((Path(entry.path), path + "/"))
             else:
@@ -121,43 +122,53 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             return list(entries)
     except FileNotFoundError as error:
         raise NotesError(
-            f"{folder}: no such folder. Give the folder that holds the notes."
+            _("{folder}: no such folder. Give the folder that contains the notes.", folder=folder)
         ) from error
     except NotADirectoryError as error:
-        raise NotesError(f"{folder}: is a file. Give the folder that holds the notes.") from error
+        raise NotesError(
+            _("{folder}: not a folder. Give the folder that contains the notes.", folder=folder)
+        ) from error
     except OSError as error:
         raise unreadable(folder, error) from error
 
 
 def unreadable(what: Path | str, error: OSError) -> NotesError:
-    """Why a vault cannot be read, and how to mend it."""
-    return NotesError(f"{what}: cannot be read ({error.strerror}). Check its permissions.")
+    """Return the error for a vault that cannot be read."""
+    return NotesError(
+        _(
+            "{file}: cannot be read ({reason}). Check the permissions.",
+            file=what,
+            reason=reason_of(error),
+        )
+    )
 
 
-def _problem(entry: os.DirEntry[str], root: Path) -> str:
-    """Why an entry is left out; "" when it is not."""
+def _problem(entry: os.DirEntry[str], root: Path) -> Text:
+    """Return why an entry is left out; "" if it is not."""
     if _UNDECODABLE.search(entry.name):
-        return "its name is not valid UTF-8, so it is left out; rename it"
+        return _("skipped, because the name is not valid UTF-8. Rename it.")
     if entry.is_symlink():
         target = Path(os.path.realpath(entry.path))
         if not target.is_relative_to(root):
-            return "a symbolic link that leaves the vault, so it is not followed; copy the files into the vault"
+            return _(
+                "skipped: a symbolic link that leaves the vault. Copy the files into the vault."
+            )
         if not target.exists():
-            return "a symbolic link that leads nowhere; left out"
+            return _("skipped: a broken symbolic link")
         if target.is_dir():
-            return "a symbolic link to a folder of the vault, which is read in its own place"
+            return _("skipped: a symbolic link to a folder of the vault, which is read itself")
     if entry.is_file() or entry.is_dir():
         return ""
-    return "neither a file nor a folder; left out"
+    return _("skipped: neither a file nor a folder")
 
 
 HashMode = Literal["content", "mtime"]
 
 
 def notes_hash(root: Path, mode: HashMode = "content", exclude: Sequence[str] = ()) -> str:
-    """SHA-256, in hexadecimal, of all files of a vault, attachments too, in path order.
+    """Return the SHA-256, in hexadecimal, of all files of a vault in path order, attachments included.
 
-    "content" covers paths and bytes; "mtime" covers paths and modification times in nanoseconds.  `exclude` adds
+    "content" covers paths and bytes; "mtime" covers paths and modification times in nanoseconds. `exclude` adds
     patterns (see `walk`) to the default ones.
 
     Raises:
@@ -166,7 +177,7 @@ def notes_hash(root: Path, mode: HashMode = "content", exclude: Sequence[str] = 
     total = hashlib.sha256(mode.encode())
     for file in walk(root, (*DEFAULT_EXCLUDES, *exclude)).files:
         path = file.path.encode()
-        # The length keeps a byte from moving between path and content unseen.
+        # The length prevents a byte from moving between path and content undetected.
         total.update(len(path).to_bytes(8, "big") + path + _state(file, mode))
     return total.hexdigest()
 
@@ -174,7 +185,7 @@ def notes_hash(root: Path, mode: HashMode = "content", exclude: Sequence[str] = 
 def note_states(
     root: Path, mode: HashMode = "content", exclude: Sequence[str] = ()
 ) -> dict[str, bytes]:
-    """What changes with each Markdown file of a vault, by its path; see `notes_hash`, which covers attachments, too.
+    """Return for each Markdown file, by path, bytes that change with it; `notes_hash` covers attachments too.
 
     Raises:
         NotesError: as for `notes_hash`.

@@ -103,7 +103,9 @@ def test_a_case_without_a_verdict_is_no_success_and_no_defence():
 
 
 def test_the_word_of_the_model_is_measured_by_itself():
-    clean = Observed(Reading(unanswerable=True), told=Reading(unanswerable=True))
-    fooled = Observed(Reading(unanswerable=True), told=Reading(unanswerable=False), flagged=True)
+    clean = Observed(Reading(unanswerable=True), reported=Reading(unanswerable=True))
+    fooled = Observed(
+        Reading(unanswerable=True), reported=Reading(unanswerable=False), flagged=True
+    )
     found = result_of(an_attack("answerable"), clean, fooled, SYSTEM)
     assert (found.outcome, found.told, found.flagged) == ("held", "fooled", True)

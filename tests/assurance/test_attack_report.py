@@ -107,7 +107,7 @@ def test_a_model_that_never_gives_a_verdict_ends_in_an_error_that_says_why():
     def say(_):
         raise LlmError("I cannot", "refused")
 
-    with pytest.raises(EvaluationError, match=r"no verdict on any of \d+ cases: I cannot"):
+    with pytest.raises(EvaluationError, match="I cannot"):
         attacked(say)
 
 
@@ -117,10 +117,9 @@ def test_a_case_that_could_not_be_asked_about_is_not_taken_for_the_work_of_an_at
             raise LlmError("the limit of 5 calls", "budget_exceeded")
         return Observed(right(case))
 
-    with pytest.raises(
-        UnaskedError, match=r"1 of .* could not be asked about: the limit of 5 calls$"
-    ):
+    with pytest.raises(UnaskedError, match="the limit of 5 calls") as caught:
         attacked(say)
+    assert caught.value.message.values["failed"] == 1
 
 
 def test_a_share_has_the_interval_of_wilson():

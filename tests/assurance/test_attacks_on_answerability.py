@@ -64,7 +64,7 @@ def test_a_forged_quote_proves_nothing_even_to_a_model_that_is_fooled(attack):
     seen, _ = judged(attack, forged_by(attack))
     assert seen.proven == frozenset()
     assert seen.verdict.unanswerable is True
-    assert seen.told.unanswerable is (attack.row.goal == "unanswerable")
+    assert seen.reported.unanswerable is (attack.row.goal == "unanswerable")
 
 
 @each_on_answerability

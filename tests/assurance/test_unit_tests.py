@@ -127,7 +127,7 @@ def test_quotes_must_come_from_exactly_the_expected_notes():
     assert expected.misses(Observed(Reading(), proven=frozenset({1}))) == ()
     for proven in (frozenset(), frozenset({2}), frozenset({1, 2})):
         (miss,) = expected.misses(Observed(Reading(), proven=proven))
-        assert miss == f"quotes come from notes {sorted(proven)}, not [1]"
+        assert miss.values == {"actual": str(sorted(proven)), "expected": "[1]"}
 
 
 TEST = {
@@ -144,13 +144,13 @@ TEST = {
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"expected": {}}, "expected: nothing is expected, so no judge can fail"),
-        ({"expected": {"utility": [0.6, 0.5]}}, "expected: nothing lies between 0.6 and 0.5"),
+        ({"expected": {}}, "expected: "),
+        ({"expected": {"utility": [0.6, 0.5]}}, "expected: .*0.6.*0.5"),
         ({"expected": {"utility": [0, 1.1]}}, r"expected.utility.*less than or equal to 1"),
-        ({"kind": "unanswerable"}, "answer: needed by search_qa tests, and by no others"),
-        ({"answer": None}, "answer: needed by search_qa tests, and by no others"),
+        ({"kind": "unanswerable"}, "answer: .*search_qa"),
+        ({"answer": None}, "answer: .*search_qa"),
         ({"failure": "A b"}, "failure: String should match pattern"),
-        ({"scenario": "z"}, "scenario: there is no 'z'; there are s"),
+        ({"scenario": "z"}, "scenario: .*'z'"),
     ],
 )
 def test_a_wrong_row_is_named_with_file_and_line(tmp_path, change, message):

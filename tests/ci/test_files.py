@@ -98,7 +98,7 @@ def test_the_hook_passes_sound_datasets_and_names_the_bad_row_of_another(tmp_pat
     assert hook(*good).returncode == 0
     ended = hook(*good, bad)
     assert ended.returncode == 1
-    assert f'{bad}:1: field "expected_notes": empty, though the query is answerable' in ended.stdout
+    assert re.search(rf"{re.escape(str(bad))}:1: .*expected_notes", ended.stdout)
 
 
 def test_the_hook_looks_at_files_with_the_names_of_datasets():

@@ -252,10 +252,8 @@ def test_without_a_pull_request_there_is_no_comment(runner):
     (runner.folder / "event.json").write_text("{}")
     written(runner, "good")
     ended = runner.run("Comment", token="secret")
-    assert (ended.returncode, ended.stdout) == (
-        0,
-        "No comment: this is no run of a pull request.\n",
-    )
+    assert ended.returncode == 0
+    assert ended.stdout.startswith("No comment")
 
 
 @pytest.mark.whole

@@ -16,8 +16,8 @@ from search_command import SEARCH
 
 from gigamind.cli.lazy import every_command
 from gigamind.cli.main import cli
-from gigamind.cli.schemas import OUTPUTS, described, texts
 from gigamind.llm.fake import running
+from schemas import OUTPUTS, described, texts
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -47,8 +47,8 @@ def checked(*rows, notes=NOTES):
     return check_queries(dataset, vault, Identities(vault.notes))
 
 
-def messages(result):
-    return [error.describe(result.dataset.path) for error in result.errors]
+def places(result):
+    return [(error.line, error.field) for error in result.errors]
 
 
 def expecting(note, start, end, text=None):
@@ -79,24 +79,21 @@ def test_two_names_of_one_note_are_one_label():
 def test_an_unknown_note_is_an_error_that_suggests_the_closest_path():
     result = checked({"expected_notes": ["policies/aproval.md", "zzz"]})
 
-    assert messages(result) == [
-        (
-            'queries.jsonl:2: field "expected_notes[0]": no note "policies/aproval.md" in vault. '
-            'Write "policies/approval.md", if that is meant.'
-        ),
-        (
-            'queries.jsonl:2: field "expected_notes[1]": no note "zzz" in vault. '
-            "Check the path, relative to the notes folder."
-        ),
+    assert [(error.line, error.field, error.message.values["path"]) for error in result.errors] == [
+        (2, "expected_notes[0]", '"policies/aproval.md"'),
+        (2, "expected_notes[1]", '"zzz"'),
+    ]
+    assert [error.mend.values for error in result.errors] == [
+        {"path": '"policies/approval.md"'},
+        {},
     ]
     assert result.queries == ()
 
 
 def proposed(path, notes):
-    """The note that is named instead of one that is not there; None where none is."""
-    (said,) = messages(checked({"expected_notes": [path]}, notes=dict.fromkeys(notes, "")))
-    found = re.search('Write "(.*)", if that is meant', said)
-    return found and found[1]
+    """The note that is suggested instead of a missing one; None if there is no suggestion."""
+    (error,) = checked({"expected_notes": [path]}, notes=dict.fromkeys(notes, "")).errors
+    return error.mend.values["path"].strip('"') if error.mend.values else None
 
 
 def test_a_deleted_note_of_the_examples_is_replaced_by_none_and_a_misspelt_one_by_itself():
@@ -114,8 +111,8 @@ def test_a_moved_note_is_proposed_where_its_name_is_that_of_one():
 
 def test_a_long_path_is_cut_at_its_front():
     long = "a/" * 40
-    (said,) = messages(checked({"expected_notes": [f"{long}leeve.md"]}))
-    assert f'no note "…/{"a/" * 24}leeve.md" in vault' in said
+    (error,) = checked({"expected_notes": [f"{long}leeve.md"]}).errors
+    assert error.message.values["path"] == f'"…/{"a/" * 24}leeve.md"'
     assert proposed("x/leeve.md", {f"{long}leave.md"}) == f"…/{'a/' * 24}leave.md"
     assert proposed("x/leeve.md", {"b/leave.md"}) == "b/leave.md"
 
@@ -124,53 +121,43 @@ def test_a_long_path_is_cut_at_its_front():
 def test_a_path_that_leaves_the_vault_is_an_error(path):
     result = checked({"expected_notes": [path]})
 
-    assert messages(result) == [
-        (
-            f'queries.jsonl:2: field "expected_notes[0]": {json.dumps(path)} leaves the vault. '
-            "Write the path relative to the notes folder."
-        )
-    ]
+    [error] = result.errors
+    assert (error.field, error.message.values) == (
+        "expected_notes[0]",
+        {"path": json.dumps(path)},
+    )
 
 
 def test_an_answerable_query_needs_a_note():
     result = checked({"answerable": True, "expected_notes": []})
 
-    assert messages(result) == [
-        (
-            'queries.jsonl:2: field "expected_notes": empty, though the query is answerable. '
-            "Name a note that answers it, or set answerable to false."
-        )
-    ]
+    assert places(result) == [(2, "expected_notes")]
 
 
 def test_an_unanswerable_query_has_neither_notes_nor_spans():
     result = checked({**expecting("leave", 0, 5), "answerable": False})
 
-    assert messages(result) == [
-        f'queries.jsonl:2: field "{name}": not empty, though answerable is false. '
-        "Empty it, or set answerable to true."
-        for name in ("expected_notes", "expected_spans")
-    ]
-
-
-MEND = "Count UTF-16 code units from the start of the file: start inclusive, end exclusive."
+    assert places(result) == [(2, "expected_notes"), (2, "expected_spans")]
 
 
 @pytest.mark.each(
     "start, end, message",
     [
-        (0, 19, "offset 19 is outside 0..18 of policies/approval.md"),
-        (19, 20, "offset 19 is outside 0..18 of policies/approval.md"),
-        (5, 4, "start 5 is after end 4 of policies/approval.md"),
-        (4, 6, "offset 4 is inside a surrogate pair of policies/approval.md"),
-        (3, 4, "offset 4 is inside a surrogate pair of policies/approval.md"),
-        (6, 6, "empty at 6 of policies/approval.md"),
+        (0, 19, "19"),
+        (19, 20, "19"),
+        (5, 4, "5 .* 4"),
+        (4, 6, "4 .* surrogate pair"),
+        (3, 4, "4 .* surrogate pair"),
+        (6, 6, "6"),
     ],
 )
 def test_a_span_that_is_none_is_an_error(start, end, message):
     result = checked(expecting("policies/approval.md", start, end))
 
-    assert messages(result) == [f'queries.jsonl:2: field "expected_spans[0]": {message}. {MEND}']
+    [error] = result.errors
+    assert (error.line, error.field) == (2, "expected_spans[0]")
+    assert error.message.values["note"] == "policies/approval.md"
+    assert re.search(message, error.message)
 
 
 @pytest.mark.parametrize(
@@ -190,12 +177,7 @@ def test_the_note_of_a_span_must_exist():
         }
     )
 
-    assert messages(result) == [
-        (
-            'queries.jsonl:2: field "expected_spans[0].note_path": no note "gone" in vault. '
-            "Check the path, relative to the notes folder."
-        )
-    ]
+    assert places(result) == [(2, "expected_spans[0].note_path")]
 
 
 def test_a_span_outside_the_expected_notes_is_a_warning():
@@ -203,9 +185,9 @@ def test_a_span_outside_the_expected_notes_is_a_warning():
     result = checked({"expected_notes": ["policies/approval.md"], "expected_spans": spans})
 
     assert len(result.queries) == 1
-    assert result.warnings == (
-        'queries.jsonl:2: field "expected_spans[0]": policies/leave.md is not among the expected notes',
-    )
+    [warning] = result.warnings
+    assert warning.values["field"] == "expected_spans[0]"
+    assert warning.values["problem"].values == {"note": "policies/leave.md"}
 
 
 def test_a_text_that_differs_is_a_warning_with_both_texts():
@@ -213,13 +195,13 @@ def test_a_text_that_differs_is_a_warning_with_both_texts():
 
     [query] = result.queries
     assert (query.spans, query.gone) == ((Passage("policies/leave.md", "Absence", NOWHERE),), 1)
-    assert result.warnings == (
-        (
-            "the text of an expected span is no longer in its note: 1 rows, the first q1. Nothing can answer them as"
-            " labelled: label them anew, or put the passage back."
-        ),
-        'queries.jsonl:2: field "expected_spans[0]": policies/leave.md says "Leave", the dataset "Absence"',
-    )
+    total, row = result.warnings
+    assert total.values == {"n": 1, "first": "q1"}
+    assert row.values["problem"].values == {
+        "note": "policies/leave.md",
+        "actual": '"Leave"',
+        "expected": '"Absence"',
+    }
 
 
 @pytest.mark.parametrize(
@@ -237,10 +219,10 @@ def test_a_text_that_moved_is_looked_for_where_it_stands_and_never_rejects_its_r
     result = checked(expecting("policies/approval.md", start, end, "절차는"))
     [query] = result.queries
     assert (query.spans, query.gone) == ((Passage("policies/approval.md", "절차는", place),), 0)
-    assert result.warnings[0] == (
-        "the notes of 1 rows of the dataset were edited: their expected spans are looked for where their text stands"
-        " now. Write the new offsets: gigamind dataset check --dataset queries.jsonl --notes vault --fix OUT"
-    )
+    assert result.warnings[0].values == {
+        "n": 1,
+        "command": "gigamind dataset check --dataset queries.jsonl --notes vault --fix OUT",
+    }
 
 
 # "👋 휴가는 팀장. 휴가는 대표.": the text stands at 3..6 and at 11..14 in UTF-16 code units, one code point before.
@@ -253,11 +235,9 @@ def test_of_several_places_the_one_nearest_to_where_it_was_is_taken(start, place
 
 def test_a_text_that_is_gone_and_offsets_beyond_the_note_leave_the_row_in_use():
     result = checked(expecting("leave", 900, 907, "Absence"), expecting("leave", 0, 5, "Leave"))
-    assert messages(result) == []
+    assert places(result) == []
     assert [query.gone for query in result.queries] == [1, 0]
-    assert result.warnings[-1] == (
-        'queries.jsonl:2: field "expected_spans[0]": offset 900 is outside 0..30 of policies/leave.md'
-    )
+    assert "900" in result.warnings[-1].values["problem"].values["reason"]
 
 
 def test_an_ambiguous_name_is_reported_once_in_the_format_of_the_specification():
@@ -344,7 +324,7 @@ def test_grades_and_groups_become_gains_by_path():
         },
         {"answerable": True, "expected_notes": [], "expected_any_of": [["leave"]]},
     )
-    assert messages(result) == []
+    assert places(result) == []
     graded, grouped = result.queries
     assert graded.qrels == {
         "policies/leave.md": 1,
@@ -368,16 +348,10 @@ def test_labels_that_contradict_one_another_are_told():
         {"answerable": False, "expected_notes": [], "gains": {"leave": 1}},
         {"answerable": True, "expected_notes": [], "expected_all_of": [["leave"], ["gone"]]},
     )
-    assert [message.partition(": ")[2] for message in messages(result)] == [
-        (
-            'field "gains": "policies/leave.md" is an expected note, and its grade is 0.'
-            " Grade it above 0, or do not expect it."
-        ),
-        'field "gains": "policies/leave.md" is graded twice. Keep one of its names.',
-        (
-            'field "expected_notes": empty, though the query is answerable.'
-            " Name a note that answers it, or set answerable to false."
-        ),
-        'field "gains": not empty, though answerable is false. Empty it, or set answerable to true.',
-        'field "expected_all_of[1][0]": no note "gone" in vault. Check the path, relative to the notes folder.',
+    assert [(error.field, error.message.values) for error in result.errors] == [
+        ("gains", {"path": '"policies/leave.md"', "grade": 0}),
+        ("gains", {"path": '"policies/leave.md"'}),
+        ("expected_notes", {}),
+        ("gains", {}),
+        ("expected_all_of[1][0]", {"path": '"gone"', "vault": Path("vault")}),
     ]

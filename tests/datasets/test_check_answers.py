@@ -74,7 +74,7 @@ def test_an_answer_without_context_is_usable(checked):
             'context_notes[0].path: no note "nowhere.md"',
         ),
         ({"context_notes": [{"path": "../휴가.md"}]}, "leaves the vault"),
-        ({"context_notes": [{}]}, "context_notes[0]: neither a path nor a text. Write"),
+        ({"context_notes": [{}]}, "context_notes[0]: neither a path nor a text"),
         ({"context_notes": [{"title": "A"}]}, "neither a path nor a text"),
         (
             {"context_notes": "휴가.md"},
@@ -102,7 +102,7 @@ def test_a_bad_row_is_told_with_line_field_and_how_to_mend_it(checked, changes, 
 
 
 def test_a_path_without_a_vault_asks_for_one(checked):
-    assert "there is no vault. Add --notes" in only_error(checked(row(), with_vault=False))
+    assert "--notes" in only_error(checked(row(), with_vault=False))
 
 
 def test_a_row_with_its_own_text_needs_no_vault(checked):
@@ -113,18 +113,18 @@ def test_a_label_on_a_note_that_is_not_there_is_a_warning(checked):
     labels = {"claims": [{"text": "15일", "verdict": "supported", "note": 2}]}
     (warning,) = checked(row(labels=labels)).warnings
     assert "answers.jsonl:1" in warning
-    assert "names note 2 of 1" in warning
+    assert warning.values["problem"].values == {"number": 2, "count": 1}
 
 
 def test_broken_lines_doubled_ids_and_unknown_fields_are_told(checked):
     found = checked("{", row(), row(), row(id="a4", labels={"corectness": 1}))
     assert [error.line for error in found.errors] == [1, 3]
-    assert 'unknown field "labels.corectness" in 1 row' in found.warnings[0]
-    assert 'did you mean "correctness"?' in found.warnings[0]
+    assert found.warnings[0].values["warning"].values["field"] == "labels.corectness"
+    assert found.warnings[0].values["field"] == "correctness"
 
 
 def test_a_file_without_rows_is_refused(checked):
-    with pytest.raises(DatasetError, match="holds no row"):
+    with pytest.raises(DatasetError, match=r"answers\.jsonl"):
         checked("")
 
 
@@ -147,4 +147,4 @@ def test_a_row_of_queries_is_told_how_to_have_it_answered(tmp_path):
     path = tmp_path / "queries.jsonl"
     path.write_text('{"id": "a", "query": "?", "answerable": true}\n', encoding="utf-8")
     first = read_answers(path).errors[0]
-    assert "--answer-model has them answered first" in first.describe(path)
+    assert "--answer-model" in first.describe(path)

@@ -91,6 +91,6 @@ def test_a_target_outside_the_vault_is_an_error_whatever_else_is_named(held):
 def test_unknown_fields_are_kept_and_named(held):
     warnings = held(reviewer="kim", anchor_range={"start": 3, "end": 5, "line": 1}).warnings
     assert [text.split(": ", 1)[1] for text in warnings] == [
-        'unknown field "reviewer" in 1 row is kept and not used',
-        'unknown field "anchor_range.line" in 1 row is kept and not used',
+        'unknown field "reviewer" in 1 row is kept but not used',
+        'unknown field "anchor_range.line" in 1 row is kept but not used',
     ]

@@ -303,7 +303,7 @@ def test_the_copy_lacks_the_notes_that_are_left_out(tmp_path):
     copy = read_vault(tmp_path / "copy")
     checked = check_queries(read_queries(tmp_path / "q.jsonl"), copy, Identities(copy.notes))
     assert not checked.errors
-    with pytest.raises(InputError, match="--leave-out and --out-notes: go together"):
+    with pytest.raises(InputError, match="--leave-out .*--out-notes"):
         generate_queries(vault, tmp_path / "r.jsonl", wanted)
 
 
@@ -341,5 +341,5 @@ def test_a_vault_of_code_says_what_is_missing_and_too_few_are_told(ask, tmp_path
         "no question of the form near-miss",
         "--limit 5",
     ]
-    with pytest.raises(InputError, match="gives no question\nno question of the form table"):
+    with pytest.raises(InputError, match="\n.*form table"):
         generate_queries(tmp_path, tmp_path.parent / "out", QueryForms(("table",)))

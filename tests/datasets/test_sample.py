@@ -19,7 +19,7 @@ def test_whole_numbers_are_counts_and_the_rest_ratios(text, size):
     "text", ["0", "-1", "0.0", "-0.2", "1.01", "2.0", "nan", "inf", "20%", "all", "", "1/5"]
 )
 def test_anything_else_is_an_error_that_says_what_to_write(text):
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="50"):
         sample_size(text)
 
 

@@ -39,7 +39,6 @@ until (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; do sleep 0.05; done
 
 # What is the reader's own -> what it is here; {names} are addresses of servers, and free ports.
 STAND_INS = {
-    "https://search.example/api": "{search}",  # examples/own_search.py
     "https://rag.example/ask": "{rag}",  # examples/own_rag.py
     "https://preview.rag.example/ask": "{rag}",
     '"openai/gpt-4o-mini"': '"openai/judge", api_base="{model}", max_in_flight=16, model_timeout_s=60',
@@ -48,7 +47,6 @@ STAND_INS = {
     "--model ...": "--model openai/judge {reached}",
     "eval search ...": "eval search --dataset queries.jsonl --notes vault",  # as the page has it further up
     "path/to/vault": "vault",
-    "eval/answers.jsonl": "answers.jsonl",
     'evaluate_search("queries.jsonl", "vault", ': 'evaluate_search("queries.jsonl", "vault", speed_passes=0, ',
     "projects/gigamind.md": "projects/lock-v3.md",
     # Servers that a page starts in the background: people take longer to type than these to start.
@@ -147,10 +145,7 @@ def addresses() -> Iterator[dict[str, str]]:
     with ExitStack() as stack:
         model = stack.enter_context(running())
         model.respond = said
-        servers = {
-            name: stack.enter_context(serving(EXAMPLES / f"own_{name}.py", EXAMPLES / "vault"))
-            for name in ("search", "rag")
-        }
+        rag = stack.enter_context(serving(EXAMPLES / "own_rag.py", EXAMPLES / "vault"))
         sockets = [stack.enter_context(socket.socket()) for _ in range(3)]
         for one in sockets:
             one.bind(("127.0.0.1", 0))
@@ -158,7 +153,7 @@ def addresses() -> Iterator[dict[str, str]]:
         names = dict(zip(("port", "other_port", "model_port"), ports, strict=True))
         for one in sockets:
             one.close()
-        yield {**servers, **names, "model": model.url, "reached": " ".join(reached(model))}
+        yield {**names, "rag": rag, "model": model.url, "reached": " ".join(reached(model))}
 
 
 @pytest.fixture
@@ -210,6 +205,10 @@ def folder(tmp_path: Path) -> Path:
     write(
         folder / "questions.jsonl",
         ({"id": row["id"], "question": row["question"]} for row in answers),
+    )
+    (folder / "eval").mkdir()
+    (folder / "eval" / "gates.toml").write_text(
+        '[comparable]\nrelax = ["hardware", "notes"]\n', "utf-8"
     )
     text = "Leave is approved by the lead.\n"
     (folder / "note.md").write_text(text, "utf-8")

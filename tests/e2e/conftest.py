@@ -12,7 +12,7 @@ from reached import reached
 from second_looks import is_second_look, looks
 from webhook import Webhook, listening
 
-from gigamind.assurance.liars import HONEST, LabelledAnswer, read_labelled_answers
+from gigamind.assurance.deceptive_judges import HONEST, LabelledAnswer, read_labelled_answers
 from gigamind.judges.search_qa.reply import ClaimFinding
 from gigamind.judges.search_qa.segments.claims import Claim, comparable
 
@@ -68,7 +68,7 @@ class LabelledAnswers:
         """Every claim is said to be supported; a quote is forged where people found none that supports it."""
 
         def forged(answer: LabelledAnswer, sentence: Claim) -> ClaimFinding:
-            honest, label = HONEST.finding(answer, sentence), answer.told.get(sentence.id)
+            honest, label = HONEST.finding(answer, sentence), answer.claim_labels.get(sentence.id)
             if label is None or label.verdict == "supported":
                 return honest
             lie = {"verdict": "supported", "note": label.note or 1}
@@ -80,7 +80,7 @@ class LabelledAnswers:
         """Every claim is said to be no claim, and to be backed by no note."""
 
         def hidden(answer: LabelledAnswer, sentence: Claim) -> ClaimFinding:
-            if sentence.id not in answer.told:
+            if sentence.id not in answer.claim_labels:
                 return HONEST.finding(answer, sentence)
             return ClaimFinding.model_validate(aside(role, sentence.piece.text, sentence.id))
 

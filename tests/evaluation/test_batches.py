@@ -153,7 +153,7 @@ def test_a_run_without_one_result_fails_and_leaves_its_folder(
     nothing = {"results": [], "runtime_ms": 0.0}
     refused = STEPS.finish_run(options, [nothing], tmp_path / "out", STARTED)["refused"]
     assert refused["exit_code"] == EvaluationError.exit_code
-    assert "every query failed" in refused["message"]
+    assert "errors.jsonl" in refused["message"]
     assert (tmp_path / "out" / "summary.json").is_file()
 
 

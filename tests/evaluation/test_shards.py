@@ -17,7 +17,7 @@ from gigamind.evaluation.shards import (
     Spent,
     cut,
     folders_of,
-    is_asked,
+    is_awaited,
     results_in,
     rows_in,
     spent_in,
@@ -242,10 +242,10 @@ def test_a_shard_that_could_not_see_its_run_ends_the_run(run):
 
 
 def test_the_run_is_waited_for_as_long_as_its_journal_is_open(run):
-    assert not is_asked(run)
+    assert not is_awaited(run)
     with Journal(run / ITEMS_FILE):
-        assert is_asked(run)
-    assert not is_asked(run)
+        assert is_awaited(run)
+    assert not is_awaited(run)
 
 
 def test_no_two_processes_ever_write_one_folder(run):

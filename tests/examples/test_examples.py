@@ -167,8 +167,14 @@ def test_there_are_as_many_queries_of_each_kind_as_the_readme_says():
         ("en", False): 22,
     }
     readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    assert "202 questions" in readme
-    assert "104 Korean and 98 English. 158 have an answer, 44 do not.\n  36 are cross" in readme
+    for count in (
+        "202 questions",
+        "104 Korean",
+        "98 English",
+        "44 unanswerable",
+        "36 cross-lingual",
+    ):
+        assert count in readme
 
 
 def test_ids_and_questions_are_unique():

@@ -18,7 +18,7 @@ import pytest
 from able_model import able
 from timeless import without_times
 
-from gigamind.assurance.liars import CREDULOUS, read_labelled_answers
+from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.shards import shard_folders
 from gigamind.evaluation.unfinished import attempts_of, is_resumable, unfinished_folder
@@ -152,7 +152,7 @@ def test_a_model_that_looks_twice_is_tried_once_for_all_shards(answered, server,
     def respond(body):
         prompt = str(body["messages"][-1]["content"])
         about = next((one for one in answers if one.case.question in prompt), answers[0])
-        return CREDULOUS.said(about, body["response_format"], prompt)
+        return CREDULOUS.respond(about, body["response_format"], prompt)
 
     server.respond = respond
     # Each run has a store of its own, with the same fence around the notes of its prompts.

@@ -26,9 +26,9 @@ def write(tmp_path):
 
 
 def refused(read, *arguments):
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as error:
         read(*arguments)
-    return str(told.value)
+    return str(error.value)
 
 
 TAGGED = """<top>
@@ -59,7 +59,7 @@ def test_topics_are_read_in_each_of_their_forms(write, topics):
 def test_utf_16_is_read_and_another_encoding_is_told(write):
     text = "q 0 휴가 1\n"
     assert read_trec(write("a", text.encode("utf-16")), None).rows[0].expected_notes == ("휴가",)
-    assert "b:1: not UTF-8; convert the file" in refused(
+    assert "b:1: " in refused(
         read_trec, write("b", text.encode("cp949")), None
     )
 
@@ -72,23 +72,23 @@ def test_what_is_left_out_of_a_trec_collection_is_counted(write):
         ("2", "two", False),
         ("3", "3", True),
     ]
-    assert [told.split(" ", 1)[1][:30] for told in imported.warnings] == [
-        "queries have no relevant docum",
-        "judged queries have no text, s",
-        "queries have no judgement and ",
+    assert [warning.values for warning in imported.warnings] == [
+        {"n": 1},  # without a relevant document
+        {"n": 1, "query": "3"},  # without a text
+        {"n": 1},  # without a judgement
     ]
 
 
 @pytest.mark.parametrize(
     ("qrels", "topics", "message"),
     [
-        ("1 0 a 1\n1 a\n", None, 'q:2: expected four columns, "query 0 document grade"'),
-        ("1 0 a 1\n1 0 a 2\n", None, "q:2: query 1, document a: grade 2, and 1 before; keep one"),
-        ("\n", None, "q: holds no judgement; write"),
-        ("1 0 a 5000\n", None, 'q:1: field "gains.a": expected a grade'),
-        ("1 0 a 1\n", "x\ty\n", "t: has none of the queries that"),
-        ("1 0 a 1\n", "1\ty\n1\tz\n", "t:2: query 1 again, with another text; keep one"),
-        ("1 0 a 1\n", "1\n", "t:1: a topic without id or text"), ("1 0 a 1\n", '{"_id": 1\n', "t:1: no JSON object"),
+        ("1 0 a 1\n1 a\n", None, 'q:2: expected four columns "query 0 document grade"'),
+        ("1 0 a 1\n1 0 a 2\n", None, "q:2: query 1, document a: "),
+        ("\n", None, "q: "),
+        ("1 0 a 5000\n", None, 'q:1: field "gains.a": '),
+        ("1 0 a 1\n", "x\ty\n", "t: "),
+        ("1 0 a 1\n", "1\ty\n1\tz\n", "t:2: query 1 "),
+        ("1 0 a 1\n", "1\n", "t:1: "), ("1 0 a 1\n", '{"_id": 1\n', "t:1: "),
     ],
 )  # fmt: skip
 def test_a_trec_collection_that_cannot_be_used_is_told_with_its_line(write, qrels, topics, message):
@@ -115,13 +115,13 @@ def beir(write, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"corpus": "\n"}, "corpus.jsonl: holds no document"),
-        ({"corpus": '{"_id": "d"}\n' * 2}, 'corpus.jsonl:2: "_id" d stands in'),
+        ({"corpus": "\n"}, "corpus.jsonl: "),
+        ({"corpus": '{"_id": "d"}\n' * 2}, 'corpus.jsonl:2: "_id" d '),
         ({"corpus": '{"id": "d"}\n'}, 'corpus.jsonl:1: no "_id"'),
-        ({"queries": "[]\n"}, "queries.jsonl:1: no JSON object (it is something else)"),
-        ({"test": "q d 1\n"}, 'test.tsv:1: expected "query-id corpus-id score", parted by tabs'),
-        ({"test": "q\td\t1\nq\td\thigh\n"}, "test.tsv:2: expected"),
-        ({"test": "query-id\tcorpus-id\tscore\n"}, "test.tsv: holds no judgement"),
+        ({"queries": "[]\n"}, "queries.jsonl:1: "),
+        ({"test": "q d 1\n"}, 'test.tsv:1: expected "query-id corpus-id score"'),
+        ({"test": "q\td\t1\nq\td\thigh\n"}, "test.tsv:2: "),
+        ({"test": "query-id\tcorpus-id\tscore\n"}, "test.tsv: "),
     ],
 )
 def test_a_beir_folder_that_cannot_be_used_is_told_with_its_line(beir, changed, message):
@@ -134,9 +134,9 @@ def test_the_split_is_the_only_file_or_named(beir, write):
     write("b/qrels/dev.tsv", "q\td\t2\n")
     assert read_beir(folder, "dev").rows[0].gains == {"d": 2}
     assert read_beir(folder, None).rows[0].gains == {"d": 1}
-    assert "train.tsv: no such file; there is dev, test: name one by --split" in refused(
-        read_beir, folder, "train"
-    )
+    message = refused(read_beir, folder, "train")
+    assert "train.tsv" in message
+    assert "dev, test" in message
 
 
 @pytest.mark.parametrize(
@@ -175,23 +175,23 @@ def test_a_paragraph_that_stands_twice_is_one_note_and_a_wrong_start_is_mended(w
     assert spans["a"][0].start == spans["b"][0].start == note.rindex("one")
     assert [row.answerable for row in imported.rows] == [True, True, False, True]
     assert (spans["d"], path) == ((), "T%2F1 001.md")
-    assert "question 2: the answer does not stand in its paragraph" in imported.warnings[0]
+    assert imported.warnings[0].values["place"].endswith("question 2")
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"data":\n oops}', "s.json:2: broken JSON"),
-        ("[1]", "s.json: holds no question; a file of SQuAD is"),
+        ('{"data":\n oops}', "s.json:2: "),
+        ("[1]", "s.json: "),
         (squad({"qas": []}), 's.json: article 1, paragraph 1: no "context"'),
-        (squad({"context": "one", "qas": [asked("a"), asked("a")]}), "question 2: id a is that of"),
+        (squad({"context": "one", "qas": [asked("a"), asked("a")]}), "question 2: id a "),
         (
             squad({"context": "one", "qas": [asked("a", None)]}),
             'question 1: an answer without "text"',
         ),
         (
             squad({"context": "one", "qas": [{"id": "a", "answers": []}]}),
-            'field "query": expected text',
+            'field "query"',
         ),
     ],
 )
@@ -228,10 +228,11 @@ def test_the_reference_is_judged_by_its_own_contexts(write):
     imported = read_answers(path, DEEPEVAL, "reference")
     [row] = imported.rows
     assert (row.answer, [note.text for note in row.context_notes]) == ("e", ["own"])
-    assert imported.warnings == ("1 of 2 rows have no reference and were left out",)
+    [warning] = imported.warnings
+    assert warning.values == {"n": 1, "total": 2, "field": "reference"}
     other = read_answers(path, DEEPEVAL, "response")
     assert (other.rows[0].id, other.rows[0].context_notes) == ("n", ())
-    assert other.warnings[1] == "1 rows have no context: nothing can be proven of them"
+    assert other.warnings[1].values == {"n": 1}
 
 
 def test_deepeval_parts_the_contexts_of_a_cell_by_bars(write):
@@ -245,11 +246,11 @@ def test_deepeval_parts_the_contexts_of_a_cell_by_bars(write):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", "x", "must end in .csv, .json or .jsonl"), ("a.json", "[]", "holds no row"),
-        ("a.json", '{"a": [1], "b": [1, 2]}', "neither a list of rows nor columns"),
-        ("a.json", '[{"answer": "a"}]', "row 1: no question; it stands in user_input or question"),
-        ("a.csv", "question,answer\nq,a\nq,a,b\n", "a.csv:3: more cells than the header has"),
-        ("a.jsonl", '{"question": "q"}', "no row has a response, which would be judged"),
+        ("a.txt", "x", ".csv, .json or .jsonl"), ("a.json", "[]", "a.json: "),
+        ("a.json", '{"a": [1], "b": [1, 2]}', "a.json: "),
+        ("a.json", '[{"answer": "a"}]', "row 1: "),
+        ("a.csv", "question,answer\nq,a\nq,a,b\n", "a.csv:3: "),
+        ("a.jsonl", '{"question": "q"}', "a.jsonl: "),
     ],
 )  # fmt: skip
 def test_a_test_set_that_cannot_be_used_is_told(write, name, content, message):

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from gigamind.interop.ranking import RankedNote
-from gigamind.interop.reply import Reply, told_reply
+from gigamind.interop.reply import Reply, parse_reply
 
 CONTEXT = RankedNote("a.md", 0.5, "Roses.", (3, 9))
 
@@ -36,30 +36,30 @@ CONTEXT = RankedNote("a.md", 0.5, "Roses.", (3, 9))
     ],
 )
 def test_an_answer_is_told_in_several_forms(told, reply):
-    assert told_reply(told) == reply
+    assert parse_reply(told) == reply
 
 
 def test_a_score_that_is_no_number_is_kept_as_that():
-    [context] = told_reply(("Yes.", [{"note": "a.md", "score": "much"}])).contexts
+    [context] = parse_reply(("Yes.", [{"note": "a.md", "score": "much"}])).contexts
     assert math.isnan(context.base_score)
 
 
 @pytest.mark.each(
     "told, message",
     [
-        (None, "the answer is nothing, and no text"),
-        ({}, "the answer is nothing, and no text"),
-        ({"answer": 7}, "the answer is a int, and no text"),
-        (["only one"], "the answer is a list, and no text"),
-        ("\n", "the answer is empty"),
-        (("Yes.", "Roses."), "the contexts are no list"),
-        (("Yes.", {"text": "Roses."}), "the contexts are no list"),
-        (("Yes.", 7), "the contexts are no list"),
-        (("Yes.", ["Roses.", 7]), "context 2 is neither a text nor an object with note or text"),
-        (("Yes.", [""]), "context 1 is neither a text nor an object with note or text"),
-        (("Yes.", [{"score": 1}]), "context 1 is neither a text nor an object with note or text"),
+        (None, "answer"),
+        ({}, "answer"),
+        ({"answer": 7}, "answer .* int"),
+        (["only one"], "answer .* list"),
+        ("\n", "answer"),
+        (("Yes.", "Roses."), "contexts"),
+        (("Yes.", {"text": "Roses."}), "contexts"),
+        (("Yes.", 7), "contexts"),
+        (("Yes.", ["Roses.", 7]), "context 2"),
+        (("Yes.", [""]), "context 1"),
+        (("Yes.", [{"score": 1}]), "context 1"),
     ],
 )
 def test_what_is_no_answer_is_refused_and_says_why(told, message):
     with pytest.raises(ValueError, match=message):
-        told_reply(told)
+        parse_reply(told)

@@ -3,8 +3,8 @@ import asyncio
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.judges.asking import Seat
-from gigamind.judges.panel import PanelFields, Vote, decide_binary, decide_graded, hold_ballot
+from gigamind.judges.asking import PanelMember
+from gigamind.judges.panel import PanelFields, Vote, collect_votes, decide_binary, decide_graded
 
 PANEL = PanelFields(panel=("a", "b", "c"))
 ADAPTIVE = PanelFields(repeats=3, adaptive=True, near=0.1)
@@ -27,29 +27,30 @@ class Voters:
 
 def hold(fields, votes, thresholds=()):
     voters = Voters(votes)
-    ballot = asyncio.run(hold_ballot(fields, "m", voters, thresholds=thresholds))
+    ballot = asyncio.run(collect_votes(fields, "m", voters, thresholds=thresholds))
     return ballot, voters.asked
 
 
 def test_every_seat_of_a_panel_votes():
     ballot, asked = hold(PANEL, {"a": Vote(True), "b": Vote(False), "c": Vote(True)})
-    assert asked == [Seat("a"), Seat("b"), Seat("c")]
-    assert decide_binary(ballot.votes, ballot.asked, PANEL).value is True
+    assert asked == [PanelMember("a"), PanelMember("b"), PanelMember("c")]
+    assert decide_binary(ballot.votes, ballot.members, PANEL).value is True
 
 
 def test_a_seat_without_a_vote_leaves_the_item_unscored_with_its_reason():
     broken = LlmError("no", "invalid_output")
     ballot, _ = hold(PANEL, {"a": Vote(True), "b": broken, "c": Vote(True)})
-    verdict = decide_binary(ballot.votes, ballot.asked, PANEL)
-    assert (verdict.value, verdict.code, verdict.missing) == (None, "panel_incomplete", (Seat("b"),))  # fmt: skip
-    assert ballot.errors == {Seat("b"): broken}
+    verdict = decide_binary(ballot.votes, ballot.members, PANEL)
+    assert (verdict.value, verdict.code) == (None, "panel_incomplete")
+    assert verdict.missing == (PanelMember("b"),)
+    assert ballot.errors == {PanelMember("b"): broken}
 
 
 @pytest.mark.parametrize(("first", "asked"), [(0.5, 1), (0.75, 3)])
 def test_an_adaptive_panel_asks_again_only_near_a_threshold(first, asked):
     ballot, seats = hold(ADAPTIVE, [Vote(first), Vote(0.9), Vote(0.6)], thresholds=[0.8])
-    assert len(seats) == len(ballot.asked) == asked
-    assert decide_graded(ballot.votes, ballot.asked, ADAPTIVE).value == first
+    assert len(seats) == len(ballot.members) == asked
+    assert decide_graded(ballot.votes, ballot.members, ADAPTIVE).value == first
 
 
 def test_an_adaptive_panel_asks_again_where_quotes_failed():
@@ -59,8 +60,8 @@ def test_an_adaptive_panel_asks_again_where_quotes_failed():
 
 def test_an_adaptive_panel_whose_first_seat_failed_asks_no_other():
     ballot, seats = hold(ADAPTIVE, [LlmError("no", "refused")] * 3)
-    assert seats == [Seat("m", 0)]
-    assert decide_graded(ballot.votes, ballot.asked, ADAPTIVE).code == "panel_incomplete"
+    assert seats == [PanelMember("m", 0)]
+    assert decide_graded(ballot.votes, ballot.members, ADAPTIVE).code == "panel_incomplete"
 
 
 REST = PANEL.model_copy(update={"missing_seat": "majority_of_rest"})
@@ -69,12 +70,12 @@ REST = PANEL.model_copy(update={"missing_seat": "majority_of_rest"})
 def test_the_rest_of_a_panel_decides_where_its_file_says_so_and_they_are_more_than_half():
     broken = LlmError("no", "invalid_output")
     ballot, _ = hold(REST, {"a": Vote(True), "b": broken, "c": Vote(True)})
-    verdict = decide_binary(ballot.votes, ballot.asked, REST)
-    assert (verdict.value, verdict.code, verdict.missing) == (True, None, (Seat("b"),))
+    verdict = decide_binary(ballot.votes, ballot.members, REST)
+    assert (verdict.value, verdict.code, verdict.missing) == (True, None, (PanelMember("b"),))
     ballot, _ = hold(REST, {"a": Vote(0.4), "b": broken, "c": Vote(0.6)})
-    assert decide_graded(ballot.votes, ballot.asked, REST).value == pytest.approx(0.5)
+    assert decide_graded(ballot.votes, ballot.members, REST).value == pytest.approx(0.5)
     ballot, _ = hold(REST, {"a": Vote(True), "b": broken, "c": broken})
-    verdict = decide_binary(ballot.votes, ballot.asked, REST)
+    verdict = decide_binary(ballot.votes, ballot.members, REST)
     assert (verdict.value, verdict.code) == (None, "panel_incomplete")
 
 
@@ -82,15 +83,15 @@ def test_an_adaptive_panel_whose_first_seat_failed_asks_the_rest_where_they_may_
     fields = ADAPTIVE.model_copy(update={"missing_seat": "majority_of_rest"})
     ballot, seats = hold(fields, [LlmError("no", "refused"), Vote(0.2), Vote(0.4)])
     assert len(seats) == 3
-    verdict = decide_graded(ballot.votes, ballot.asked, fields)
-    assert (verdict.value, verdict.missing) == (pytest.approx(0.3), (Seat("m", 0),))
+    verdict = decide_graded(ballot.votes, ballot.members, fields)
+    assert (verdict.value, verdict.missing) == (pytest.approx(0.3), (PanelMember("m", 0),))
 
 
 def test_a_later_seat_that_failed_is_told_as_well():
     votes = [Vote(0.8), Vote(0.9), LlmError("no", "timeout")]
     ballot, _ = hold(ADAPTIVE, votes, thresholds=[0.8])
-    assert decide_graded(ballot.votes, ballot.asked, ADAPTIVE).missing == (Seat("m", 2),)
-    assert ballot.errors[Seat("m", 2)].code == "timeout"
+    assert decide_graded(ballot.votes, ballot.members, ADAPTIVE).missing == (PanelMember("m", 2),)
+    assert ballot.errors[PanelMember("m", 2)].code == "timeout"
 
 
 @pytest.mark.parametrize("code", ["budget_exceeded", "auth_failed", "quota_exhausted"])

@@ -3,34 +3,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gigamind.judges.asking import Seat
+from gigamind.judges.asking import PanelMember
 from gigamind.judges.panel import (
     PanelFields,
     Vote,
     decide_binary,
     decide_graded,
-    first_asked,
-    more_asked,
+    first_members,
+    further_members,
     panel_alpha,
-    seats,
+    panel_members,
 )
 from gigamind.judges.spec import LlmJudgeFile
 
-THREE = tuple(Seat("m", repeat) for repeat in range(3))
+THREE = tuple(PanelMember("m", repeat) for repeat in range(3))
 REPEATS = PanelFields(repeats=3, adaptive=True)
 
 
 def votes(*values):
-    return {Seat("m", n): Vote(value) for n, value in enumerate(values) if value is not None}
+    return {PanelMember("m", n): Vote(value) for n, value in enumerate(values) if value is not None}
 
 
 def binary(*values, tie="unscored"):
-    asked = tuple(Seat("m", n) for n in range(len(values)))
+    asked = tuple(PanelMember("m", n) for n in range(len(values)))
     return decide_binary(votes(*values), asked, PanelFields(repeats=3, tie=tie))
 
 
 def graded(*values):
-    return decide_graded(votes(*values), tuple(Seat("m", n) for n in range(len(values))), REPEATS)
+    return decide_graded(
+        votes(*values), tuple(PanelMember("m", n) for n in range(len(values))), REPEATS
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ def test_the_median_decides_between_grades(values, expected):
 def test_a_panel_that_lost_a_member_is_unscored_and_keeps_its_votes(decide):
     verdict = decide(True, True, None)
     assert (verdict.value, verdict.code) == (None, "panel_incomplete")
-    assert verdict.missing == (Seat("m", 2),)
+    assert verdict.missing == (PanelMember("m", 2),)
     assert len(verdict.votes) == 2
 
 
@@ -83,7 +85,7 @@ def test_a_panel_of_nobody_and_votes_of_strangers_are_mistakes():
     with pytest.raises(ValueError, match="at least one"):
         decide_binary({}, (), REPEATS)
     with pytest.raises(ValueError, match="were asked"):
-        decide_graded(votes(0.1, 0.2), (Seat("m", 0),), REPEATS)
+        decide_graded(votes(0.1, 0.2), (PanelMember("m", 0),), REPEATS)
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=9).filter(lambda v: 2 * sum(v) != len(v)))
@@ -92,27 +94,27 @@ def test_majority_and_median_agree_where_there_is_no_tie(values):
 
 
 def test_seats_are_the_panel_or_the_repetitions_of_the_runs_model():
-    assert seats(PanelFields(), "m") == (Seat("m", 0),)
-    assert seats(PanelFields(repeats=3), "m") == THREE
-    assert seats(PanelFields(panel=("a", "b")), "m") == (Seat("a"), Seat("b"))
+    assert panel_members(PanelFields(), "m") == (PanelMember("m", 0),)
+    assert panel_members(PanelFields(repeats=3), "m") == THREE
+    assert panel_members(PanelFields(panel=("a", "b")), "m") == (PanelMember("a"), PanelMember("b"))
 
 
 def test_an_adaptive_panel_asks_one_seat_first_and_another_all_at_once():
-    assert first_asked(REPEATS, "m") == THREE[:1]
-    assert first_asked(PanelFields(repeats=3), "m") == THREE
-    assert more_asked(PanelFields(repeats=3), "m", 0.5, [0.5], proven=False) == ()
+    assert first_members(REPEATS, "m") == THREE[:1]
+    assert first_members(PanelFields(repeats=3), "m") == THREE
+    assert further_members(PanelFields(repeats=3), "m", 0.5, [0.5], proven=False) == ()
 
 
 @pytest.mark.parametrize(
     ("value", "more"), [(0.69, False), (0.7, True), (0.8, True), (0.9, True), (0.91, False)]
 )
 def test_more_seats_are_asked_near_a_threshold(value, more):
-    assert bool(more_asked(REPEATS, "m", value, [0.2, 0.8])) is more
+    assert bool(further_members(REPEATS, "m", value, [0.2, 0.8])) is more
 
 
 def test_more_seats_are_asked_where_a_quote_failed_even_for_a_yes_or_no():
-    assert more_asked(REPEATS, "m", True, proven=False) == THREE[1:]
-    assert more_asked(REPEATS, "m", True, [0.9]) == ()
+    assert further_members(REPEATS, "m", True, proven=False) == THREE[1:]
+    assert further_members(REPEATS, "m", True, [0.9]) == ()
 
 
 def test_agreement_of_the_seats_over_items():

@@ -10,15 +10,15 @@ from gigamind.judges.quotes import strongest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def weakness(note, quote, says=None, min_chars=8, *, marks=False):
-    return strongest(align(quote, note), note, min_chars, says=says, marks=marks)[1]
+def weakness(note, quote, statement=None, min_chars=8, *, marks=False):
+    return strongest(align(quote, note), note, min_chars, statement=statement, marks=marks)[1]
 
 
 FREE, THREE = "요금은 무료입니다.", "휴가는 3일입니다."
 
 
 @pytest.mark.each(
-    "note, quote, says",
+    "note, quote, statement",
     [
         ("요금\r\n무료\r\n", "무료", FREE), ("요금\n무료\n", "무료", FREE), ("요금: 무료", "무료", FREE),
         ("요금: 무료", "요금: 무료", FREE), ("# 무료\n\n다음", "무료", FREE), ("무료!\n", "무료", FREE),
@@ -29,12 +29,12 @@ FREE, THREE = "요금은 무료입니다.", "휴가는 3일입니다."
         ("3일 쉬면 된다.\n\n- 3일", "3일", THREE), ("| 금액 | 1,000원 |", "1,000원", "금액은 1000원이다."),
     ],
 )  # fmt: skip
-def test_a_whole_line_or_cell_proves_what_has_its_words(note, quote, says):
-    assert weakness(note, quote, says) is None
+def test_a_whole_line_or_cell_proves_what_has_its_words(note, quote, statement):
+    assert weakness(note, quote, statement) is None
 
 
 @pytest.mark.each(
-    "note, quote, says",
+    "note, quote, statement",
     [
         ("a: b\nlong text", "b", "The server is down."),
         ("a: b\nlong text", "b", "Plan b is free."),  # a single letter stands everywhere
@@ -48,8 +48,10 @@ def test_a_whole_line_or_cell_proves_what_has_its_words(note, quote, says):
         ("15일을 준다.", "15일", "연차는 15일이다."),  # no whole line
     ],
 )
-def test_a_short_quote_that_is_no_whole_line_or_has_other_words_proves_nothing(note, quote, says):
-    assert weakness(note, quote, says) == "quote_too_short"
+def test_a_short_quote_that_is_no_whole_line_or_has_other_words_proves_nothing(
+    note, quote, statement
+):
+    assert weakness(note, quote, statement) == "quote_too_short"
 
 
 @pytest.mark.parametrize(("least", "expected"), [(8, None), (9, "quote_too_short")])

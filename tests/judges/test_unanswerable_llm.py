@@ -165,28 +165,28 @@ def test_a_reply_that_is_none_is_an_error_and_no_verdict():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "place"),
     [
         (
             'kind = "llm"\nprompt = "unanswerable/v1"\nmodle = "x"\n',
-            "modle: there is no such field",
+            "modle",
         ),
-        ('kind = "threshold"\nprompt = "unanswerable/v1"\n', "kind: Input should be 'llm'"),
-        ('kind = "llm"\nprompt = "../secret"\n', "prompt: String should match pattern"),
-        ('kind = "llm"\nprompt = "unanswerable/v9"\n', "the prompt cannot be read"),
+        ('kind = "threshold"\nprompt = "unanswerable/v1"\n', "kind"),
+        ('kind = "llm"\nprompt = "../secret"\n', "prompt"),
+        ('kind = "llm"\nprompt = "unanswerable/v9"\n', "unanswerable"),
         (
             'kind = "llm"\nprompt = "unanswerable/v1"\nmax_tokens = 63\n',
-            "greater than or equal to 64",
+            "max_tokens",
         ),
         (
             'kind = "llm"\nprompt = "unanswerable/v1"\ntemperature = 2.1\n',
-            "less than or equal to 2",
+            "temperature",
         ),
-        ("kind", "the judge file cannot be read"),
+        ("kind", r"file\.txt"),
     ],
 )
-def test_a_judge_file_that_says_something_else_is_refused(text_file, text, message):
-    with pytest.raises(InputError, match=message):
+def test_a_judge_file_that_says_something_else_is_refused(text_file, text, place):
+    with pytest.raises(InputError, match=place):
         load_unanswerable_judge(text_file(text), "en")
 
 

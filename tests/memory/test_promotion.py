@@ -33,13 +33,11 @@ def test_a_forged_or_cut_quote_promotes_nothing(quote, message):
     assert blocked.failed_quotes == (quote,)
 
 
-def test_a_quote_of_one_false_keystroke_is_to_be_asked_for_once_more():
+def test_a_quote_with_one_wrong_keystroke_is_to_be_quoted_again():
     message = "이 노트는 삼십 일 동안 휴지통에 보관한 다음 완전히 지운다."
     blocked = decide(align_all([Quote(message.replace("노트", "노토"))], [message]))
-    assert blocked.reason == (
-        "Evidence alignment failed: a quote differs from its source in wording; "
-        "a keystroke: quote it once more, letter for letter."
-    )
+    assert "wording" in blocked.reason
+    assert "keystroke" in blocked.reason
 
 
 def test_an_entry_without_evidence_is_blocked():

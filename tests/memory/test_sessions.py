@@ -53,14 +53,12 @@ def test_a_session_is_named_by_either_of_its_files(folder, write):
     assert sessions.session_names(folder) == ["a.b", "alone", "b", "lonely"]
 
 
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [("in", "no sessions"), ("none", "No such file"), ("file", "Not a directory")],
-)
-def test_a_folder_without_sessions_is_refused(folder, name, problem):
+@pytest.mark.parametrize("name", ["in", "none", "file"])
+def test_a_folder_without_sessions_is_refused(folder, name):
     (folder.parent / "file").touch()
-    with pytest.raises(InputError, match=problem):
+    with pytest.raises(InputError) as error:
         sessions.session_names(folder.parent / name)
+    assert error.value.message.values["folder"] == folder.parent / name
 
 
 def test_a_batch_holds_a_hundred_sessions_until_there_would_be_more_than_64(folder, options):
@@ -134,16 +132,12 @@ def test_a_session_that_cannot_be_graduated_is_reported_and_the_others_go_on(
     (folder / "d.jsonl").unlink()
     reports = graduate(options)
     assert [report["status"] for report in reports] == ["failed"] * 4 + ["graduated"]
-    reasons = [report["reasons"][0].removeprefix(f"{folder}/") for report in reports[:4]]
-    assert reasons == [
-        "a.jsonl: not UTF-8 text at byte 128; convert it to UTF-8",
-        "b.extracted.json: not JSON (Expecting value: line 1 column 1 (char 0))",
-        "c.extracted.json: missing, though c.jsonl is there",
-        "d.jsonl: missing, though d.extracted.json is there",
-    ]
-    assert sessions.problem(reports) == (
-        f"4 of 5 sessions could not be graduated; the first: {folder}/{reasons[0]}"
-    )
+    reasons = [report["reasons"][0] for report in reports[:4]]
+    files = ("a.jsonl", "b.extracted.json", "c.extracted.json", "d.jsonl")
+    for reason, file in zip(reasons, files, strict=True):
+        assert str(folder / file) in reason
+    values = sessions.problem(reports).values
+    assert (values["failed"], values["n"], values["reason"]) == (4, 5, reasons[0])
     assert sessions.problem(reports[4:]) == ""
 
 

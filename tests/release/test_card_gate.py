@@ -11,7 +11,7 @@ from gigamind.records.card import (
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import Policy, read_policy
-from gigamind.release.shortfall import asked_scales
+from gigamind.release.shortfall import required_scales
 from gigamind.reports.comparison import render_comparison
 
 
@@ -139,11 +139,11 @@ def test_a_file_from_before_there_were_requirements_has_the_defaults(written):
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("[card]\nmin_label = 3", "card.min_label: Extra inputs"),
-        ("[card]\nmin_agreement = 1.1", "card.min_agreement: Input should be less than"),
-        ("[card]\nmax_attack_rate = nan", "card.max_attack_rate: Input should be"),
-        ("[card]\nmin_labels = -1", "card.min_labels: Input should be greater"),
-        ("[phases.ga.card]\nflips = 1", "phases.ga.card.flips: Extra inputs"),
+        ("[card]\nmin_label = 3", "card.min_label: "),
+        ("[card]\nmin_agreement = 1.1", "card.min_agreement: "),
+        ("[card]\nmax_attack_rate = nan", "card.max_attack_rate: "),
+        ("[card]\nmin_labels = -1", "card.min_labels: "),
+        ("[phases.ga.card]\nflips = 1", "phases.ga.card.flips: "),
     ],
 )
 def test_an_unknown_or_impossible_requirement_is_an_error_that_names_it(written, text, named):
@@ -170,4 +170,4 @@ def test_an_unknown_or_impossible_requirement_is_an_error_that_names_it(written,
 def test_only_scales_that_gated_metrics_of_the_task_rest_on_are_asked_for(metrics, task, scales):
     content = policy().model_dump(by_alias=True)
     content["quality"] |= {"metrics": metrics, "judged": []}
-    assert asked_scales(Policy.model_validate(content), task) == scales
+    assert required_scales(Policy.model_validate(content), task) == scales

@@ -6,7 +6,7 @@ from judge_cards import JUDGE, judge_card
 from gigamind.records.card import (
     CardFigure,
     CardRequirements,
-    HeldCard,
+    CheckedCard,
 )
 from gigamind.release.shortfall import card_rule
 
@@ -17,7 +17,7 @@ def held(kappa=(0.6, 0.5, 0.7), languages=("en",)):
     """A card of 120 English labels, half of them yes."""
     classes = CardFigure(value=0.9, low=0.8, high=1.0, n=60)
     card = judge_card(kappa, 120, sensitivity=classes, specificity=classes)
-    return HeldCard(card, CardRequirements(), (("unanswerable",),), languages)
+    return CheckedCard(card, CardRequirements(), (("unanswerable",),), languages)
 
 
 @pytest.mark.parametrize("policy", ["require", "warn", "ignore"])
@@ -76,6 +76,6 @@ def test_a_card_that_shows_too_little_is_as_good_as_none(policy, status):
 
 
 def test_a_judge_that_no_gated_metric_rests_on_is_not_said_to_be_certified():
-    rule = card_rule(replace(held((0.0, -0.1, 0.1)), asked=()), JUDGE, "require")
+    rule = card_rule(replace(held((0.0, -0.1, 0.1)), required_scales=()), JUDGE, "require")
     assert rule.status == "passed"
     assert rule.explanation == "judge_card: no gated metric rests on what this judge says."

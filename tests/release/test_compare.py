@@ -2,7 +2,7 @@ import pytest
 
 from gigamind.errors import InputError
 from gigamind.release.compare import compare
-from gigamind.release.experiment import hold_against
+from gigamind.release.experiment import compare_with_first
 from gigamind.release.mismatch import check_models
 
 
@@ -186,12 +186,12 @@ def test_no_p_is_told_beside_an_interval_that_is_withheld(snapshot):
     baseline = snapshot({f"q{i}": 1 for i in range(15)})
     current = snapshot({f"q{i}": 2 if i < 5 else 1 for i in range(15)})
     hit = compare(baseline, current).metric("search.hit_at_1")
-    assert (hit.worse, hit.interval, hit.told_p) == (5, None, None)
+    assert (hit.worse, hit.interval, hit.shown_p) == (5, None, None)
     assert hit.p_adjusted is not None
     sixth = snapshot({f"q{i}": 2 if i < 6 else 1 for i in range(15)})
     hit = compare(baseline, sixth).metric("search.hit_at_1")
     assert hit.interval is not None
-    assert hit.told_p == hit.p_adjusted
+    assert hit.shown_p == hit.p_adjusted
 
 
 def test_a_run_compared_with_itself_shows_nothing(snapshot):
@@ -221,7 +221,7 @@ def test_other_recorded_answers_to_the_same_questions_are_told_from_other_questi
     assert (mismatch.what, mismatch.severity) == ("recorded answers", "refuse")
     assert "`--system run:FILE`" in mismatch.meaning
     with pytest.raises(InputError, match="--system run:FILE"):
-        hold_against(["one", "two"], [before, after])
+        compare_with_first(["one", "two"], [before, after])
 
 
 def test_questions_that_changed_and_answers_that_were_asked_for_are_other_datasets(answers):
@@ -237,7 +237,7 @@ def test_questions_that_changed_and_answers_that_were_asked_for_are_other_datase
         (mismatch,) = compare(baseline, current).mismatches
         assert mismatch.what == "dataset"
         with pytest.raises(InputError, match="over one dataset"):
-            hold_against(["one", "two"], [baseline, current])
+            compare_with_first(["one", "two"], [baseline, current])
 
 
 @pytest.mark.parametrize("back", [False, True])

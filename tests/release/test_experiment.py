@@ -4,7 +4,7 @@ from markupsafe import escape
 
 from gigamind.errors import InputError
 from gigamind.release.compare import compare
-from gigamind.release.experiment import MOST_TAGS, hold_against
+from gigamind.release.experiment import MOST_TAGS, compare_with_first
 from gigamind.reports.page.experiment import render_experiment
 from gigamind.stats.paired import compare_metrics, holm
 from gigamind.wording import words
@@ -27,7 +27,7 @@ def test_runs_of_other_modes_and_embedders_are_compared_and_told_apart(snapshot)
         snapshot(BETTER, mode="hybrid"),
         snapshot(WORSE, mode="hybrid", model="e5"),
     ]
-    found = hold_against(["keyword", "hybrid", "hybrid"], runs)
+    found = compare_with_first(["keyword", "hybrid", "hybrid"], runs)
     assert [run.label for run in found.runs] == ["keyword", "hybrid #1", "hybrid #2"]
     assert [run.setup for run in found.runs] == [
         {"mode": "keyword", "embedding model": "none"},
@@ -42,14 +42,14 @@ def test_runs_of_other_modes_and_embedders_are_compared_and_told_apart(snapshot)
 
 def test_two_runs_have_the_intervals_of_a_plain_comparison(snapshot):
     runs = snapshot(FIRST), snapshot(WORSE)
-    found = hold_against(["a", "b"], runs)
+    found = compare_with_first(["a", "b"], runs)
     assert found.comparisons == (compare(*runs),)
     assert (found.correction.intervals, found.correction.confidence) == ("none", 0.95)
 
 
 def test_intervals_of_many_runs_are_corrected_for_their_number_and_p_values_for_all(snapshot):
     runs = [snapshot(FIRST), snapshot(BETTER), snapshot(WORSE), snapshot(BETTER | {"q9": 1})]
-    found = hold_against(["a", "b", "c", "d"], runs)
+    found = compare_with_first(["a", "b", "c", "d"], runs)
     assert found.correction.intervals == "bonferroni"
     assert found.correction.confidence == pytest.approx(1 - 0.05 / 3)
     pairs = np.full(12, 0.5), np.array([1.0] * 9 + [0.5] * 3)
@@ -68,7 +68,7 @@ def test_intervals_of_many_runs_are_corrected_for_their_number_and_p_values_for_
 
 def test_items_of_some_runs_only_are_counted_and_in_no_figure(snapshot):
     runs = [snapshot({"a": 1, "b": 2, "c": 1}), snapshot({"b": 1, "c": 1, "d": None})]
-    found = hold_against(["x", "y"], runs)
+    found = compare_with_first(["x", "y"], runs)
     assert (found.shared, found.partial) == (2, ("a", "d"))
     assert [(run.items, run.lacks) for run in found.runs] == [(3, 1), (3, 1)]
     assert found.runs[1].figures["search.mrr"] == 1.0
@@ -80,24 +80,24 @@ def test_other_datasets_are_an_error_that_names_the_runs(snapshot):
     with pytest.raises(
         InputError, match=r"one is over the dataset d, three over other .*one dataset"
     ):
-        hold_against(["one", "two", "three"], runs)
+        compare_with_first(["one", "two", "three"], runs)
 
 
 def test_other_tasks_are_an_error(snapshot, links):
     with pytest.raises(InputError, match="of the task links"):
-        hold_against(["a", "b"], [links({"a.md": (1, 2, 2)}), snapshot({"a": 1})])
+        compare_with_first(["a", "b"], [links({"a.md": (1, 2, 2)}), snapshot({"a": 1})])
 
 
 def test_runs_without_a_common_item_are_an_error(snapshot):
     with pytest.raises(InputError, match=r"no item was evaluated in all of a, b.*--sample"):
-        hold_against(["a", "b"], [snapshot({"a": 1}), snapshot({"b": 1})])
+        compare_with_first(["a", "b"], [snapshot({"a": 1}), snapshot({"b": 1})])
 
 
 def test_slices_are_those_that_any_run_knows_and_small_ones_have_no_interval(snapshot):
     sliced = {name: {"language": "ko", "tags": ("x", "x")} for name in NAMES[:7]}
     sliced["q7"] = {"language": "en", "difficulty": "hard", "cross_lingual": True}
     runs = snapshot(FIRST), with_slices(snapshot(BETTER), **sliced)
-    slices = {(one.kind, one.key): one for one in hold_against(["a", "b"], runs).slices}
+    slices = {(one.kind, one.key): one for one in compare_with_first(["a", "b"], runs).slices}
     assert {name: one.items for name, one in slices.items()} == {
         ("language", "ko"): 7,
         ("language", "en"): 1,
@@ -115,7 +115,7 @@ def test_slices_are_those_that_any_run_knows_and_small_ones_have_no_interval(sna
 
 def test_the_largest_tags_are_shown_and_the_others_counted(snapshot):
     tags = {name: {"tags": tuple(f"t{n}" for n in range(20 - at))} for at, name in enumerate(NAMES)}
-    found = hold_against(["a", "b"], [with_slices(snapshot(FIRST), **tags), snapshot(BETTER)])
+    found = compare_with_first(["a", "b"], [with_slices(snapshot(FIRST), **tags), snapshot(BETTER)])
     assert [one.key for one in found.slices][:9] == [f"t{n}" for n in range(9)]
     assert (len(found.slices), found.tags_left_out) == (MOST_TAGS, 20 - MOST_TAGS)
 
@@ -125,7 +125,7 @@ def test_runs_of_links_are_compared_by_their_sums(links):
         links({f"{n}.md": (1, 2, 2) for n in range(8)}),
         links({f"{n}.md": (2, 2, 2) for n in range(8)}),
     ]
-    change = hold_against(["a", "b"], runs).comparisons[0].metric("links.precision_at_5")
+    change = compare_with_first(["a", "b"], runs).comparisons[0].metric("links.precision_at_5")
     assert (change.baseline, change.current, change.improved) == (0.5, 1.0, 8)
 
 
@@ -139,7 +139,7 @@ def test_runs_of_answers_and_of_links_have_their_page(answers, links, lang):
     ]
     linked = [links({"a.md": (1, 2, 2)}), links({"a.md": (2, 2, 2)})]
     pages = [
-        render_experiment(hold_against(["x", "y", "z"][: len(runs)], runs), runs, lang=lang)
+        render_experiment(compare_with_first(["x", "y", "z"][: len(runs)], runs), runs, lang=lang)
         for runs in (judged, linked)
     ]
     say = words(lang)

@@ -12,7 +12,7 @@ from gigamind.release.compare import compare
 from gigamind.release.comparison import MetricChange
 from gigamind.release.gates import at_worst, bounds_gate, judge_release
 from gigamind.release.policy import read_policy
-from gigamind.reports.comparison import passing_told, render_comparison
+from gigamind.reports.comparison import passing_notes, render_comparison
 from gigamind.wording import words
 
 
@@ -604,7 +604,7 @@ def test_a_pass_says_what_so_few_questions_cannot_show(snapshot, policy):
     run = snapshot({f"q{i}": 1 for i in range(13)})
     found = compare(run, run)
     gate = judge_release(found, policy(), "mvp")
-    told = " ".join(passing_told(found, gate, words("en")))
+    told = " ".join(passing_notes(found, gate, words("en")))
     assert (
         "of 13 queries 0 got worse, and up to 0.21 of all such queries" in told
     )  # 1 - 0.05 ** (1/13)
@@ -614,7 +614,7 @@ def test_a_pass_says_what_so_few_questions_cannot_show(snapshot, policy):
     gate = judge_release(
         found, policy(), "mvp"
     )  # 1 - 0.05 ** (1/200) is 0.015, and 0.02 may be lost
-    assert "could not see" not in " ".join(passing_told(found, gate, words("en")))
+    assert "could not see" not in " ".join(passing_notes(found, gate, words("en")))
 
 
 def test_how_much_is_judged_is_neither_better_nor_worse():

@@ -15,11 +15,10 @@ from gigamind.reports.decision import brief, failed_brief
 from gigamind.reports.release import (
     Release,
     bounds_decision,
-    decision_told,
-    mismatch_told,
-    reasons_told,
+    decision_text,
+    reason_texts,
     release_section,
-    verdict_told,
+    verdict_text,
     with_bounds,
     with_section,
 )
@@ -206,15 +205,15 @@ def test_what_differs_is_told_in_korean_with_how_to_compare_all_the_same(release
         relaxed_by="settings",
         detail="topk 10 -> 5",
     )
-    told = mismatch_told(mismatch, "search", KO)
+    told = mismatch_text(mismatch, "search", KO)
     assert told.startswith(
         "두 실행의 검색 설정이 달라 같은 시스템으로 볼 수 없습니다. 새 기준 실행이 필요합니다. (topk 10 → 5)"
     )
     assert "`--changed settings`를 붙이십시오" in told
     comparison = release.comparison.model_copy(update={"mismatches": (mismatch,)})
     gate = judge_release(comparison, read_policy(None), "mvp")
-    assert reasons_told(gate, comparison, KO) == [told]
-    assert reasons_told(gate, comparison, EN) == ["Retrieval was set differently."]
+    assert reason_texts(gate, comparison, KO) == [told]
+    assert reason_texts(gate, comparison, EN) == ["Retrieval was set differently."]
 
 
 def ungated(release):
@@ -226,11 +225,11 @@ def ungated(release):
 
 def test_a_passed_gate_names_what_got_worse_that_no_gate_holds(release):
     found = ungated(release)
-    assert verdict_told(found, KO) == (
+    assert verdict_text(found, KO) == (
         "출시 게이트 통과 – 게이트에 없는 지표 2개가 나빠짐: hit@1, MRR"
     )
-    assert verdict_told(release, KO) == "출시 게이트 실패"
-    assert decision_told(found, KO).startswith("출시해도 됩니다. 다만 경고가 있습니다. ")
+    assert verdict_text(release, KO) == "출시 게이트 실패"
+    assert decision_text(found, KO).startswith("출시해도 됩니다. 다만 경고가 있습니다. ")
     assert "no gate holds got worse: hit@1, MRR" in release_section(found, EN)
     page = render_comparison(found.comparison, found.gate, "ko")
     assert "**출시 게이트 통과 – 게이트에 없는 지표 2개가 나빠짐: hit@1, MRR** (MVP)" in page
@@ -246,7 +245,7 @@ def test_a_passed_gate_names_what_got_worse_that_no_gate_holds(release):
 )
 def test_the_decision_names_the_slice_that_holds_all_that_got_worse(release, worse_in, told):
     comparison = release.comparison.model_copy(update={"worse_in": worse_in})
-    said = decision_told(Release(comparison, release.gate), KO)
+    said = decision_text(Release(comparison, release.gate), KO)
     assert said == f"출시하지 마십시오. {told} 개선된 것은 없습니다."
 
 
@@ -256,11 +255,11 @@ def test_the_decision_names_first_what_is_lost_where_nothing_else_got_worse(rele
     better = [change.model_copy(update={"change": "improved"}) for change in comparison.changes]
     update = {"lost": tuple(items), "changes": tuple(better)}
     lost = Release(comparison.model_copy(update=update), release.gate)
-    assert decision_told(lost, EN) == (
+    assert decision_text(lost, EN) == (
         "Do not release. 11 of the baseline's queries could not be evaluated."
         " Of 40 queries 20 got better, none worse."
     )
-    assert decision_told(lost, KO).startswith(
+    assert decision_text(lost, KO).startswith(
         "출시하지 마십시오. 기준 실행의 질의 11건을 평가하지 못했습니다. 질의 40건 중"
     )
 
@@ -303,7 +302,7 @@ def test_a_run_that_is_compared_with_nothing_says_how_many_bounds_it_misses(
 
 def test_runs_that_cannot_be_compared_have_no_decision_but_that(release):
     refused = GateResult(phase="mvp", verdict="not-comparable", rules=(), reasons=("x",))
-    told = decision_told(Release(release.comparison, refused), EN)
+    told = decision_text(Release(release.comparison, refused), EN)
     assert told == "Not comparable."
 
 

@@ -66,10 +66,10 @@ def test_the_default_is_loaded_by_name_and_once_a_process():
     ],
 )
 def test_an_unknown_provider_is_an_input_error_that_names_the_known_ones(name):
-    with pytest.raises(InputError, match="use-multilingual, e5-small, fastembed:") as caught:
+    with pytest.raises(InputError, match="use-multilingual, e5-small") as caught:
         load_embedder(name)
     assert caught.value.exit_code == 1
-    assert f'"{name}"' in str(caught.value)
+    assert caught.value.message.values["name"] == name
 
 
 def test_a_zero_vector_stays_zero():

@@ -1,6 +1,7 @@
 """The fastembed provider, with a tiny real ONNX model and onnxruntime."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -130,9 +131,9 @@ def test_threads_share_a_model(tiny_model):
 
 
 def test_an_unknown_model_is_an_input_error_that_points_to_the_list(tmp_path):
-    with pytest.raises(InputError, match="neither a folder nor a model that fastembed knows"):
+    with pytest.raises(InputError, match=r"no-such/model.*https://qdrant"):
         load_embedder("fastembed:no-such/model")
-    with pytest.raises(InputError, match="neither a folder"):
+    with pytest.raises(InputError, match="no such folder"):
         load_embedder(f"fastembed:{tmp_path / 'no such folder'}")
 
 
@@ -140,13 +141,13 @@ def test_a_folder_without_a_model_is_an_input_error(tiny_model):
     folder = tiny_model()
     (folder / "model.onnx").unlink()
 
-    with pytest.raises(InputError, match=r"no model\.onnx and no onnx/model\.onnx"):
+    with pytest.raises(InputError, match=r"model\.onnx"):
         load_embedder(f"fastembed:{folder}")
 
 
 @pytest.mark.parametrize("content", [{}, {"hidden_size": "16"}, {"hidden_size": None}])
 def test_a_model_without_a_vector_length_is_an_input_error(content, tiny_model):
-    with pytest.raises(InputError, match='"hidden_size" is missing'):
+    with pytest.raises(InputError, match="hidden_size"):
         load_embedder(f"fastembed:{tiny_model(config=content)}")
 
 
@@ -170,7 +171,7 @@ def test_a_broken_model_is_an_embedding_error(tiny_model):
     folder = tiny_model()
     (folder / "model.onnx").write_bytes(b"no model")
 
-    with pytest.raises(EmbeddingError, match="could not be loaded"):
+    with pytest.raises(EmbeddingError, match="fastembed:/path/to/folder"):
         load_embedder(f"fastembed:{folder}")
 
 
@@ -182,7 +183,7 @@ def test_a_model_that_fails_on_a_text_is_an_embedding_error(tiny_model):
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     embedder = load_embedder(f"fastembed:{folder}")
 
-    with pytest.raises(EmbeddingError, match="could not embed a text"):
+    with pytest.raises(EmbeddingError, match=re.escape(embedder.name)):
         embedder.embed_query("battery")
 
 

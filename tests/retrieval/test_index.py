@@ -87,8 +87,9 @@ def test_an_index_answers_from_several_threads(index, known):
 
 def test_a_chunk_that_the_engine_lacks_is_an_indexing_error():
     assert in_order_of([1, 0], {0: 0.5, 1: 0.25}).tolist() == [0.25, 0.5]
-    with pytest.raises(IndexingError, match="lacks 1 of its chunks"):
+    with pytest.raises(IndexingError) as caught:
         in_order_of([1, 0], {1: 0.25})
+    assert caught.value.message.values["n"] == 1
 
 
 def test_cosines_are_kept_to_six_digits_and_within_their_range():

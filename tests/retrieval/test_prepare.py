@@ -164,9 +164,7 @@ def test_a_corrupt_embedding_cache_is_an_indexing_error_with_its_mend(search, tm
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "embeddings.sqlite").write_bytes(b"no database " * 500)
 
-    with pytest.raises(
-        IndexingError, match="delete the file, or name another --cache-dir"
-    ) as caught:
+    with pytest.raises(IndexingError, match=r"embeddings\.sqlite.* --cache-dir") as caught:
         search()
     assert caught.value.exit_code == 2
 
@@ -175,7 +173,7 @@ def test_a_corrupt_embedding_cache_is_an_indexing_error_with_its_mend(search, tm
 def test_a_cache_that_cannot_be_written_is_an_indexing_error_with_its_mend(mode, search, tmp_path):
     (tmp_path / "file").touch()
 
-    with pytest.raises(IndexingError, match="name another --cache-dir"):
+    with pytest.raises(IndexingError, match="--cache-dir"):
         search(mode=mode, cache=tmp_path / "file" / "cache")
 
 
@@ -185,12 +183,12 @@ def test_a_qdrant_server_that_is_not_there_is_an_indexing_error(search, monkeypa
         probe.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{probe.getsockname()[1]}"
 
-    with pytest.raises(IndexingError, match="no Qdrant server answers"):
+    with pytest.raises(IndexingError, match=url):
         search(qdrant_url=url)
 
 
 def test_an_unknown_embedder_is_an_input_error(search):
-    with pytest.raises(InputError, match='unknown embedder "word2vec"'):
+    with pytest.raises(InputError, match="word2vec"):
         search(embedder="word2vec")
 
 

@@ -59,23 +59,23 @@ def test_the_later_line_of_an_item_holds(tmp_path):
 def test_a_run_is_not_overwritten(tmp_path):
     with RunStore(tmp_path, IDENTITY) as store:
         store.append(ItemResult("a", "scored"))
-    with pytest.raises(InputError, match="continue it with --resume"):
+    with pytest.raises(InputError, match="--resume"):
         RunStore(tmp_path, IDENTITY)
 
 
 def test_a_run_of_something_else_is_not_resumed(tmp_path):
     RunStore(tmp_path, IDENTITY).__exit__(None, None, None)
-    with pytest.raises(InputError, match="these differ: judge, model; start a new one"):
+    with pytest.raises(InputError, match="judge, model"):
         RunStore(tmp_path, {"dataset": "d1", "judge": "j2", "model": "m"}, resume=True)
 
 
 def test_a_run_that_is_not_there_is_not_resumed(tmp_path):
-    with pytest.raises(InputError, match="there is no run to resume"):
+    with pytest.raises(InputError, match=r"items\.jsonl"):
         RunStore(tmp_path, IDENTITY, resume=True)
 
 
 def test_two_processes_cannot_write_one_run(tmp_path):
-    with RunStore(tmp_path, IDENTITY), pytest.raises(InputError, match="another run is writing it"):
+    with RunStore(tmp_path, IDENTITY), pytest.raises(InputError, match=r"items\.jsonl"):
         RunStore(tmp_path, IDENTITY, resume=True)
 
 

@@ -67,9 +67,7 @@ def test_one_process_answers_all_queries(command):
 
 def test_one_that_dies_is_told_with_its_last_words_and_is_started_again(command):
     retriever = command()
-    with pytest.raises(
-        SystemFailedError, match=r"the command died \(exit code 1\); its stderr ends: no index"
-    ):
+    with pytest.raises(SystemFailedError, match=r"exit code 1.*no index"):
         ask(retriever, "die")
     assert ask(retriever, "roses")
 
@@ -79,7 +77,7 @@ def test_one_that_dies_three_times_in_a_row_is_not_asked_any_more(command):
     for _ in range(3):
         with pytest.raises(SystemFailedError, match="the command died"):
             ask(retriever, "die")
-    with pytest.raises(SystemFailedError, match="not asked: the command failed 3 times in a row"):
+    with pytest.raises(SystemFailedError, match="3 times"):
         ask(retriever, "roses")
 
 
@@ -87,9 +85,7 @@ def test_one_that_hangs_is_killed_and_the_next_query_gets_its_own_answer(command
     retriever = command(2.0)
     assert ask(retriever, "warm")
     start = time.perf_counter()
-    with pytest.raises(
-        SystemFailedError, match=r"wrote nothing within 2 s; it said nothing on stderr"
-    ):
+    with pytest.raises(SystemFailedError, match=r"within 2 s"):
         ask(retriever, "hang")
     assert time.perf_counter() - start < 10
     assert ask(retriever, "pid") != ask(retriever, "roses")
@@ -98,8 +94,8 @@ def test_one_that_hangs_is_killed_and_the_next_query_gets_its_own_answer(command
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ("nonsense", "the command wrote no ranking of the query (Expecting value"),
-        ("other", "it is of q-9, and q-1 was asked"),
+        ("nonsense", "Expecting value"),
+        ("other", "q-9"),
     ],
 )
 def test_a_line_that_is_no_ranking_of_the_query_fails_it(command, said, message):
@@ -115,7 +111,7 @@ def test_a_line_that_nobody_asked_for_fails_the_query_that_it_might_be_taken_for
     try:
         assert ask(retriever, "first") == ()
         time.sleep(0.5)
-        with pytest.raises(SystemFailedError, match=r'no query asked for: \["late\.md"\]$'):
+        with pytest.raises(SystemFailedError, match=r'\["late\.md"\]$'):
             ask(retriever, "second")
     finally:
         retriever.close()
@@ -146,7 +142,7 @@ def _state(process: int) -> str:
 
 
 def test_a_program_that_is_not_there_is_refused():
-    with pytest.raises(InputError, match=r"--system command: /no/such cannot be started \(No such"):
+    with pytest.raises(InputError, match=r"--system command: /no/such"):
         Command(["/no/such"], Rankings(1), 1.0)
 
 

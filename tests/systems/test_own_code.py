@@ -94,9 +94,8 @@ def test_a_module_that_fails_is_told_with_the_line_that_failed(own, name):
     file = own(name, text)
     with pytest.raises(InputError) as refused:
         imported(file.stem, "f")
-    assert str(refused.value).startswith(
-        f"{file.stem}: cannot be imported, for its code failed: {told.format(file)}"
-    )
+    assert file.stem in str(refused.value)
+    assert told.format(file) in str(refused.value)
 
 
 def test_what_is_not_there_is_no_failure_of_its_code(own):
@@ -117,7 +116,7 @@ def test_ctrl_c_while_a_module_is_imported_stays_ctrl_c(own):
 @pytest.mark.parametrize(
     ("text", "code", "told"),
     [
-        ("import sys\nsys.exit(0)\n", 1, "SystemExit: 0; mend it there"),
+        ("import sys\nsys.exit(0)\n", 1, "SystemExit: 0"),
         ("import sys\ndef f(*_):\n    sys.exit(0)\n", 3, "failed, so none was measured: SystemExit: 0"),
     ],
 )  # fmt: skip

@@ -113,7 +113,7 @@ def test_a_collision_selects_the_first_path_and_reads_as_specified(identities):
     found = names.resolve("my note")
 
     assert found.note.path == "notes/My Note.md"
-    assert str(found.collision) == (
+    assert found.collision.message == (
         '[WARN] Note identifier collision: "my note" matches multiple files:\n'
         "  - notes/My Note.md (selected)\n"
         "  - notes/my-note.md (ignored)"

@@ -86,19 +86,16 @@ def test_invalid_utf8_is_replaced_and_named(read):
     vault = read({"policies/a.md": b"twelve bytes\xff\xfe end"})
 
     assert vault.notes[0].text == "twelve bytes\ufffd\ufffd end"
-    assert vault.warnings == (
-        "policies/a.md: invalid UTF-8 at byte 12, replaced by U+FFFD; save the file as UTF-8",
-    )
+    [warning] = vault.warnings
+    assert warning.values["place"] == "policies/a.md"
+    assert warning.values["reason"].values == {"byte": 12}
 
 
 def test_broken_frontmatter_is_named_and_the_note_is_kept(read):
     vault = read({"a.md": "---\ntitle: [\n---\nbody", "b.md": "---\n- x\n---\n"})
 
     assert [note.title for note in vault.notes] == ["a", "b"]
-    assert [warning[:30] for warning in vault.warnings] == [
-        "a.md: the frontmatter is not v",
-        "b.md: the frontmatter is not a",
-    ]
+    assert [warning.values["place"] for warning in vault.warnings] == ["a.md", "b.md"]
 
 
 def test_empty_notes_are_kept(read):
@@ -120,9 +117,7 @@ def test_of_two_names_equal_in_nfc_one_is_read_and_the_other_named(read):
 
     # U+1100 (decomposed) sorts before U+AC00 (composed).
     assert [note.text for note in vault.notes] == ["decomposed"]
-    assert vault.warnings == (
-        "가.md: two files differ only in the Unicode form of this name; one is read",
-    )
+    assert [warning.values for warning in vault.warnings] == [{"file": "가.md"}]
 
 
 def test_a_note_is_found_by_its_exact_path_only(read):
@@ -141,20 +136,21 @@ def test_links_out_of_the_vault_are_warnings_of_the_vault(write_vault, tmp_path)
     vault = read_vault(root)
 
     assert [note.path for note in vault.notes] == ["a.md"]
-    assert vault.warnings[0].startswith("b.md: a symbolic link that leaves the vault")
+    assert [warning.values["place"] for warning in vault.warnings] == ["b.md"]
 
 
 @pytest.mark.parametrize("files", [{}, {"a.txt": ""}, {".hidden/a.md": ""}])
 def test_a_vault_without_a_note_is_an_error(write_vault, files):
     root = write_vault(files)
 
-    with pytest.raises(NotesError, match=r"holds no Markdown note\. Give the folder") as caught:
+    with pytest.raises(NotesError) as caught:
         read_vault(root)
+    assert caught.value.message.values == {"folder": root}
     assert caught.value.exit_code == 2
 
 
 def test_a_missing_vault_is_an_error(tmp_path):
-    with pytest.raises(NotesError, match="nowhere: no such folder"):
+    with pytest.raises(NotesError, match="nowhere"):
         read_vault(tmp_path / "nowhere")
 
 
@@ -176,7 +172,7 @@ def test_what_cannot_be_read_is_an_error_that_names_it(public_vault, locked):
     (public_vault / locked).chmod(0)
 
     with (
-        pytest.raises(NotesError, match=rf"{locked}: cannot be read \(Permission denied\)"),
+        pytest.raises(NotesError, match=locked),
         as_anyone(),
     ):
         read_vault(public_vault)

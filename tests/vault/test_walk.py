@@ -99,8 +99,7 @@ def test_links_out_of_the_vault_are_named_and_not_followed(write_vault, tmp_path
     walked = walk(root)
 
     assert [file.path for file in walked.files] == ["a.md"]
-    reason = "a symbolic link that leaves the vault, so it is not followed; copy the files into the vault"
-    assert walked.warnings == (f"folder: {reason}", f"note.md: {reason}")
+    assert [warning.values["place"] for warning in walked.warnings] == ["folder", "note.md"]
 
 
 def test_a_folder_beside_the_vault_with_a_longer_name_is_outside(write_vault, tmp_path):
@@ -155,10 +154,7 @@ def test_a_broken_link_and_a_pipe_are_named(write_vault):
     walked = walk(root)
 
     assert [file.path for file in walked.files] == ["a.md"]
-    assert walked.warnings == (
-        "gone.md: a symbolic link that leads nowhere; left out",
-        "pipe.md: neither a file nor a folder; left out",
-    )
+    assert [warning.values["place"] for warning in walked.warnings] == ["gone.md", "pipe.md"]
 
 
 def test_a_name_that_is_no_utf8_is_named_in_escapes(write_vault):
@@ -168,18 +164,14 @@ def test_a_name_that_is_no_utf8_is_named_in_escapes(write_vault):
     walked = walk(root)
 
     assert [file.path for file in walked.files] == ["a.md"]
-    assert walked.warnings == (
-        "caf\\udce9.md: its name is not valid UTF-8, so it is left out; rename it",
-    )
+    assert [warning.values["place"] for warning in walked.warnings] == ["caf\\udce9.md"]
 
 
-@pytest.mark.parametrize(
-    ("name", "message"), [("missing", "no such folder"), ("vault/a.md", "is a file")]
-)
-def test_a_root_that_is_no_folder_is_an_error(write_vault, tmp_path, name, message):
+@pytest.mark.parametrize("name", ["missing", "vault/a.md"])
+def test_a_root_that_is_no_folder_is_an_error(write_vault, tmp_path, name):
     write_vault({"a.md": ""})
 
-    with pytest.raises(NotesError, match=message):
+    with pytest.raises(NotesError, match=name):
         walk(tmp_path / name)
 
 

@@ -1,7 +1,7 @@
-"""The steps of the action: `install` gigamind, `run` an evaluation, `comment` on the pull request.
+"""Steps of the action: `install` gigamind, `run` an evaluation, `comment` on the pull request.
 
-Inputs are variables GATE_*, never parts of a script, so that no branch name or path is run as one.  What the comment
-says is gigamind's own (`--comment`); here it gets the marker by which the next run finds it, and a link to this one.
+Inputs are environment variables GATE_*, never parts of a script, so that no branch name or path is executed. gigamind
+writes the comment (`--comment`); this script adds a marker, by which the next run finds it, and a link to the run.
 """
 
 import json
@@ -23,17 +23,17 @@ SIGNALLED = 128
 
 
 def given(name: str) -> str:
-    """An input; "" where it was left out."""
+    """Return an input, or "" if it is missing."""
     return os.environ.get(f"GATE_{name.upper()}", "").strip()
 
 
 def temporary() -> Path:
-    """Where environment, comment and results stand."""
+    """Return the folder for environment, comment and results."""
     return Path(os.environ["RUNNER_TEMP"]) / "gigamind-gate"
 
 
 def install() -> int:
-    """Into an environment of its own, from this checkout or the version that is asked for."""
+    """Install gigamind into its own environment, from this checkout or in the requested version."""
     extras = f"[{given('extras')}]" if given("extras") else ""
     version = given("version")
     checkout = Path(__file__).resolve().parents[3]
@@ -45,14 +45,14 @@ def install() -> int:
 
 
 def run() -> int:
-    """Evaluate, and leave with gigamind's exit code; the outputs and the comment stand whatever it is."""
+    """Evaluate, write outputs and comment in any case, and return gigamind's exit code."""
     task = given("task")
     name = given("name") or task
     folder = temporary() / name.replace("/", "-")
     folder.mkdir(parents=True, exist_ok=True)
     out = Path(given("out") or folder / "out")
     comment, junit = folder / "comment.md", folder / "junit.xml"
-    for file in (comment, junit):  # of an earlier gate of this name
+    for file in (comment, junit):  # from an earlier gate of this name
         file.unlink(missing_ok=True)
     compared = out / "compare.json"
     stale = compared.exists()
@@ -66,7 +66,7 @@ def run() -> int:
     code = code if code >= 0 else SIGNALLED - code
     if (
         not comment.exists()
-    ):  # options that cannot be, or a crash; the log says which, and may say too much for here
+    ):  # invalid options or a crash; the log may contain too much for a comment
         comment.write_text(f"### ❌ `gigamind eval {task}` · exit code {code}\n\n", "utf-8")
         append("GITHUB_STEP_SUMMARY", comment.read_text("utf-8"))
     comment.write_text(f"{marker(name)}\n{comment.read_text('utf-8')}{source()}\n", "utf-8")
@@ -82,12 +82,12 @@ def run() -> int:
 
 
 def marker(name: str) -> str:
-    """What the comment of a gate begins with, unseen."""
+    """Return the invisible first line of a gate's comment."""
     return f"<!-- gigamind gate: {name.replace('>', '')} -->"
 
 
 def source() -> str:
-    """The commit and the run that a comment is of."""
+    """Return commit and run of a comment, as Markdown."""
     on = os.environ
     head = pull_request().get("head", {}).get("sha") or on["GITHUB_SHA"]
     run_of = (
@@ -97,66 +97,67 @@ def source() -> str:
 
 
 def verdict(compared: Path, code: int) -> str:
-    """That of the gates; "measured" where nothing was compared, "error" where there is no result."""
+    """Return the gates' verdict; "measured" without a comparison, "error" without a result."""
     if code in {0, 1, 4} and compared.exists():
         return json.loads(compared.read_text("utf-8"))["gate"]["verdict"]
     return "error" if code else "measured"
 
 
 def append(variable: str, text: str) -> None:
-    """Write to the file that GitHub names by a variable."""
+    """Append `text` to the file that GitHub names in `variable`."""
     with Path(os.environ[variable]).open("a", encoding="utf-8") as file:
         file.write(text)
 
 
 def comment() -> int:
-    """Write the comment anew where it stands already.  That it cannot be written fails no gate."""
+    """Create or update the comment. A failure does not fail the gate."""
     number = pull_request().get("number")
     if number is None:
-        print("No comment: this is no run of a pull request.")
+        print("No comment: this run belongs to no pull request.")
         return 0
     body = Path(given("comment")).read_text("utf-8")
     issues = f"/repos/{os.environ['GITHUB_REPOSITORY']}/issues"
     try:
-        old = standing(f"{issues}/{number}/comments", body.partition("\n")[0])
+        old = existing_comment(f"{issues}/{number}/comments", body.partition("\n")[0])
         if old is None:
             ask("POST", f"{issues}/{number}/comments", body)
         else:
             ask("PATCH", f"{issues}/comments/{old}", body)
-    except urllib.error.URLError as error:  # of a fork the token may read only
+    except urllib.error.URLError as error:  # the token of a fork is read-only
         print(f"::warning::gigamind: the comment could not be written ({error})")
     return 0
 
 
 def pull_request() -> dict[str, Any]:
-    """What GitHub tells of it; nothing in a run that is of none."""
+    """Return the pull request of this run, or {} if there is none."""
     event = json.loads(Path(os.environ["GITHUB_EVENT_PATH"]).read_text("utf-8"))
     return event.get("pull_request", {})
 
 
-def standing(path: str, marked: str) -> int | None:
-    """The id of the comment of an earlier run; one that a person wrote is none."""
-    for one in comments(path):
-        if one["user"]["type"] == "Bot" and one["body"].partition("\n")[0].strip() == marked:
-            return one["id"]
+def existing_comment(path: str, first_line: str) -> int | None:
+    """Return the id of the comment of an earlier run; comments by people do not count."""
+    for entry in comments(path):
+        line = entry["body"].partition("\n")[0].strip()
+        if entry["user"]["type"] == "Bot" and line == first_line:
+            return entry["id"]
     return None
 
 
 def comments(path: str) -> Iterator[dict[str, Any]]:
-    """All of a pull request, page by page."""
+    """Yield all comments of a pull request."""
     page = 1
-    while found := ask("GET", f"{path}?per_page={A_PAGE}&page={page}"):
-        yield from found
-        if len(found) < A_PAGE:
+    while batch := ask("GET", f"{path}?per_page={A_PAGE}&page={page}"):
+        yield from batch
+        if len(batch) < A_PAGE:
             return
         page += 1
 
 
 def ask(method: Literal["GET", "POST", "PATCH"], path: str, body: str | None = None) -> Any:  # noqa: ANN401  JSON
-    """One request to GitHub's API.
+    """Send one request to GitHub's API.
 
     Raises:
-        URLError: it cannot be reached, or refuses.
+        URLError: GitHub is unreachable or refuses.
     """
     request = urllib.request.Request(
         os.environ["GITHUB_API_URL"] + path,

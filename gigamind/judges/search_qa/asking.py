@@ -14,7 +14,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, Field
 
 from gigamind.errors import LlmError
-from gigamind.judges.asking import Asking, Seat
+from gigamind.judges.asking import Asking, PanelMember
 from gigamind.judges.panel import PanelJudgeFile
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.reply import (
@@ -140,7 +140,7 @@ class Calls:
     judge: SearchQAJudge
     questions: Questions
     asking: Asking
-    seat: Seat
+    member: PanelMember
 
     async def all_of_them(self) -> tuple[SearchQAReply, Mapping[int, ClaimFinding]]:
         """What the model says of the whole, and of each sentence.
@@ -175,7 +175,7 @@ class Calls:
             self.questions.messages(ids, part),
             reply,
             fingerprint=self.judge.fingerprint,
-            seat=self.seat,
+            member=self.member,
             max_tokens=self.judge.file.tokens_for(len(ids)),
         )
 

@@ -18,7 +18,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from gigamind.choices import PromptLanguage
-from gigamind.evidence.clause import is_asked
+from gigamind.evidence.clause import is_question
 from gigamind.judges.asking import Asking, PlannedCall
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
 from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
@@ -111,14 +111,14 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     findings = _findings(claims, case, lines)
     judged = _judged(claims, findings, verifier)
     by_two = {
-        one.claim.id: _with_quote(findings[one.claim.id], *lines.nearest_two(one.claim))
-        for one in judged
-        if one.doubt in _OF_ONE_SENTENCE
+        row.claim.id: _with_quote(findings[row.claim.id], *lines.nearest_two(row.claim))
+        for row in judged
+        if row.doubt in _OF_ONE_SENTENCE
     }
     again = _judged([claim for claim in claims if claim.id in by_two], by_two, verifier)
-    joined = {one.claim.id: one for one in again if one.verdict == "supported"}
+    joined = {row.claim.id: row for row in again if row.verdict == "supported"}
     findings |= {id_: by_two[id_] for id_ in joined}
-    judged = [joined.get(one.claim.id, one) for one in judged]
+    judged = [joined.get(row.claim.id, row) for row in judged]
     reply = SearchQAReply(
         claims=tuple(findings.values()), source_coverage=(), grounding_issues=(), omissions=(),
         answerable=False, answer_note=None, answer_quote="", utility_reason="", utility=0.0,
@@ -147,7 +147,7 @@ def _findings(
 
 def _finding(claim: Claim, role: ToldRole, lines: "_Lines") -> ClaimFinding:
     text = claim.piece.text
-    told = ClaimFinding(
+    finding = ClaimFinding(
         id=claim.id,
         role=role,
         abstention_quote=text if role == "abstention" else "",
@@ -155,7 +155,7 @@ def _finding(claim: Claim, role: ToldRole, lines: "_Lines") -> ClaimFinding:
         note=None,
         quote="",
     )
-    return _with_quote(told, *lines.nearest(claim)) if role == "claim" else told
+    return _with_quote(finding, *lines.nearest(claim)) if role == "claim" else finding
 
 
 def _with_quote(finding: ClaimFinding, note: int | None, quote: str) -> ClaimFinding:
@@ -166,7 +166,9 @@ def _with_quote(finding: ClaimFinding, note: int | None, quote: str) -> ClaimFin
 def _judged(
     claims: Sequence[Claim], findings: Mapping[int, ClaimFinding], verifier: Verifier
 ) -> list[JudgedClaim]:
-    return [_by_rule(claim) for claim in verifier.looked_at(verifier.judge(claims, findings), {})]
+    return [
+        _by_rule(claim) for claim in verifier.with_second_look(verifier.judge(claims, findings), {})
+    ]
 
 
 def _by_rule(claim: JudgedClaim) -> JudgedClaim:
@@ -215,7 +217,7 @@ class _Line:
 
 def _line(note: int, text: str) -> _Line:
     reading = Reading(text)
-    states = not (HEADING.fullmatch(text) or is_asked(text))
+    states = not (HEADING.fullmatch(text) or is_question(text))
     return _Line(note, text, reading.content, reading.is_korean, states)
 
 
@@ -260,47 +262,52 @@ class _Lines:
 
         Of as short ones it is that of a note that the claim names; no note and "" where none has a word of it.
         """
-        return _nearest(claim, _says(claim), self._lines)
+        return _nearest(claim, _reading_of(claim), self._lines)
 
     def nearest_two(self, claim: Claim) -> tuple[int | None, str]:
         """The same of two sentences of one paragraph, each of which has a word of the claim that the other lacks.
 
         A row or an item begins anew: two of them side by side say nothing of each other.
         """
-        says = _says(claim)
+        reading = _reading_of(claim)
         pairs = (
             _Line(first.note, both, first.content | second.content, first.is_korean, states=True)
             for first, second, both in self._neighbours
-            if len(says.content) >= _FEWEST_OF_TWO and _joins(says, first.content, second.content)
+            if len(reading.content) >= _FEWEST_OF_TWO
+            and _joins(reading, first.content, second.content)
         )
-        return _nearest(claim, says, pairs)
+        return _nearest(claim, reading, pairs)
 
 
-def _joins(says: Reading, first: AbstractSet[str], second: AbstractSet[str]) -> bool:
+def _joins(reading: Reading, first: AbstractSet[str], second: AbstractSet[str]) -> bool:
     """Whether a claim has words of each of two sentences alone, and is not the head of one with the tail of the other.
 
     Between what it has of the one and of the other stands a link, unless the two are mixed.
     """
-    ours = [
+    in_claim = [
         (word, key in first)
-        for word, key in zip(says.words, says.keys, strict=True)
+        for word, key in zip(reading.words, reading.keys, strict=True)
         if is_content(key) and (key in first) != (key in second)
     ]
-    turns = [(a, b) for (a, one), (b, other) in pairwise(ours) if one != other]
-    return len(turns) > 1 or any(CLAUSES.search(says.text[a.end : b.start]) for a, b in turns)
+    turns = [
+        (a, b)
+        for (a, of_first), (b, next_of_first) in pairwise(in_claim)
+        if of_first != next_of_first
+    ]
+    return len(turns) > 1 or any(CLAUSES.search(reading.text[a.end : b.start]) for a, b in turns)
 
 
-def _says(claim: Claim) -> Reading:
+def _reading_of(claim: Claim) -> Reading:
     return Reading(without_note_names(claim.piece.text))
 
 
-def _nearest(claim: Claim, says: Reading, lines: Iterable[_Line]) -> tuple[int | None, str]:
+def _nearest(claim: Claim, reading: Reading, lines: Iterable[_Line]) -> tuple[int | None, str]:
     best: tuple[int | None, str] = (None, "")
     most = (False, 0, 0, False)
-    asks = is_asked(claim.piece.text)
+    asks = is_question(claim.piece.text)
     for line in lines:
-        shared = len(says.content & line.content)
+        shared = len(reading.content & line.content)
         rank = (line.states or asks, shared, -len(line.content), line.note in claim.piece.cited)
-        if shared and line.is_korean == says.is_korean and rank > most:
+        if shared and line.is_korean == reading.is_korean and rank > most:
             best, most = (line.note, line.text), rank
     return best

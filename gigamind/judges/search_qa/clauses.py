@@ -51,57 +51,63 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
     return tuple(part for part in (_Clause(Reading(part)) for part in parts) if part.units)
 
 
-def crossed(says: Reading, source: Reading) -> Substitution | None:
+def crossed(claim: Reading, source: Reading) -> Substitution | None:
     """What a claim of one clause has of a clause in the place of what another says; None where it has nothing so.
 
     "Films are lent for three weeks", of "Books are lent for three weeks, films for one".
     """
-    mine, parts = _clauses(says.text), _clauses(source.text)
-    if len(mine) != 1:
+    claim_clauses, parts = _clauses(claim.text), _clauses(source.text)
+    if len(claim_clauses) != 1:
         return None
-    [said] = mine
+    [claim_clause] = claim_clauses
     shared = [
-        (at, part) for at, part in enumerate(parts) if not set(part.units).isdisjoint(said.units)
+        (at, part)
+        for at, part in enumerate(parts)
+        if not set(part.units).isdisjoint(claim_clause.units)
     ]
-    for (first, one), (second, other) in permutations(shared, 2):
-        own = [unit for unit in one.units if unit not in other.units]
-        others = [unit for unit in other.units if unit not in one.units]
-        taken = [unit for unit in own if unit in said.units]
-        left = [unit for unit in others[1:] if unit not in said.units]
+    for (first, clause), (second, other) in permutations(shared, 2):
+        own = [unit for unit in clause.units if unit not in other.units]
+        others = [unit for unit in other.units if unit not in clause.units]
+        taken = [unit for unit in own if unit in claim_clause.units]
+        left = [unit for unit in others[1:] if unit not in claim_clause.units]
         if not own or not others or not taken:
             continue
-        its_subject = said.units[0] == other.units[0] == others[0]
-        lacks = one.units[0] == own[0] not in said.units
+        its_subject = claim_clause.units[0] == other.units[0] == others[0]
+        lacks = clause.units[0] == own[0] not in claim_clause.units
         if first < second and its_subject and lacks and left:
             return Substitution(taken[0], left[-1])
-        if number := _number_of_another(said, one, other, own, others):
+        if number := _number_of_another(claim_clause, clause, other, own, others):
             return number
     return None
 
 
 def _number_of_another(
-    said: _Clause, one: _Clause, other: _Clause, own: Sequence[str], others: Sequence[str]
+    claim_clause: _Clause,
+    clause: _Clause,
+    other: _Clause,
+    own: Sequence[str],
+    others: Sequence[str],
 ) -> Substitution | None:
     """The number of the one clause with a word of the other alone, which has one of the same unit.
 
     What stands behind the number, or before it, where nothing does, must not be there in full, or it is told of both.
     """
-    if not any(unit in said.units for unit in others if unit.isalpha()):
+    if not any(unit in claim_clause.units for unit in others if unit.isalpha()):
         return None
-    for number in said.numbers:
+    for number in claim_clause.numbers:
         left = [
             there
             for there in other.numbers
-            if there.unit == number.unit and not is_known(there, said.numbers)
+            if there.unit == number.unit and not is_known(there, claim_clause.numbers)
         ]
-        stands = is_known(number, one.numbers) and not is_known(number, other.numbers)
-        if not (left and stands and number.value in one.units):
+        stands = is_known(number, clause.numbers) and not is_known(number, other.numbers)
+        if not (left and stands and number.value in clause.units):
             continue
-        at = one.units.index(number.value)
-        around = [unit for unit in one.units[at + 1 :] if unit in own]
-        around = around or [unit for unit in one.units[:at] if unit in own]
-        around = around or [word.text for word in one.reading.words if word.text in _BOUNDS]
-        here = {*said.units, *(word.text for word in said.reading.words)}
+        at = clause.units.index(number.value)
+        around = [unit for unit in clause.units[at + 1 :] if unit in own]
+        around = around or [unit for unit in clause.units[:at] if unit in own]
+        around = around or [word.text for word in clause.reading.words if word.text in _BOUNDS]
+        here = {*claim_clause.units, *(word.text for word in claim_clause.reading.words)}
         if any(unit not in here for unit in around):
             return Substitution(number.value, left[0].value)
     return None
@@ -114,7 +120,7 @@ _FEW = 2  # words of a part, if it does not end the claim
 _MOSTLY = 0.6  # of the words before it, that the passage has
 
 
-def adds(says: Reading, known: Collection[str], note: str) -> bool:
+def adds(claim: Reading, known: Collection[str], note: str) -> bool:
     """Whether the claim joins to what it copies a part of which the passage has no word, nor the note each.
 
     Args:
@@ -122,9 +128,9 @@ def adds(says: Reading, known: Collection[str], note: str) -> bool:
         note: in lower case.
     """
     content = [
-        (word, key) for word, key in zip(says.words, says.keys, strict=True) if is_content(key)
+        (word, key) for word, key in zip(claim.words, claim.keys, strict=True) if is_content(key)
     ]
-    for join in _JOINS.finditer(says.text):
+    for join in _JOINS.finditer(claim.text):
         before = [key for word, key in content if word.end <= join.end()]
         behind = [key for word, key in content if word.start >= join.end()]
         part = behind[: next((at for at, key in enumerate(behind) if key in known), len(behind))]
@@ -157,18 +163,18 @@ _OPEN = re.compile(
 _HALF = 0.5
 
 
-def is_out_of_frame(says: Reading, source: Reading) -> bool:
+def is_out_of_frame(claim: Reading, source: Reading) -> bool:
     """Whether a claim tells as done or known what its source only says to be thought, meant or to come."""
-    if _OPEN.search(says.text):
+    if _OPEN.search(claim.text):
         return False
-    undone = _UNDONE.search(source.text) and not _UNDONE.search(says.text)
-    if undone and _DONE.search(says.text) and not _DONE.search(source.text):
+    undone = _UNDONE.search(source.text) and not _UNDONE.search(claim.text)
+    if undone and _DONE.search(claim.text) and not _DONE.search(source.text):
         return True
-    if _THOUGHT.search(says.text):
+    if _THOUGHT.search(claim.text):
         return False
     thought = (part for part in _clauses(source.text) if _THOUGHT.search(part.reading.text))
     return any(
-        len(says.content & part.reading.content) >= _HALF * len(says.content) for part in thought
+        len(claim.content & part.reading.content) >= _HALF * len(claim.content) for part in thought
     )
 
 
@@ -181,14 +187,14 @@ _INSTEAD = re.compile(
 _TURNS = re.compile(r"없이|대신|\b(?:without|instead|rather)\b")
 
 
-def turned_round(says: Reading, source: Reading) -> Substitution | None:
+def reversed_by_preposition(claim: Reading, source: Reading) -> Substitution | None:
     """A word that the claim has "without" and its source with, or the source "instead" of another; else None."""
-    for mark, here, there in ((_WITHOUT, says, source), (_INSTEAD, source, says)):
+    for mark, here, there in ((_WITHOUT, claim, source), (_INSTEAD, source, claim)):
         if _TURNS.search(there.text) or there.denials:
             continue
         for match in mark.finditer(here.text):
             word = match[1] or match[2]
             if key_of(word) in there.content:
-                pair = (match[0], word) if here is says else (word, match[0])
+                pair = (match[0], word) if here is claim else (word, match[0])
                 return Substitution(*pair)
     return None

@@ -21,8 +21,8 @@ from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned, is_same_place
-from gigamind.judges.asking import Asking, PlannedCall, Seat, counted
-from gigamind.judges.panel import Vote, decide_graded, hold_ballot, is_near
+from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
+from gigamind.judges.panel import Vote, collect_votes, decide_graded, is_near
 from gigamind.judges.protocol import KEY, AnswerCase, PanelJudge, Scale, Verdict
 from gigamind.judges.search_qa.asking import Calls, Questions, SearchQAJudge, load_search_qa_judge
 from gigamind.judges.search_qa.judged import JudgedClaim
@@ -59,7 +59,11 @@ from gigamind.spans import Span
 
 
 async def judge_answer(
-    judge: SearchQAJudge, case: AnswerCase, pieces: Sequence[Piece], asking: Asking, seat: Seat
+    judge: SearchQAJudge,
+    case: AnswerCase,
+    pieces: Sequence[Piece],
+    asking: Asking,
+    member: PanelMember,
 ) -> Judgement:
     """The judgement that one seat gives of an answer that has a context note with text to judge it by.
 
@@ -72,14 +76,14 @@ async def judge_answer(
     if not case.answer.strip():
         return silent(case)
     questions = Questions(judge, case, pieces, asking.fence_key)
-    reply, findings = await Calls(judge, questions, asking, seat).all_of_them()
+    reply, findings = await Calls(judge, questions, asking, member).all_of_them()
     verifier = Verifier(case.notes, case.question, judge.file)
     # Quotes of a long note take a while: other requests are sent and read meanwhile.
     judged = await asyncio.to_thread(verifier.judge, claims_of(pieces), findings)
-    trial, said = await _second_look(
-        judge, case.question, verifier.to_look_at(judged), asking, seat
+    trial, confirmed = await _second_look(
+        judge, case.question, verifier.for_second_look(judged), asking, member
     )
-    heard = Heard(reply, findings, verifier.looked_at(judged, said), trial)
+    heard = Heard(reply, findings, verifier.with_second_look(judged, confirmed), trial)
     return await asyncio.to_thread(judgement_of, case, pieces, verifier, heard)
 
 
@@ -88,7 +92,7 @@ async def _second_look(
     question: str,
     claims: Sequence[JudgedClaim],
     asking: Asking,
-    seat: Seat,
+    member: PanelMember,
 ) -> tuple[Trial | None, Mapping[int, bool | None]]:
     """What looking at claims once more gives, by their ids, and how the model that looked was tried."""
     statements = {
@@ -98,8 +102,8 @@ async def _second_look(
     }
     if judge.second is None or not statements:
         return None, {}
-    trial, said = await judge.second.look(list(statements.values()), asking, seat)
-    return trial, dict(zip(statements, said, strict=True))
+    trial, confirmed = await judge.second.look(list(statements.values()), asking, member)
+    return trial, dict(zip(statements, confirmed, strict=True))
 
 
 async def cut_answer(judge: SearchQAJudge, answer: str, asking: Asking) -> tuple[Piece, ...]:
@@ -137,29 +141,33 @@ async def judge_answer_by_panel(
     """The judgement of the seats of the judge file.
 
     Raises:
-        LlmError: see `cut_answer`; and `judge_answer` for a judge without a panel, `hold_ballot` for one with.
+        LlmError: see `cut_answer`; and `judge_answer` for a judge without a panel, `collect_votes` for one with.
     """
-    said: dict[Seat, Judgement] = {}
+    judgements: dict[PanelMember, Judgement] = {}
     fields, first = judge.file, asking.first
     if not case.has_context:
         return PanelOfAnswer(None, None, {}, {})
     # All seats vote on the same claims, so one model cuts for all.
     pieces = await cut_answer(judge, case.answer, asking)
 
-    async def ask(seat: Seat) -> Vote[float]:
-        judgement = said[seat] = await judge_answer(judge, case, pieces, asking, seat)
+    async def ask(member: PanelMember) -> Vote[float]:
+        judgement = judgements[member] = await judge_answer(judge, case, pieces, asking, member)
         graded = judgement.voted_utility if judgement.correctness is None else judgement.correctness
         return Vote(graded, proven=_is_clear(judgement, fields.near))
 
     if not fields.is_panel:
         await ask(first)
-        return PanelOfAnswer(said.get(first), None, {}, {})
-    ballot = await hold_ballot(fields, first.model, ask, thresholds=_CORRECTNESS)
-    votes = {seat: Vote(said[seat].voted_utility) for seat in ballot.asked if seat in ballot.votes}
-    panel = decide_graded(votes, ballot.asked, fields)
-    by_seat = {seat: said[seat] for seat in votes}
-    whole = None if panel.value is None else _together(list(by_seat.values()))
-    return PanelOfAnswer(whole, panel, by_seat, ballot.errors)
+        return PanelOfAnswer(judgements.get(first), None, {}, {})
+    ballot = await collect_votes(fields, first.model, ask, thresholds=_CORRECTNESS)
+    votes = {
+        member: Vote(judgements[member].voted_utility)
+        for member in ballot.members
+        if member in ballot.votes
+    }
+    panel = decide_graded(votes, ballot.members, fields)
+    by_member = {member: judgements[member] for member in votes}
+    whole = None if panel.value is None else _together(list(by_member.values()))
+    return PanelOfAnswer(whole, panel, by_member, ballot.errors)
 
 
 def _is_clear(judgement: Judgement, near: float) -> bool:
@@ -207,16 +215,16 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
     )
 
 
-def _is_agreed(omission: JudgedOmission, seats: Sequence[Judgement]) -> bool:
+def _is_agreed(omission: JudgedOmission, judgements: Sequence[Judgement]) -> bool:
     """Whether more than half of the seats prove something left out at this place; what is unproven is only told."""
     alike = (
         any(
             other.doubt is None and is_same_place(other.evidence, omission.evidence)
-            for other in seat.omissions
+            for other in judgement.omissions
         )
-        for seat in seats
+        for judgement in judgements
     )
-    return omission.doubt is not None or 2 * sum(alike) > len(seats)
+    return omission.doubt is not None or 2 * sum(alike) > len(judgements)
 
 
 def _majority(rows: Sequence[JudgedClaim]) -> JudgedClaim:
@@ -296,7 +304,7 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
                 counted(messages, PartsReply.model_json_schema()),
                 _LEAST_CLAIM * sentences,
                 judge.file.tokens_for(sentences),
-                seats=False,
+                all_members=False,
                 what="cutting the claims of",
             )
         claims = _PARTS if judge.cutting else 1
@@ -342,10 +350,10 @@ def cutting_calls(
     """What is sent to have the claims of an answer cut: each call with the number of its sentences."""
     if judge.cutting is None:
         return
-    asked = [claim for claim in claims_of(pieces) if _may_state_two(claim.piece, answer)]
+    several = [claim for claim in claims_of(pieces) if _may_state_two(claim.piece, answer)]
     size = judge.file.claims_per_call
-    for start in range(0, len(asked), size):
-        batch = asked[start : start + size]
+    for start in range(0, len(several), size):
+        batch = several[start : start + size]
         shown = [{"id": claim.id, "text": claim.piece.text} for claim in batch]
         yield (
             judge.cutting.render(sentences=json.dumps(shown, ensure_ascii=False)),

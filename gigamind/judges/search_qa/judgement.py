@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gigamind.errors import LlmError
-from gigamind.judges.asking import Seat
+from gigamind.judges.asking import PanelMember
 from gigamind.judges.panel import PanelVerdict
 from gigamind.judges.protocol import AnswerCase, Proof, Verdict
 from gigamind.judges.search_qa.judged import JudgedClaim
@@ -242,14 +242,14 @@ class PanelOfAnswer:
     Attributes:
         judgement: None without a context note, or when the panel is not whole.
         panel: the votes on utility; None where one model was asked once, or nobody.
-        by_seat: the judgements of those who voted.
+        by_member: the judgements of those who voted.
         errors: why a seat gave none.
     """
 
     judgement: Judgement | None
     panel: PanelVerdict[float] | None
-    by_seat: Mapping[Seat, Judgement]
-    errors: Mapping[Seat, LlmError]
+    by_member: Mapping[PanelMember, Judgement]
+    errors: Mapping[PanelMember, LlmError]
 
 
 def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
@@ -257,7 +257,7 @@ def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
     judgement, errors = panel.judgement, tuple(panel.errors.values())
     if judgement is None:
         code = panel.panel.code if panel.panel else None
-        votes = "; ".join(f"{seat.name}: {error}" for seat, error in panel.errors.items())
+        votes = "; ".join(f"{member.name}: {error}" for member, error in panel.errors.items())
         why = f"no vote of {votes}" if panel.panel else ""
         return Verdict({}, panel, errors=errors, code=code or "", why=why)
     believed = [claim.told == "supported" for claim in judgement.claims if claim.told]

@@ -12,7 +12,7 @@ from gigamind.judges.search_qa.words import HANGUL
 
 
 def differs_in_limits(
-    says: Reading,
+    claim: Reading,
     source: Reading,
     changes: Sequence[Change],
     known: AbstractSet[str],
@@ -26,17 +26,17 @@ def differs_in_limits(
         known: the words of the source, its heading, the title and the question.
         denies_less: the source denies what the claim does not.
     """
-    dropped = _drops_condition(says, source)
-    in_english = _drops_bound(says, changes) or denies_less
+    dropped = _drops_condition(claim, source)
+    in_english = _drops_bound(claim, changes) or denies_less
     # Of Korean examples the English ones would cost 3 of 20 honest claims.
     in_language = (
-        _bounds_number_otherwise(says, source)
-        or _denies_last_otherwise(says, source)
-        or _adds_reason(says, known)
-        if says.is_korean
+        _bounds_number_otherwise(claim, source)
+        or _denies_last_otherwise(claim, source)
+        or _adds_reason(claim, known)
+        if claim.is_korean
         else in_english
     )
-    if dropped or _adds_bound(says, source) or in_language:
+    if dropped or _adds_bound(claim, source) or in_language:
         return True
     return False if dropped is not None or in_english else None
 
@@ -45,13 +45,15 @@ def differs_in_limits(
 _LEFT_OUT_FREELY = frozenset(("by", "or", "all", "every", "always"))
 
 
-def _drops_bound(says: Reading, changes: Sequence[Change]) -> bool:
+def _drops_bound(claim: Reading, changes: Sequence[Change]) -> bool:
     """Whether a claim that is mostly its source leaves out a bound of it: "some", "almost", "only"."""
-    kept = _LEFT_OUT_FREELY.union(BOUND.findall(says.text))
+    kept = _LEFT_OUT_FREELY.union(BOUND.findall(claim.text))
     return any(
         set(BOUND.findall(change.texts[1])) - kept
         for change in changes
-        if change.is_short and not change.ours and not all(word.bracket for word in change.theirs)
+        if change.is_short
+        and not change.in_claim
+        and not all(word.bracket for word in change.in_source)
     )
 
 
@@ -68,9 +70,9 @@ _LINK = re.compile(r"(?:므로|지만|는데|니까)(?!\w)")  # ends what a cond
 _MOST = 0.6  # of a Korean claim's words behind a condition, from which it stands under it
 
 
-def _drops_condition(says: Reading, source: Reading) -> bool | None:
+def _drops_condition(claim: Reading, source: Reading) -> bool | None:
     """Whether a claim states without a condition what its source says under one; False where that is but likely."""
-    if _CONDITION.search(says.text):
+    if _CONDITION.search(claim.text):
         return None
     likely: bool | None = None
     for match in _CONDITION.finditer(source.text):
@@ -78,20 +80,20 @@ def _drops_condition(says: Reading, source: Reading) -> bool | None:
         near = source.text[max(0, match.start() - _CLAUSE_CHARS) : match.start()]
         is_korean = bool(HANGUL.search(match[0]))
         under = Reading(_CLAUSE.split(near)[-1] if is_korean else _CLAUSE.split(behind)[0]).content
-        if under and 2 * len(under & says.content) < len(under):
+        if under and 2 * len(under & claim.content) < len(under):
             likely = False
-            certain = _stands_under(says, match[0], behind) if is_korean else not says.is_korean
+            certain = _stands_under(claim, match[0], behind) if is_korean else not claim.is_korean
             if certain:
                 return True
     return likely
 
 
-def _stands_under(says: Reading, condition: str, behind: str) -> bool:
+def _stands_under(claim: Reading, condition: str, behind: str) -> bool:
     """Whether a Korean claim says what stands behind a condition; "때" alone but tells when."""
-    if _WHEN.search(says.text) or (condition.startswith("때") and not condition.endswith("만")):
+    if _WHEN.search(claim.text) or (condition.startswith("때") and not condition.endswith("만")):
         return False
-    words = _LINK.split(behind, maxsplit=1)[0].split()[: len(says.words)]
-    return len(says.content & Reading(" ".join(words)).content) >= _MOST * len(says.content)
+    words = _LINK.split(behind, maxsplit=1)[0].split()[: len(claim.words)]
+    return len(claim.content & Reading(" ".join(words)).content) >= _MOST * len(claim.content)
 
 
 _ALL = re.compile(
@@ -110,10 +112,10 @@ _ANY = re.compile(
 )
 
 
-def _adds_bound(says: Reading, source: Reading) -> bool:
+def _adds_bound(claim: Reading, source: Reading) -> bool:
     """Whether a claim says "all" or "only" of what its source says without any such word."""
     return (
-        any(pattern.search(says.text) for pattern in (_ALL, ONLY))
+        any(pattern.search(claim.text) for pattern in (_ALL, ONLY))
         and not source.denials
         and not any(pattern.search(source.text) for pattern in (_ALL, ONLY, _ANY))
     )
@@ -129,21 +131,21 @@ def _bounds_of(text: str) -> set[tuple[str, int | None]]:
     return {(match[1].replace(" ", ""), match.lastindex) for match in _BOUNDED.finditer(text)}
 
 
-def _bounds_number_otherwise(says: Reading, source: Reading) -> bool:
+def _bounds_number_otherwise(claim: Reading, source: Reading) -> bool:
     """Whether a number bounds from the other side: "100 이하" of "100 이상"."""
     there = _bounds_of(source.text)
     numbers = {number for number, _ in there}
-    return any(number in numbers for number, _ in _bounds_of(says.text) - there)
+    return any(number in numbers for number, _ in _bounds_of(claim.text) - there)
 
 
 _REASON = re.compile(r"때문|덕분|탓|(?<=[기을를] )위[해하]")
 _REASON_WORDS = 2  # before such a word, by which a reason is known
 
 
-def _adds_reason(says: Reading, known: AbstractSet[str]) -> bool:
+def _adds_reason(claim: Reading, known: AbstractSet[str]) -> bool:
     """Whether a Korean claim gives a reason or an aim of which its source has no word."""
-    for match in _REASON.finditer(says.text):
-        near = says.text[max(0, match.start() - _CLAUSE_CHARS) : match.start()]
+    for match in _REASON.finditer(claim.text):
+        near = claim.text[max(0, match.start() - _CLAUSE_CHARS) : match.start()]
         words = _CLAUSE.split(near)[-1].split()[-_REASON_WORDS:]
         reason = Reading(" ".join(words)).content
         if reason and reason.isdisjoint(known):
@@ -154,15 +156,15 @@ def _adds_reason(says: Reading, known: AbstractSet[str]) -> bool:
 _HARDLY = re.compile(r"거의|없이")
 
 
-def _denies_last_otherwise(says: Reading, source: Reading) -> bool:
+def _denies_last_otherwise(claim: Reading, source: Reading) -> bool:
     """Whether a claim denies its last content word, which its source states, or the other way round."""
-    at = next((at for at in reversed(range(len(says.keys))) if is_content(says.keys[at])), None)
-    if at is None or len(says.denials) == len(source.denials):
+    at = next((at for at in reversed(range(len(claim.keys))) if is_content(claim.keys[at])), None)
+    if at is None or len(claim.denials) == len(source.denials):
         return False
-    key = says.keys[at]
-    if says.keys.count(key) != 1 or source.keys.count(key) != 1 or _HARDLY.search(source.text):
+    key = claim.keys[at]
+    if claim.keys.count(key) != 1 or source.keys.count(key) != 1 or _HARDLY.search(source.text):
         return False
-    return (at in says.denials) != (source.keys.index(key) in source.denials)
+    return (at in claim.denials) != (source.keys.index(key) in source.denials)
 
 
 _EXCEPT = re.compile(
@@ -179,18 +181,18 @@ def _excepted(text: str) -> Iterator[str]:
         yield match["en"] or "".join(before[-1:])
 
 
-def is_unlimited(says: Reading, source: Reading, _: Sequence[Change]) -> bool | None:
+def is_unlimited(claim: Reading, source: Reading, _: Sequence[Change]) -> bool | None:
     """Whether the claim says of all what the source says of some; False where another limit differs."""
-    only, said_only = bool(ONLY.search(source.text)), bool(ONLY.search(says.text))
+    only, said_only = bool(ONLY.search(source.text)), bool(ONLY.search(claim.text))
     exceptions = list(_excepted(source.text))
-    said_except = bool(_EXCEPT.search(says.text))
+    said_except = bool(_EXCEPT.search(claim.text))
     if exceptions and not said_except:
-        if says.denials or source.denials:
+        if claim.denials or source.denials:
             return False
         excepted = Reading(" ".join(exceptions)).content
-        return bool(_ALL.search(says.text)) or (
-            bool(excepted) and excepted <= says.content <= source.content
+        return bool(_ALL.search(claim.text)) or (
+            bool(excepted) and excepted <= claim.content <= source.content
         )
     if only and not said_only:
-        return bool(_ALL.search(says.text)) and not _ALL.search(source.text)
+        return bool(_ALL.search(claim.text)) and not _ALL.search(source.text)
     return False if (said_only and not only) or (said_except and not exceptions) else None

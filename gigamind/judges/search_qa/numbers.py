@@ -124,7 +124,7 @@ _TENS = {
 }  # fmt: skip
 _NATIVE = {
     **_ONES, "석": 3, "넉": 4, **_TENS, "스무": 20,
-    **{ten + one: of_ten + of_one for ten, of_ten in _TENS.items() for one, of_one in _ONES.items()},
+    **{ten + unit: tens + units for ten, tens in _TENS.items() for unit, units in _ONES.items()},
 }  # fmt: skip
 _NATIVE_AMOUNT = re.compile(rf"(?<![가-힣])({'|'.join(_NATIVE)})\s?({_KOREAN_UNIT})")
 _DAYS = {
@@ -252,7 +252,7 @@ def is_known(number: Number, known: Collection[Number]) -> bool:
     at_it = [other for other in known if (other.unit, other.value) == (number.unit, number.value)]
     if at_it:  # in which half of the day, an hour alone does not say
         return any(_same(number, other) for other in at_it)
-    return any(_same(hour, other) for hour in _hours_said(number) for other in known)
+    return any(_same(hour, other) for hour in _stated_hours(number) for other in known)
 
 
 ROUNDED = re.compile(
@@ -278,11 +278,11 @@ def is_rounded_from(number: Number, others: Sequence[Number]) -> bool:
     return False
 
 
-def are_reordered(said: Sequence[Number], there: Sequence[Number]) -> bool:
+def are_reordered(in_claim: Sequence[Number], in_source: Sequence[Number]) -> bool:
     """Whether numbers of one unit stand in another order than in the source."""
-    at = {(original.value, original.unit): place for place, original in enumerate(there)}
+    at = {(original.value, original.unit): place for place, original in enumerate(in_source)}
     places: dict[str, list[int]] = {}
-    for number in said:
+    for number in in_claim:
         if (number.value, number.unit) in at:
             places.setdefault(number.unit, []).append(at[number.value, number.unit])
     return any(own != sorted(own) for own in places.values())
@@ -328,9 +328,9 @@ def _numbers(text: str) -> list[tuple[Span, Number]]:
     folded = _folded(text)
     numbers: list[tuple[Span, Number]] = []
     for read, unit in ((dates, "date"), (times, "time")):
-        there = [(span, Number(value, unit, within)) for span, value, within in read(folded)]
-        folded = blanked(folded, [span for span, _ in there])
-        numbers += there
+        in_source = [(span, Number(value, unit, within)) for span, value, within in read(folded)]
+        folded = blanked(folded, [span for span, _ in in_source])
+        numbers += in_source
     return numbers + list(_amounts(folded))
 
 
@@ -377,10 +377,10 @@ def _loosely(text: str) -> Iterator[Number]:
             yield from (Number(month, "date", number.within), Number(month, "월"))
             yield from [Number(day, "일")] if day else []
         elif number.unit == "time":
-            yield from _hours_said(number)
+            yield from _stated_hours(number)
 
 
-def _hours_said(time: Number) -> Iterator[Number]:
+def _stated_hours(time: Number) -> Iterator[Number]:
     """A full hour as an amount, by the clocks of 12 and of 24 hours that its half of the day allows."""
     hour, minute = map(int, time.value.split(":"))
     if not minute:

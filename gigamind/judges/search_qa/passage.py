@@ -35,7 +35,7 @@ class Passage:
     """
 
     heading: str
-    said: str
+    said: str  # part of the fingerprint of second looks
     lead: str = ""
     beside: tuple[str, ...] = ()
 
@@ -88,10 +88,10 @@ def passage_of(span: Span, text: str) -> Passage:
     start = text.rfind("\n", 0, around.start) + 1
     end = text.find("\n", around.end)
     line = text[start : end if end >= 0 else len(text)]
-    said, lead, beside = around.slice(text), "", list[str]()
+    sentences, lead, beside = around.slice(text), "", list[str]()
     if is_row(line):
         above = list(takewhile(_has_cells, _near(_lines_above(text, start))))
-        said, lead = line, above.pop() if above else ""
+        sentences, lead = line, above.pop() if above else ""
         beside = [*above, *takewhile(_has_cells, _near(_lines_below(text, start + len(line))))]
     elif item := _ITEM.match(line):
         indent = len(item["indent"])
@@ -99,8 +99,8 @@ def passage_of(span: Span, text: str) -> Passage:
         for lines in (_lines_above(text, start), _lines_below(text, start + len(line))):
             beside += _items(_near(lines), indent)
     elif HEADING.match(line):
-        said = line
-    return Passage(_heading_above(text, start), said, lead, tuple(beside))
+        sentences = line
+    return Passage(_heading_above(text, start), sentences, lead, tuple(beside))
 
 
 def is_row(line: str) -> bool:

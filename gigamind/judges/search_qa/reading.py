@@ -182,43 +182,45 @@ def _denied_behind(reading: Reading, at: int) -> Iterator[int]:
 class Change:
     """Words of a claim in the place of others of the source, between words that are the same; one may be empty."""
 
-    ours: Sequence[Word]
-    theirs: Sequence[Word]
+    in_claim: Sequence[Word]
+    in_source: Sequence[Word]
 
     @property
     def is_short(self) -> bool:
-        return max(len(self.ours), len(self.theirs)) <= _FEW
+        return max(len(self.in_claim), len(self.in_source)) <= _FEW
 
     @property
     def texts(self) -> tuple[str, str]:
         """The words of each, with their particles."""
-        ours, theirs = (" ".join(word.whole for word in own) for own in (self.ours, self.theirs))
-        return ours, theirs
+        in_claim, in_source = (
+            " ".join(word.whole for word in own) for own in (self.in_claim, self.in_source)
+        )
+        return in_claim, in_source
 
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
     """Words of a claim as it has them, and those of its source that stand in their place."""
 
-    ours: str
-    theirs: str
+    in_claim: str
+    in_source: str
 
 
-def changes_of(says: Reading, source: Reading) -> Iterator[Change]:
+def changes_of(claim: Reading, source: Reading) -> Iterator[Change]:
     """Where a claim that is mostly the words of its source differs; nothing where it is in words of its own."""
-    codes = Levenshtein.opcodes(says.keys, source.keys)
+    codes = Levenshtein.opcodes(claim.keys, source.keys)
     same = sum(code.src_end - code.src_start for code in codes if code.tag == "equal")
-    if same < _MOSTLY * len(says.keys):
+    if same < _MOSTLY * len(claim.keys):
         return
     for at, code in enumerate(codes):
-        ours = says.words[code.src_start : code.src_end]
-        theirs = source.words[code.dest_start : code.dest_end]
+        in_claim = claim.words[code.src_start : code.src_end]
+        in_source = source.words[code.dest_start : code.dest_end]
         inside = 0 < at < len(codes) - 1 or (code.tag == "replace" and len(codes) > 1)
         if code.tag == "equal":
-            pairs = zip(ours, theirs, strict=True)
+            pairs = zip(in_claim, in_source, strict=True)
             yield from (Change([a], [b]) for a, b in pairs if a.whole != b.whole)
-        elif inside or not theirs or (at == 0 and len(theirs) <= _FEW):
-            yield Change(ours, theirs)
+        elif inside or not in_source or (at == 0 and len(in_source) <= _FEW):
+            yield Change(in_claim, in_source)
 
 
 # What bounds a statement, or says of how many it holds.
@@ -230,36 +232,40 @@ BOUND = re.compile(
 )
 
 
-def is_bound_otherwise(ours: str, theirs: str) -> bool:
+def bounds_differ(in_claim: str, in_source: str) -> bool:
     """Whether the one says other bounds than the other: all and some, until and before, only."""
-    return sorted(BOUND.findall(ours)) != sorted(BOUND.findall(theirs))
+    return sorted(BOUND.findall(in_claim)) != sorted(BOUND.findall(in_source))
 
 
 def _is_edit(change: Change, moved: AbstractSet[str]) -> bool:
     """Whether a change may change what is said; `moved` are words that stand elsewhere in the place of others."""
-    ours, theirs = change.texts
+    in_claim, in_source = change.texts
     if not change.is_short:
         return False
-    if not ours or not theirs:
-        return bool(BOUND.search(ours + theirs))
-    if is_bound_otherwise(ours, theirs):
+    if not in_claim or not in_source:
+        return bool(BOUND.search(in_claim + in_source))
+    if bounds_differ(in_claim, in_source):
         return True
-    if len(change.ours) == len(change.theirs) == 1:
-        our_word, other = change.ours[0], change.theirs[0]
-        if key_of(our_word.text) == key_of(other.text):
-            return is_other_word(our_word, other)
-        if is_content(key_of(our_word.text)) and is_content(key_of(other.text)):
+    if len(change.in_claim) == len(change.in_source) == 1:
+        claim_word, other = change.in_claim[0], change.in_source[0]
+        if key_of(claim_word.text) == key_of(other.text):
+            return is_other_word(claim_word, other)
+        if is_content(key_of(claim_word.text)) and is_content(key_of(other.text)):
             return True
     return any(
-        is_content(key_of(word.text)) and key_of(word.text) not in moved for word in change.ours
+        is_content(key_of(word.text)) and key_of(word.text) not in moved for word in change.in_claim
     )
 
 
 def is_edited(changes: Sequence[Change], known: AbstractSet[str]) -> bool:
     """Whether one change may change what is said, or two words changed places."""
-    ours = {key_of(word.text) for change in changes for word in change.ours if change.theirs}
-    theirs = {key_of(word.text) for change in changes for word in change.theirs if change.ours}
-    moved = known - (ours & theirs)
+    in_claim = {
+        key_of(word.text) for change in changes for word in change.in_claim if change.in_source
+    }
+    in_source = {
+        key_of(word.text) for change in changes for word in change.in_source if change.in_claim
+    }
+    moved = known - (in_claim & in_source)
     return any(_is_edit(change, moved) for change in changes)
 
 
@@ -267,16 +273,18 @@ _ENDINGS = re.compile(r"(?:e|e?s|e?d|ing|y|ies|ied|ly|'s|[eo]r|a?t?ions?|al|ment
 _VERBAL = frozenset("하되있없했됐였었았겠지고며는한할된될인일")
 
 
-def is_other_word(our_word: Word, other: Word) -> bool:
+def is_other_word(claim_word: Word, other: Word) -> bool:
     """Whether two words with one stem are two, mostly names: 김민수 and 김민주, Anderson and Andersen."""
-    if our_word.text == other.text or our_word.is_number:
+    if claim_word.text == other.text or claim_word.is_number:
         return False
-    if HANGUL.match(our_word.text):
+    if HANGUL.match(claim_word.text):
         names = (
-            len(our_word.text) == len(other.text) > _SYLLABLES
-            and our_word.particle == other.particle
+            len(claim_word.text) == len(other.text) > _SYLLABLES
+            and claim_word.particle == other.particle
         )
-        return names and not {our_word.text[-1], other.text[-1]} & _VERBAL
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(our_word.text, other.text, strict=False))
+        return names and not {claim_word.text[-1], other.text[-1]} & _VERBAL
+    same = takewhile(
+        lambda pair: pair[0] == pair[1], zip(claim_word.text, other.text, strict=False)
+    )
     shared = sum(1 for _ in same)
-    return not all(_ENDINGS.fullmatch(word.text[shared:]) for word in (our_word, other))
+    return not all(_ENDINGS.fullmatch(word.text[shared:]) for word in (claim_word, other))

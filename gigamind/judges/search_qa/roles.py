@@ -12,13 +12,13 @@ from dataclasses import replace
 from gigamind.evidence.align import align
 from gigamind.evidence.critical import NEGATION
 from gigamind.evidence.result import Aligned, Alignment, is_same_place
+from gigamind.judges.search_qa.abstention import denies_knowledge, is_abstention
 from gigamind.judges.search_qa.judged import JudgedClaim, Veto
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.reply import ClaimFinding, ToldRole
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Role
-from gigamind.judges.search_qa.untold import denies_telling, says_untold
 from gigamind.judges.search_qa.words import (
     ASKED_FOR,
     COURTEOUS,
@@ -88,7 +88,7 @@ class Roles:
         text = _SET_PHRASES.sub(" ", without_note_names(piece.text))
         if new_numbers(text, self._numbers_of_titles if role == "source" else self._numbers):
             return "number"
-        if role == "abstention" and not says_untold(words, piece.text):
+        if role == "abstention" and not is_abstention(words, piece.text):
             return "no_words"
         return self._veto_of_words(claim, role, text)
 
@@ -97,14 +97,14 @@ class Roles:
             return "states"
         left = self._beyond(text, role, claim)
         if role == "abstention" and len(left) <= _MAX_BEYOND:
-            said = self._says_a_note(claim.piece.text)
-            left = stems(text) if said else self._of_facts(text)
+            copied = self._is_in_a_note(claim.piece.text)
+            left = stems(text) if copied else self._of_facts(text)
         if left:
             return "states" if left.isdisjoint(self._notes) else "word_of_a_note"
         alone = role == "courtesy" and COURTEOUS.isdisjoint(stems(text))  # "네." may be the answer
         return "form" if alone else None
 
-    def _says_a_note(self, text: str) -> bool:
+    def _is_in_a_note(self, text: str) -> bool:
         return any(isinstance(align(text, note), Aligned) for note in self._texts)
 
     def _has_form(self, claim: Claim, role: Role) -> bool:
@@ -142,13 +142,13 @@ class Roles:
         """
         fact_words: frozenset[str] = frozenset()
         for clause, loose in _clauses(text):
-            if denies_telling(clause):
+            if denies_knowledge(clause):
                 continue
             words = stems(clause)
-            asked = (words & self._question) - OF_ITSELF - ASKED_FOR
+            from_question = (words & self._question) - OF_ITSELF - ASKED_FOR
             fact_words |= words - OF_ITSELF - POLITE - ASKED_FOR - self._question
-            if len(asked) >= _FEWEST_ASKED and not loose and not _TOPIC.search(clause):
-                fact_words |= asked
+            if len(from_question) >= _FEWEST_ASKED and not loose and not _TOPIC.search(clause):
+                fact_words |= from_question
         return fact_words
 
 
@@ -197,7 +197,7 @@ def with_roles(
 def _in_role(sentence: JudgedClaim, finding: ClaimFinding, roles: Roles) -> JudgedClaim:
     role, text = finding.role, sentence.claim.piece.text
     if role == "claim":
-        return replace(sentence, untold=says_untold(finding.abstention_quote, text))
+        return replace(sentence, untold=is_abstention(finding.abstention_quote, text))
     proven = sentence.verdict == "supported"  # it states something, for a note says it
     veto = "proven" if proven else roles.veto(sentence.claim, role, finding.abstention_quote)
     if veto is not None:

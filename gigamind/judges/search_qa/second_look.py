@@ -17,7 +17,7 @@ from pydantic import Field
 
 from gigamind.assets import asset
 from gigamind.errors import LlmError
-from gigamind.judges.asking import OF_THE_REPLY, Asking, PlannedCall, Seat, counted
+from gigamind.judges.asking import OF_THE_REPLY, Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.spec import Language, PromptName, load_judge_prompt
 from gigamind.llm.client import Asked, Message
@@ -133,59 +133,59 @@ class SecondLook:
         )
 
     async def look(
-        self, statements: Sequence[Statement], asking: Asking, seat: Seat
+        self, statements: Sequence[Statement], asking: Asking, member: PanelMember
     ) -> tuple[Trial, Sequence[bool | None]]:
         """How the model was tried, and whether each text says its statement; None where it is not believed or silent.
 
         Raises:
             LlmError: the model gave no usable reply.
         """
-        chair = replace(seat, model=self.model) if self.model else seat
-        trial = await self._trial(asking, chair.model)
+        looker = replace(member, model=self.model) if self.model else member
+        trial = await self._trial(asking, looker.model)
         if not trial.is_passed:
             return trial, [None] * len(statements)
-        return trial, await self._said(statements, asking, chair)
+        return trial, await self._answers(statements, asking, looker)
 
-    async def _said(
-        self, statements: Sequence[Statement], asking: Asking, seat: Seat
+    async def _answers(
+        self, statements: Sequence[Statement], asking: Asking, member: PanelMember
     ) -> Sequence[bool | None]:
         reply = await asking.ask(
             self.messages(statements),
             LooksReply,
             fingerprint=self.fingerprint,
-            seat=seat,
+            member=member,
             max_tokens=_tokens_for(len(statements)),
         )
-        said: dict[int, list[bool]] = {}
+        answers: dict[int, list[bool]] = {}
         for look in reply.looks:
             # Who names words that the text does not say does not say that it says all.
-            said.setdefault(look.id, []).append(look.said and not look.unsaid.strip())
-        per_statement = (said.get(number, []) for number in range(1, len(statements) + 1))
-        return [answers[0] if len(answers) == 1 else None for answers in per_statement]
+            answers.setdefault(look.id, []).append(look.said and not look.unsaid.strip())
+        per_statement = (answers.get(number, []) for number in range(1, len(statements) + 1))
+        return [given[0] if len(given) == 1 else None for given in per_statement]
 
     async def _trial(self, asking: Asking, model: str) -> Trial:
         """That of a model, made once for all items that it is asked about."""
-        asked = asking.models[model]
-        made = _TRIALS.setdefault(asked, {})
-        if self.fingerprint not in made:
-            made[self.fingerprint] = asyncio.ensure_future(self._tried(asking, model))
+        client = asking.models[model]
+        trials = _TRIALS.setdefault(client, {})
+        if self.fingerprint not in trials:
+            trials[self.fingerprint] = asyncio.ensure_future(self._run_trial(asking, model))
         try:
-            return await asyncio.shield(made[self.fingerprint])
+            return await asyncio.shield(trials[self.fingerprint])
         except LlmError:
-            made.pop(self.fingerprint, None)  # the next item asks again
+            trials.pop(self.fingerprint, None)  # the next item asks again
             raise
 
-    async def _tried(self, asking: Asking, model: str) -> Trial:
+    async def _run_trial(self, asking: Asking, model: str) -> Trial:
         asking = Asking(asking.models, "second look: pairs", asking.fence_key)
         right = {True: [0, 0], False: [0, 0]}
         for pairs in self.trials():
             try:
-                said = await self._said(pairs, asking, Seat(model))
+                answers = await self._answers(pairs, asking, PanelMember(model))
             except LlmError as error:
                 if error.code not in OF_THE_REPLY:
                     raise
-                said = [None] * len(pairs)
-            for pair, answer in zip(pairs, said, strict=True):
+                answers = [None] * len(pairs)
+            for pair, answer in zip(pairs, answers, strict=True):
                 right[pair.said][0] += 1
                 right[pair.said][1] += answer is pair.said
         (yes, seen), (no, denied) = right[True], right[False]

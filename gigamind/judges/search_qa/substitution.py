@@ -17,7 +17,7 @@ from gigamind.judges.search_qa.reading import (
     Change,
     Reading,
     Substitution,
-    is_bound_otherwise,
+    bounds_differ,
     is_content,
     is_other_word,
     key_of,
@@ -29,16 +29,16 @@ _COPIED, _COPIED_BUT_ONCE = 0.85, 0.6
 _JOINING = frozenset(("and", "or", "with", "및", "와", "과", "또는", "그리고"))
 
 
-def substitution(says: Reading, source: Reading) -> Substitution | None:
+def substitution(claim: Reading, source: Reading) -> Substitution | None:
     """The first word that stands in the place of another in an otherwise copied sentence; None where none does."""
-    return _substitution(says, source, _COPIED)
+    return _substitution(claim, source, _COPIED)
 
 
-def substitution_in_item(says: Reading, item: Reading) -> Substitution | None:
+def substitution_in_item(claim: Reading, item: Reading) -> Substitution | None:
     """The same of a table's row or a list's item, which leaves out the grammar that a claim of it has."""
     # Korean puts little grammar between its words: the same share would cost 3 of 59 honest claims.
-    copied = _COPIED if says.is_korean else _COPIED_BUT_ONCE
-    return _substitution(_Content(says.raw), _Content(item.raw), copied)
+    copied = _COPIED if claim.is_korean else _COPIED_BUT_ONCE
+    return _substitution(_Content(claim.raw), _Content(item.raw), copied)
 
 
 class _Content(Reading):
@@ -49,38 +49,40 @@ class _Content(Reading):
         return [word for word in words(self.text) if is_content(key_of(word.text))]
 
 
-def _substitution(says: Reading, source: Reading, copied: float) -> Substitution | None:
-    gaps = list(_gaps(says, source))
-    equal = len(says.keys) - sum(len(gap.ours) for gap in gaps)
+def _substitution(claim: Reading, source: Reading, copied: float) -> Substitution | None:
+    gaps = list(_gaps(claim, source))
+    equal = len(claim.keys) - sum(len(gap.in_claim) for gap in gaps)
     gaps = [gap for gap in gaps if not _names_pronoun(gap)]
-    whole = equal + sum(max(len(gap.ours), len(gap.theirs)) for gap in gaps)
-    lone = [gap for gap in gaps if len(gap.ours) == len(gap.theirs) == 1]
-    turned = _exchanged(lone, says)
+    whole = equal + sum(max(len(gap.in_claim), len(gap.in_source)) for gap in gaps)
+    lone = [gap for gap in gaps if len(gap.in_claim) == len(gap.in_source) == 1]
+    turned = _exchanged(lone, claim)
     if len(turned) > 1:  # two words have taken each other's place, whatever else differs
-        return Substitution(*next(gap for gap in lone if key_of(gap.ours[0].text) in turned).texts)
-    term = next((gap for gap in gaps if _has_other_term(gap, says, source)), None)
-    if term and says.is_korean:
+        return Substitution(
+            *next(gap for gap in lone if key_of(gap.in_claim[0].text) in turned).texts
+        )
+    term = next((gap for gap in gaps if _has_other_term(gap, claim, source)), None)
+    if term and claim.is_korean:
         return Substitution(*term.texts)
     # Of the same words but one, however few: "담당자는 김민수입니다".
-    alone = len(gaps) == 1 and len(says.keys) == len(source.keys)
-    is_same_sentence = says.is_korean and alone and equal > 0
+    alone = len(gaps) == 1 and len(claim.keys) == len(source.keys)
+    is_same_sentence = claim.is_korean and alone and equal > 0
     if not is_same_sentence and equal < (copied if len(gaps) > 1 else _COPIED_BUT_ONCE) * whole:
         return None
-    exchanged = _exchanged(gaps, says)
-    replaced = (gap for gap in gaps if gap.ours and gap.theirs)
-    others = (gap for gap in replaced if _is_other(gap, says, source, exchanged))
+    exchanged = _exchanged(gaps, claim)
+    replaced = (gap for gap in gaps if gap.in_claim and gap.in_source)
+    others = (gap for gap in replaced if _is_other(gap, claim, source, exchanged))
     return next((Substitution(*gap.texts) for gap in others), None)
 
 
 _TERM = re.compile(r"[a-z][a-z0-9_.+/-]+")
 
 
-def _has_other_term(gap: Change, says: Reading, source: Reading) -> bool:
+def _has_other_term(gap: Change, claim: Reading, source: Reading) -> bool:
     """Whether a word in Latin letters, in Korean a name, stands in the place of another, however much differs."""
-    here, there = ({word.text for word in reading.words} for reading in (says, source))
-    ours = (word.text for word in gap.ours if word.text not in there)
-    theirs = (word.text for word in gap.theirs if word.text not in here)
-    return any(map(_TERM.fullmatch, ours)) and any(map(_TERM.fullmatch, theirs))
+    here, there = ({word.text for word in reading.words} for reading in (claim, source))
+    in_claim = (word.text for word in gap.in_claim if word.text not in there)
+    in_source = (word.text for word in gap.in_source if word.text not in here)
+    return any(map(_TERM.fullmatch, in_claim)) and any(map(_TERM.fullmatch, in_source))
 
 
 _PRONOUNS = frozenset(
@@ -90,76 +92,76 @@ _PRONOUNS = frozenset(
 
 def _names_pronoun(gap: Change) -> bool:
     """Whether a claim says what a pronoun of its source stands for, which puts no other word in."""
-    theirs = {word.text for word in gap.theirs}
-    named = bool(gap.ours) and not _PRONOUNS.isdisjoint(theirs)
-    return named and not any(is_content(key_of(word)) for word in theirs)
+    in_source = {word.text for word in gap.in_source}
+    named = bool(gap.in_claim) and not _PRONOUNS.isdisjoint(in_source)
+    return named and not any(is_content(key_of(word)) for word in in_source)
 
 
-def _gaps(says: Reading, source: Reading) -> Iterator[Change]:
+def _gaps(claim: Reading, source: Reading) -> Iterator[Change]:
     """What differs, in order; of the source's words before and behind the claim's as many as stand in their place."""
-    ours: list[Word] = []
-    theirs: list[Word] = []
+    in_claim: list[Word] = []
+    in_source: list[Word] = []
     begun = False
-    for code in Levenshtein.opcodes(says.keys, source.keys):
-        here = says.words[code.src_start : code.src_end]
+    for code in Levenshtein.opcodes(claim.keys, source.keys):
+        here = claim.words[code.src_start : code.src_end]
         there = source.words[code.dest_start : code.dest_end]
         if code.tag != "equal":
-            ours += here
-            theirs += there
+            in_claim += here
+            in_source += there
             continue
         if not begun:
-            theirs = theirs[len(theirs) - len(ours) :] if ours else []
-        if ours or theirs:
-            yield Change(ours, theirs)
+            in_source = in_source[len(in_source) - len(in_claim) :] if in_claim else []
+        if in_claim or in_source:
+            yield Change(in_claim, in_source)
         pairs = zip(here, there, strict=True)
         yield from (
-            Change([our_word], [other])
-            for our_word, other in pairs
-            if is_other_word(our_word, other)
+            Change([claim_word], [other])
+            for claim_word, other in pairs
+            if is_other_word(claim_word, other)
         )
-        ours, theirs, begun = [], [], True
-    if ours:
-        yield Change(ours, theirs[: len(ours)])
+        in_claim, in_source, begun = [], [], True
+    if in_claim:
+        yield Change(in_claim, in_source[: len(in_claim)])
 
 
 _NOUN_IS = re.compile(r"\w{2}(?:입니다|이다|이었다|이에요)$")
 
 
-def _is_other(gap: Change, says: Reading, source: Reading, exchanged: Collection[str]) -> bool:
+def _is_other(gap: Change, claim: Reading, source: Reading, exchanged: Collection[str]) -> bool:
     """Whether a content word of the source is gone, and another stands in its place; or a bound, such as all or some.
 
     The other may stand elsewhere in the source: "the installer" for "the owner", where both are spoken of.
     """
-    if len(gap.ours) != 1 or len(gap.theirs) != 1:  # several are said in other words
+    if len(gap.in_claim) != 1 or len(gap.in_source) != 1:  # several are said in other words
         return False
-    our_word, other = gap.ours[0], gap.theirs[0]
+    claim_word, other = gap.in_claim[0], gap.in_source[0]
     # Digits are compared by `numbers`.
-    if our_word.is_number or other.is_number or ELLIPSIS in our_word.text:
+    if claim_word.is_number or other.is_number or ELLIPSIS in claim_word.text:
         return False
-    if our_word.whole == other.whole:  # written together with the word before: "DVD같은"
+    if claim_word.whole == other.whole:  # written together with the word before: "DVD같은"
         return False
-    if is_bound_otherwise(our_word.whole, other.whole):
+    if bounds_differ(claim_word.whole, other.whole):
         return True
     # A Korean verb at the end is often said in other words: 4 of 7 honest pairs that this cost in half of KorNLI.
-    is_noun = _NOUN_IS.search(our_word.whole) and _NOUN_IS.search(other.whole)
-    if says.is_korean and our_word is says.words[-1] and not is_noun:
+    is_noun = _NOUN_IS.search(claim_word.whole) and _NOUN_IS.search(other.whole)
+    if claim.is_korean and claim_word is claim.words[-1] and not is_noun:
         return False
-    here, there = key_of(our_word.text), key_of(other.text)
-    is_gone = there in exchanged or says.keys.count(there) < source.keys.count(there)
+    here, there = key_of(claim_word.text), key_of(other.text)
+    is_gone = there in exchanged or claim.keys.count(there) < source.keys.count(there)
     return (
         is_content(here)
         and is_content(there)
         and is_gone
-        and not is_typo(our_word, other, frozenset())
+        and not is_typo(claim_word, other, frozenset())
     )
 
 
-def _exchanged(gaps: Sequence[Change], says: Reading) -> frozenset[str]:
+def _exchanged(gaps: Sequence[Change], claim: Reading) -> frozenset[str]:
     """Words that have changed places, but for such as only are listed in another order."""
-    ours = {key_of(word.text) for gap in gaps for word in gap.ours}
-    both = ours & {key_of(word.text) for gap in gaps for word in gap.theirs}
-    places = [at for at, key in enumerate(says.keys) if key in both]
-    listed = places and _JOINING & {*says.keys[places[0] : places[-1]]}
+    in_claim = {key_of(word.text) for gap in gaps for word in gap.in_claim}
+    both = in_claim & {key_of(word.text) for gap in gaps for word in gap.in_source}
+    places = [at for at, key in enumerate(claim.keys) if key in both]
+    listed = places and _JOINING & {*claim.keys[places[0] : places[-1]]}
     return frozenset() if listed else frozenset(both)
 
 
@@ -176,7 +178,7 @@ class Labelled:
 
 
 def substitution_of_row(
-    says: Reading, own: Labelled, beside: Sequence[Labelled], known: Collection[str]
+    claim: Reading, own: Labelled, beside: Sequence[Labelled], known: Collection[str]
 ) -> Substitution | None:
     """What the claim has of another row of the table, or item of the list, in the place of what its own has.
 
@@ -185,19 +187,19 @@ def substitution_of_row(
     Args:
         known: keys of the words that a claim of the passage may have.
     """
-    label, there, said = (_units(text) for text in (own.label, own.text, says.raw))
-    if label and not _is_named(label, said):
+    label, there, claim_units = (_units(text) for text in (own.label, own.text, claim.raw))
+    if label and not _is_named(label, claim_units):
         for row in beside:
             units = _units(row.label)
             # A number alone names nothing, and what the row speaks of may be the label of another.
-            named = any(map(str.isalpha, row.label)) and _is_named(units, said)
+            named = any(map(str.isalpha, row.label)) and _is_named(units, claim_units)
             if named and not _is_part(units, there):
                 return Substitution(row.label, own.label)
-    theirs = _without(_Content(own.text), says.keys)
-    ours = _without(says, known) if theirs else {}
-    others = {key for row in beside for key in Reading(row.text).content} if ours else ()
-    taken = next((word for key, word in ours.items() if key in others), "")
-    return Substitution(taken, next(iter(theirs.values()))) if taken else None
+    in_source = _without(_Content(own.text), claim.keys)
+    in_claim = _without(claim, known) if in_source else {}
+    others = {key for row in beside for key in Reading(row.text).content} if in_claim else ()
+    taken = next((word for key, word in in_claim.items() if key in others), "")
+    return Substitution(taken, next(iter(in_source.values()))) if taken else None
 
 
 def _without(reading: Reading, known: Collection[str]) -> dict[str, str]:
@@ -215,8 +217,8 @@ def _units(text: str) -> list[str]:
     return _UNIT.findall(Reading(text).text)
 
 
-def _is_named(label: Sequence[str], said: Sequence[str]) -> bool:
-    return all(any(_is_form(word, unit) for word in said) for unit in label)
+def _is_named(label: Sequence[str], words: Sequence[str]) -> bool:
+    return all(any(_is_form(word, unit) for word in words) for unit in label)
 
 
 def _is_form(word: str, unit: str) -> bool:

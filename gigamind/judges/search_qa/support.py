@@ -11,14 +11,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from gigamind.evidence.clause import is_asked
+from gigamind.evidence.clause import is_question
 from gigamind.evidence.critical import opposed
 from gigamind.judges.search_qa.clauses import (
     NUMBER_WORDS,
     adds,
     crossed,
     is_out_of_frame,
-    turned_round,
+    reversed_by_preposition,
 )
 from gigamind.judges.search_qa.limits import ONLY, differs_in_limits, is_unlimited
 from gigamind.judges.search_qa.numbers import (
@@ -75,7 +75,7 @@ class _Around:
 
 
 def support(
-    claim: str, passage: Passage, *, title: str = "", question: str = "", note: str = ""
+    claim_text: str, passage: Passage, *, title: str = "", question: str = "", note: str = ""
 ) -> Support:
     """Whether a passage says a claim of Markdown, citations and all.
 
@@ -84,46 +84,48 @@ def support(
         question: what was asked; its words and numbers are none that the claim adds.
         note: the whole note, which may have a number that the passage lacks.
     """
-    says, source = Reading(without_note_names(claim)), Reading(passage.text)
+    claim, source = Reading(without_note_names(claim_text)), Reading(passage.text)
     beside = Reading(f"{passage.heading}\n{title}\n{question}")
     around = _Around(f"{source.text}\n{beside.text}", {*source.keys, *beside.keys})
-    share = _share(says, around)
-    own = len(says.content & source.content) / len(says.content) if says.content else 1.0
-    numbers, doubtful, far_number = _numbers(says, source, around, note, own)
-    contradictions: list[Contradiction] = [*_formal(says, source, own), *numbers]
+    share = _share(claim, around)
+    own = len(claim.content & source.content) / len(claim.content) if claim.content else 1.0
+    numbers, doubtful, far_number = _numbers(claim, source, around, note, own)
+    contradictions: list[Contradiction] = [*_formal(claim, source, own), *numbers]
     in_table = is_row(passage.said)
     sentence = Reading(passage.said) if passage.lead else source
     # A row may have figures and codes alone, under a header that is in a language.
-    if says.is_korean != (source if in_table else sentence).is_korean:
+    if claim.is_korean != (source if in_table else sentence).is_korean:
         return Support(tuple(contradictions), share, doubtful=True, foreign=True)
-    least = _LEAST[says.is_korean]
-    named = len(says.content & around.keys) / len(says.content) if says.content else 0.0
+    least = _LEAST[claim.is_korean]
+    named = len(claim.content & around.keys) / len(claim.content) if claim.content else 0.0
     sparse = own < _LEAST_OWN or max(share, named if passage.is_terse else 0.0) < least
     doubtful = doubtful or sparse or share < least
-    changes = list(changes_of(says, source))
+    changes = list(changes_of(claim, source))
     rules = _RULES if own >= _SAME_MATTER else ()
     verdicts: dict[Contradiction, bool | None] = {
-        name: rule(says, source, changes) for name, rule in rules
+        name: rule(claim, source, changes) for name, rule in rules
     }
     contradictions.extend(name for name, verdict in verdicts.items() if verdict)
     doubtful = doubtful or any(verdict is not None for verdict in verdicts.values())
     # A denial of the claim alone is mostly more said: "even without a port".
-    denies_less = verdicts.get("negation") is False and not says.denials
-    limits = differs_in_limits(says, source, changes, around.keys, denies_less=denies_less)
-    other_mode = bool(changes) and _is_of_other_mode(says, source)
+    denies_less = verdicts.get("negation") is False and not claim.denials
+    limits = differs_in_limits(claim, source, changes, around.keys, denies_less=denies_less)
+    other_mode = bool(changes) and _is_of_other_mode(claim, source)
     doubtful = doubtful or limits is not None or other_mode
-    new_names = _names_new(says, around, note)
-    added = own >= _SAME_MATTER and adds(says, around.keys, note.casefold())
-    only_possible = _is_only_possible(says, source, changes) or (
-        own >= _SAME_MATTER and is_out_of_frame(says, source)
+    new_names = _names_new(claim, around, note)
+    added = own >= _SAME_MATTER and adds(claim, around.keys, note.casefold())
+    only_possible = _is_only_possible(claim, source, changes) or (
+        own >= _SAME_MATTER and is_out_of_frame(claim, source)
     )
-    substituted = substitution(says, source) or turned_round(says, source)
+    substituted = substitution(claim, source) or reversed_by_preposition(claim, source)
     if own >= _SAME_MATTER and not in_table:
-        substituted = substituted or crossed(says, sentence)
+        substituted = substituted or crossed(claim, sentence)
     if passage.is_terse and not substituted:
-        row, *beside = (Labelled(label_of(row), row) for row in (passage.said, *passage.beside))
-        substituted = substitution_in_item(says, sentence)
-        substituted = substituted or substitution_of_row(says, row, beside, around.keys)
+        row, *beside = (
+            Labelled(label_of(row), row) for row in (passage.said, *passage.beside)
+        )
+        substituted = substitution_in_item(claim, sentence)
+        substituted = substituted or substitution_of_row(claim, row, beside, around.keys)
     doubtful = (
         doubtful
         or is_edited(changes, around.keys)
@@ -146,14 +148,16 @@ def support(
     )
 
 
-def _share(says: Reading, around: _Around) -> float:
+def _share(claim: Reading, around: _Around) -> float:
     """Of words by their stems and of keyword tokens, in equal parts: a token forgives endings, a stem order."""
-    keys = {key for key in says.keys if any(map(str.isalnum, key))}
-    asked, there = tokens(says.text), set(tokens(around.text))
-    if not keys or not asked:
+    keys = {key for key in claim.keys if any(map(str.isalnum, key))}
+    claim_tokens, around_tokens = tokens(claim.text), set(tokens(around.text))
+    if not keys or not claim_tokens:
         return 1.0
     by_stems = len(keys & around.keys) / len(keys)
-    return (by_stems + sum(token in there for token in asked) / len(asked)) / 2
+    return (
+        by_stems + sum(token in around_tokens for token in claim_tokens) / len(claim_tokens)
+    ) / 2
 
 
 # Speech that denies what it reports, and speech that does not vouch for it.
@@ -171,14 +175,19 @@ _SUPPOSES = re.compile(
 )
 
 
-def _formal(says: Reading, source: Reading, own: float) -> Iterator[Contradiction]:
+def _formal(claim: Reading, source: Reading, own: float) -> Iterator[Contradiction]:
     """What a sentence that states nothing, or denies it, proves: only that it stands there."""
-    asked = [
-        is_asked(sentence.slice(passage))
+    questions = [
+        is_question(sentence.slice(passage))
         for passage in [source.raw.strip()]
         for sentence in sentences(passage)
     ]
-    if asked and all(asked) and not is_asked(says.text) and not _SUPPOSES.search(source.text):
+    if (
+        questions
+        and all(questions)
+        and not is_question(claim.text)
+        and not _SUPPOSES.search(source.text)
+    ):
         yield "question"
     if HEADING.fullmatch(source.raw) and own < 1.0 and not _STATES.search(source.text):
         yield "heading"
@@ -186,7 +195,7 @@ def _formal(says: Reading, source: Reading, own: float) -> Iterator[Contradictio
     if (
         match
         and own >= _SAME_MATTER
-        and not (says.denials or _DENYING.search(says.text) or _HEARSAY.search(says.text))
+        and not (claim.denials or _DENYING.search(claim.text) or _HEARSAY.search(claim.text))
     ):
         yield "reported"
 
@@ -195,32 +204,34 @@ _STATES = re.compile(r"\d|[다요죠음함됨임]$|[.!]$")
 
 
 def _numbers(
-    says: Reading, source: Reading, around: _Around, note: str, own: float
+    claim: Reading, source: Reading, around: _Around, note: str, own: float
 ) -> tuple[list[Contradiction], bool, bool]:
     """Whether a number of the claim contradicts, whether one is doubtful, and whether one stands elsewhere."""
-    digits = numbers_of(says.text)
-    some = [number for number in numbers_in_words(says.text) if number.value != "1"]
+    digits = numbers_of(claim.text)
+    some = [number for number in numbers_in_words(claim.text) if number.value != "1"]
     in_words = [number for number in some if number.unit]
     if not digits and not some:
         return [], False, False
     known = known_numbers(around.text)
     missing = [number for number in digits if not is_known(number, known)]
     missing_words = [number for number in in_words if not is_known(number, known)]
-    said, there = known_numbers(says.text), numbers_of(source.text)
-    there_in_words = [number for number in numbers_in_words(source.text) if number.unit]
+    claimed, in_source = known_numbers(claim.text), numbers_of(source.text)
+    in_source_words = [number for number in numbers_in_words(source.text) if number.unit]
     others = [
-        number for number in (*there, *there_in_words) if number.unit and not is_known(number, said)
+        number
+        for number in (*in_source, *in_source_words)
+        if number.unit and not is_known(number, claimed)
     ]
     bare = any(not number.unit and not is_known(number, known) for number in some)
-    elsewhere = bare and _has_other_number(source, said)
+    elsewhere = bare and _has_other_number(source, claimed)
     if not missing and not missing_words:
         units = {number.unit for number in others}
         beside = [
-            number for number in digits if number.unit in units and not is_known(number, there)
+            number for number in digits if number.unit in units and not is_known(number, in_source)
         ]
-        return [], elsewhere or bool(beside) or are_reordered(digits, there), elsewhere
-    if ROUNDED.search(says.text):
-        missing = [number for number in missing if not is_rounded_from(number, there)]
+        return [], elsewhere or bool(beside) or are_reordered(digits, in_source), elsewhere
+    if ROUNDED.search(claim.text):
+        missing = [number for number in missing if not is_rounded_from(number, in_source)]
     for missing_number in (*missing, *missing_words):
         alike = (
             missing_number.unit == other.unit or missing_number.value == other.value
@@ -234,10 +245,10 @@ def _numbers(
     return [], True, elsewhere or bool(missing)
 
 
-def _has_other_number(source: Reading, said: Collection[Number]) -> bool:
+def _has_other_number(source: Reading, claimed: Collection[Number]) -> bool:
     """Whether a source has a number, of whatever unit, that is not among those said."""
     there = (*numbers_of(source.text), *numbers_in_words(source.text))
-    return any(number.value != "1" and not is_known(number, said) for number in there)
+    return any(number.value != "1" and not is_known(number, claimed) for number in there)
 
 
 # What turns a negation round again, or makes it a condition: then no word of it is held against another.
@@ -248,51 +259,51 @@ _TURNING = re.compile(
 )
 
 
-def _is_turning(says: Reading, source: Reading) -> bool:
+def _is_turning(claim: Reading, source: Reading) -> bool:
     """Whether a negation of the one may be no more than what the other says.
 
     Of "only members may enter" a claim of guests may be the other side, but none that has but its words.
     """
     there = source.text
-    if says.content <= source.content:
+    if claim.content <= source.content:
         there = ONLY.sub(" ", there)
-    return bool(_TURNING.search(says.text) or _TURNING.search(there))
+    return bool(_TURNING.search(claim.text) or _TURNING.search(there))
 
 
 _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w'-]*[a-z]\w*")
 
 
-def _names_new(says: Reading, around: _Around, note: str) -> bool:
+def _names_new(claim: Reading, around: _Around, note: str) -> bool:
     """Whether the claim has a name that stands nowhere around its passage, nor in the note."""
-    names = {name.casefold().removesuffix("'s") for name in _NAME.findall(says.raw)}
+    names = {name.casefold().removesuffix("'s") for name in _NAME.findall(claim.raw)}
     missing = [name for name in names if name not in around.text]
     return bool(missing) and any(name not in note.casefold() for name in missing)
 
 
-def _negated(says: Reading, source: Reading, changes: Sequence[Change]) -> bool | None:
+def _negation_differs(claim: Reading, source: Reading, changes: Sequence[Change]) -> bool | None:
     """Whether the claim states what is denied there, or denies what is stated; False where that is but likely."""
-    if len(says.denials) != len(source.denials) or not (says.denials or source.denials):
+    if len(claim.denials) != len(source.denials) or not (claim.denials or source.denials):
         for change in changes:
-            alone = {word.text for word in (change.ours or change.theirs)}
-            heads, other = (says.denied, source) if change.ours else (source.denied, says)
-            is_alone = not (change.ours and change.theirs) and alone <= DENIALS
+            alone = {word.text for word in (change.in_claim or change.in_source)}
+            heads, other = (claim.denied, source) if change.in_claim else (source.denied, claim)
+            is_alone = not (change.in_claim and change.in_source) and alone <= DENIALS
             if is_alone and (not heads or heads & other.content):
                 return True
-    denied = source.denied & says.stated - source.stated - says.denied
-    stated = source.stated & says.denied - source.denied - says.stated
+    denied = source.denied & claim.stated - source.stated - claim.denied
+    stated = source.stated & claim.denied - source.denied - claim.stated
     denied, stated = ({key for key in keys if is_content(key)} for keys in (denied, stated))
-    more = len(says.denials) > len(source.denials)
-    related = source.denied & says.content
-    if (denied and not says.denials) or (stated and more and not related):
-        return not _is_turning(says, source)
-    return False if denied or stated or more or bool(says.denials) != bool(related) else None
+    more = len(claim.denials) > len(source.denials)
+    related = source.denied & claim.content
+    if (denied and not claim.denials) or (stated and more and not related):
+        return not _is_turning(claim, source)
+    return False if denied or stated or more or bool(claim.denials) != bool(related) else None
 
 
-def _turned(says: Reading, source: Reading, changes: Sequence[Change]) -> bool | None:
+def _has_opposites(claim: Reading, source: Reading, changes: Sequence[Change]) -> bool | None:
     """Whether a word stands in the place of its opposite; False where the two stand anywhere."""
-    if "polarity" not in opposed(says.text, source.text):
+    if "polarity" not in opposed(claim.text, source.text):
         return None
-    if bool(says.denials) != bool(source.denied & says.content):
+    if bool(claim.denials) != bool(source.denied & claim.content):
         return False
     return any("polarity" in opposed(*change.texts) for change in changes if change.is_short)
 
@@ -301,10 +312,10 @@ _MUST = re.compile(r"[해되아어]야 |\b(?:must|shall|should|ha(?:ve|s|d) to|r
 _MAY = re.compile(r"수(?:가|는|도)? 있|지도 모|[을일] 것|\b(?:may|might|can|could)\b")
 
 
-def _is_of_other_mode(says: Reading, source: Reading) -> bool:
+def _is_of_other_mode(claim: Reading, source: Reading) -> bool:
     """Whether a claim makes a duty of what only may be, or the other way round, or a fact of it."""
-    must, there_must = (bool(_MUST.search(reading.text)) for reading in (says, source))
-    may, there_may = (bool(_MAY.search(reading.text)) for reading in (says, source))
+    must, there_must = (bool(_MUST.search(reading.text)) for reading in (claim, source))
+    may, there_may = (bool(_MAY.search(reading.text)) for reading in (claim, source))
     return (there_may and not may) or (may and there_must and not must and not there_may)
 
 
@@ -320,15 +331,15 @@ _PLANNED = re.compile(r"예정|계획|전망")
 _FUTURE = re.compile("(?:\u110b\u1173)?\u11af$")  # 을, or ㄹ, of what may be: 바뀔 수, 있을 수
 
 
-def _is_only_possible(says: Reading, source: Reading, changes: Sequence[Change]) -> bool:
+def _is_only_possible(claim: Reading, source: Reading, changes: Sequence[Change]) -> bool:
     """Whether a claim states, in its last predicate where it is Korean, what its source says may be."""
     if any(_makes_certain(change) for change in changes):
         return True
-    if _HEDGED.search(says.text) or _MAY.search(says.text):
+    if _HEDGED.search(claim.text) or _MAY.search(claim.text):
         return False
-    if not says.is_korean:
+    if not claim.is_korean:
         return any(
-            _PERHAPS.search(" ".join(word.text for word in change.theirs)) for change in changes
+            _PERHAPS.search(" ".join(word.text for word in change.in_source)) for change in changes
         )
     words = source.words
     may_be = {
@@ -340,7 +351,7 @@ def _is_only_possible(says: Reading, source: Reading, changes: Sequence[Change])
             and _IS.match(words[min(at + 2, len(words) - 1)].whole)
         )
     }
-    last = next((key for key in reversed(says.keys) if any(map(str.isalnum, key))), "")
+    last = next((key for key in reversed(claim.keys) if any(map(str.isalnum, key))), "")
     is_stated = any(key == last and at not in may_be for at, key in enumerate(source.keys))
     roots = {_root(stem(_without_future(words[at].whole))) for at in may_be}
     return not is_stated and _root(last) in roots
@@ -353,8 +364,10 @@ def _root(key: str) -> str:
 
 def _makes_certain(change: Change) -> bool:
     """Whether a claim, however hedged elsewhere, has "will" or the like in the very place of "could"."""
-    ours, theirs = change.texts
-    return bool(change.is_short and ours and _COULD.search(theirs)) and not _HEDGED.search(ours)
+    in_claim, in_source = change.texts
+    return bool(change.is_short and in_claim and _COULD.search(in_source)) and not _HEDGED.search(
+        in_claim
+    )
 
 
 def _without_future(word: str) -> str:
@@ -362,24 +375,24 @@ def _without_future(word: str) -> str:
     return unicodedata.normalize("NFC", bare)
 
 
-def _counts_otherwise(_: Reading, __: Reading, changes: Sequence[Change]) -> bool | None:
+def _number_words_differ(_: Reading, __: Reading, changes: Sequence[Change]) -> bool | None:
     """Whether "one" stands in the very place of another number word, or that in its place; None where it does not.
 
     Elsewhere it is mostly no number, so `_numbers` leaves it out.
     """
     pairs = (
-        (change.ours[0].text, change.theirs[0].text)
+        (change.in_claim[0].text, change.in_source[0].text)
         for change in changes
-        if len(change.ours) == len(change.theirs) == 1
+        if len(change.in_claim) == len(change.in_source) == 1
     )
     return any(a != b and "one" in {a, b} and {a, b} <= NUMBER_WORDS for a, b in pairs) or None
 
 
 _Rule = Callable[[Reading, Reading, Sequence[Change]], bool | None]
 _RULES: tuple[tuple[Contradiction, _Rule], ...] = (
-    ("number", _counts_otherwise),
-    ("negation", _negated),
-    ("polarity", _turned),
+    ("number", _number_words_differ),
+    ("negation", _negation_differs),
+    ("polarity", _has_opposites),
     ("limit", is_unlimited),
     ("roles", swapped),
 )

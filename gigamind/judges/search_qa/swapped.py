@@ -25,34 +25,34 @@ _FAR, _NEXT = 6, 3  # shared words, and words, within which two that changed pla
 _SYMMETRIC = frozenset(("and", "or", "with", "equals", "same", "between"))
 
 
-def swapped(says: Reading, source: Reading, _: Sequence[Change]) -> bool | None:
+def swapped(claim: Reading, source: Reading, _: Sequence[Change]) -> bool | None:
     """Whether two words have changed places; False where other words around them differ, too."""
     if source.raw.startswith("|"):  # cells stand in the order of their columns
         return None
-    if not says.is_korean:
-        return _order_swapped(says, source)
-    return True if _particles_swapped(says, source) else _cases_swapped(says, source)
+    if not claim.is_korean:
+        return _order_swapped(claim, source)
+    return True if _particles_swapped(claim, source) else _cases_swapped(claim, source)
 
 
 _PHRASE = 3  # words within which a Korean noun has its particle
 
 
-def _particles_swapped(says: Reading, source: Reading) -> bool:
+def _particles_swapped(claim: Reading, source: Reading) -> bool:
     """Whether two Korean words changed places, but not their particles, which go with a word that only moves.
 
     "표준 사용자는 관리자 사용자가" of "관리자 사용자는 표준 사용자가".
     """
-    ours, theirs = _once(says), _once(source)
-    shared = sorted(ours.keys() & theirs.keys(), key=lambda key: ours[key])
+    in_claim, in_source = _once(claim), _once(source)
+    shared = sorted(in_claim.keys() & in_source.keys(), key=lambda key: in_claim[key])
     turned = (
         (key, other)
         for index, key in enumerate(shared)
         for other in shared[index + 1 : index + _FAR]
-        if theirs[other] < theirs[key]
+        if in_source[other] < in_source[key]
     )
     for key, other in turned:
-        first, second = _particle(says, ours[key]), _particle(says, ours[other])
-        there = _particle(source, theirs[other]), _particle(source, theirs[key])
+        first, second = _particle(claim, in_claim[key]), _particle(claim, in_claim[other])
+        there = _particle(source, in_source[other]), _particle(source, in_source[key])
         if first and second and first != second and there == (first, second):
             return True
     return False
@@ -71,12 +71,16 @@ def _particle(reading: Reading, at: int) -> str:
     return next((word.particle for word in reading.words[at : at + _PHRASE] if word.particle), "")
 
 
-def _cases_swapped(says: Reading, source: Reading) -> bool | None:
-    theirs = _cases(source.text)
-    ours = _cases(says.text, theirs)
-    same_voice = bool(_PASSIVE.search(says.text)) == bool(_PASSIVE.search(source.text))
-    same = same_voice and says.keys[-1:] == source.keys[-1:]
-    moved = {(case, theirs[word]) for word, case in ours.items() if theirs.get(word, case) != case}
+def _cases_swapped(claim: Reading, source: Reading) -> bool | None:
+    in_source = _cases(source.text)
+    in_claim = _cases(claim.text, in_source)
+    same_voice = bool(_PASSIVE.search(claim.text)) == bool(_PASSIVE.search(source.text))
+    same = same_voice and claim.keys[-1:] == source.keys[-1:]
+    moved = {
+        (case, in_source[word])
+        for word, case in in_claim.items()
+        if in_source.get(word, case) != case
+    }
     plain = {(case.replace("T", "S"), other.replace("T", "S")) for case, other in moved}
     if any(case != other and (other, case) in plain for case, other in plain):
         return same
@@ -98,30 +102,38 @@ _AUXILIARY = frozenset(("is", "are", "was", "were", "be", "been", "being", "has"
 _NAME_WORDS = 3  # of what stands on one side
 
 
-def _order_swapped(says: Reading, source: Reading) -> bool | None:
-    return True if _sides_swapped(says, source) else _words_swapped(says, source)
+def _order_swapped(claim: Reading, source: Reading) -> bool | None:
+    return True if _sides_swapped(claim, source) else _words_swapped(claim, source)
 
 
-def _sides_swapped(says: Reading, source: Reading) -> bool:
+def _sides_swapped(claim: Reading, source: Reading) -> bool:
     """Whether what stands before some words of the claim stands behind them in the source, and the other way round."""
-    ours, theirs = (
+    in_claim, in_source = (
         [key_of(word.text) for word in reading.words if word.text not in _AUXILIARY]
-        for reading in (says, source)
+        for reading in (claim, source)
     )
-    once = {key for key in ours if ours.count(key) == theirs.count(key) == 1 and is_content(key)}
+    once = {
+        key
+        for key in in_claim
+        if in_claim.count(key) == in_source.count(key) == 1 and is_content(key)
+    }
 
     def is_pivot(run: Sequence[str]) -> bool:
         return _SYMMETRIC.isdisjoint(run) and any(map(is_content, run))
 
     return any(
-        is_pivot(ours[at : at + size])
+        is_pivot(in_claim[at : at + size])
         and (
-            _are_exchanged(_sides(ours, at, size), _sides(theirs, there, size), once)
+            _are_exchanged(_sides(in_claim, at, size), _sides(in_source, there, size), once)
             or _is_turned(
-                ours[:at], ours[at + size :], theirs[:there], theirs[there + size :], once
+                in_claim[:at],
+                in_claim[at + size :],
+                in_source[:there],
+                in_source[there + size :],
+                once,
             )
         )
-        for at, there, size in _shared_runs(ours, theirs)
+        for at, there, size in _shared_runs(in_claim, in_source)
     )
 
 
@@ -134,64 +146,67 @@ def _sides(keys: Sequence[str], at: int, size: int) -> _Sides:
     return keys[max(0, at - _NAME_WORDS) : at], keys[at + size : at + size + _NAME_WORDS + 1]
 
 
-def _are_exchanged(ours: _Sides, theirs: _Sides, once: AbstractSet[str]) -> bool:
+def _are_exchanged(in_claim: _Sides, in_source: _Sides, once: AbstractSet[str]) -> bool:
     """Whether the words next to the one stand on the other side of the other; those that stand twice tell nothing."""
-    (before, behind), (their_before, their_behind) = ours, theirs
-    if not (before and behind and their_before and their_behind):
+    (before, behind), (source_before, source_behind) = in_claim, in_source
+    if not (before and behind and source_before and source_behind):
         return False
-    left, their_left = before[-1], their_before[-1]
+    left, their_left = before[-1], source_before[-1]
     return (
         left != their_left
         and {left, their_left} <= once
         # "In the cabinet lie samples" is "samples lie in the cabinet".
         and is_content(behind[0])
-        and is_content(their_behind[0])
-        and left in their_behind
+        and is_content(source_behind[0])
+        and left in source_behind
         and their_left in behind
-        and their_behind[0] in before
-        and behind[0] in their_before
+        and source_behind[0] in before
+        and behind[0] in source_before
     )
 
 
 def _is_turned(
     before: Sequence[str],
     behind: Sequence[str],
-    their_before: Sequence[str],
-    their_behind: Sequence[str],
+    source_before: Sequence[str],
+    source_behind: Sequence[str],
     once: AbstractSet[str],
 ) -> bool:
     """The same of a source that has a pronoun on the one side, and before it, what that stands for."""
-    if not (behind and their_before and their_behind) or their_before[-1] not in _SUBJECTS:
+    if not (behind and source_before and source_behind) or source_before[-1] not in _SUBJECTS:
         return False
-    right, their_right = behind[0], their_behind[0]
+    right, their_right = behind[0], source_behind[0]
     return (
         right != their_right
         and {right, their_right} <= once
-        and right in their_before
+        and right in source_before
         and their_right in before
     )
 
 
-def _shared_runs(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+def _shared_runs(
+    in_claim: Sequence[str], in_source: Sequence[str]
+) -> Iterator[tuple[int, int, int]]:
     """Where the longest runs of words that are the same begin in each, and how many words they have."""
-    for at, key in enumerate(ours):
-        for there, other in enumerate(theirs):
-            if key == other and not (at and there and ours[at - 1] == theirs[there - 1]):
+    for at, key in enumerate(in_claim):
+        for there, other in enumerate(in_source):
+            if key == other and not (at and there and in_claim[at - 1] == in_source[there - 1]):
                 same = takewhile(
-                    lambda pair: pair[0] == pair[1], zip(ours[at:], theirs[there:], strict=False)
+                    lambda pair: pair[0] == pair[1],
+                    zip(in_claim[at:], in_source[there:], strict=False),
                 )
                 yield at, there, sum(1 for _ in same)
 
 
-def _words_swapped(says: Reading, source: Reading) -> bool | None:
+def _words_swapped(claim: Reading, source: Reading) -> bool | None:
     once = {key for key, count in Counter(source.keys).items() if count == 1}
-    once &= {key for key, count in Counter(says.keys).items() if count == 1 and is_content(key)}
+    once &= {key for key, count in Counter(claim.keys).items() if count == 1 and is_content(key)}
     places = {key: at for at, key in enumerate(source.keys) if key in once}
-    shared = [(at, places[key]) for at, key in enumerate(says.keys) if key in places]
+    shared = [(at, places[key]) for at, key in enumerate(claim.keys) if key in places]
     turned: bool | None = None
     for index, (a, b) in enumerate(shared):
         for c, d in shared[index + 1 : index + _FAR]:
-            between = says.keys[a + 1 : c]
+            between = claim.keys[a + 1 : c]
             if d < b and not _SYMMETRIC & {*between, *source.keys[d + 1 : b]}:
                 if between and between == source.keys[d + 1 : b]:
                     return True

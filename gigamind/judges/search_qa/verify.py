@@ -12,6 +12,7 @@ from typing import Literal
 from gigamind.evidence.align import align, align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
 from gigamind.judges.quotes import is_too_short, strongest
+from gigamind.judges.search_qa.abstention import without_abstention
 from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
 from gigamind.judges.search_qa.numbers import Number, known_numbers, new_numbers
 from gigamind.judges.search_qa.passage import passage_of
@@ -20,7 +21,6 @@ from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Piece
 from gigamind.judges.search_qa.support import support
-from gigamind.judges.search_qa.untold import without_untold
 from gigamind.judges.search_qa.words import GRAMMAR, stems
 from gigamind.llm.fences import Source
 
@@ -48,10 +48,12 @@ class Verifier:
 
     def align(self, quotes: Sequence[tuple[int | None, str]]) -> tuple[Alignment, ...]:
         """Where quotes stand in the notes that they are said to be of."""
-        asked = [Quote(quote, source_index=(note or 0) - 1) for note, quote in quotes]
-        return align_all(asked, self._texts).outcomes
+        indexed = [Quote(quote, source_index=(note or 0) - 1) for note, quote in quotes]
+        return align_all(indexed, self._texts).outcomes
 
-    def proof(self, place: Alignment, *, says: str | None = None) -> tuple[Alignment, Doubt | None]:
+    def proof(
+        self, place: Alignment, *, statement: str | None = None
+    ) -> tuple[Alignment, Doubt | None]:
         """The quote where it proves most, and why it proves nothing; None when it does.
 
         Args:
@@ -60,9 +62,9 @@ class Verifier:
         if not 0 <= place.quote.source_index < len(self._notes):
             return place, "no_such_note"
         if not isinstance(place, Aligned):
-            return place, self._why_not_found(place)
+            return place, self._reason_not_located(place)
         text = self._texts[place.quote.source_index]
-        return strongest(place, text, self._rules.min_quote_chars, says=says)
+        return strongest(place, text, self._rules.min_quote_chars, statement=statement)
 
     def _judged(self, claim: Claim, finding: ClaimFinding, place: Alignment) -> JudgedClaim:
         if finding.verdict == "not_found":
@@ -70,61 +72,69 @@ class Verifier:
         text = claim.piece.text
         # What speaks against a claim need not share its words.
         supports = finding.verdict == "supported"
-        place, doubt = self.proof(place, says=text if supports else None)
+        place, doubt = self.proof(place, statement=text if supports else None)
         judged = JudgedClaim(
             claim, finding.verdict, finding.verdict, finding.note, place, doubt, ()
         )
         if doubt is None and supports:
-            stated = without_untold(text, finding.abstention_quote)
-            judged = self._held_against_source(replace(judged, stated=stated), place)
+            stated = without_abstention(text, finding.abstention_quote)
+            judged = self._compared_with_source(replace(judged, stated=stated), place)
         if judged.doubt is not None:
             return replace(judged, verdict="unverified", note=None)
         return judged
 
-    def _held_against_source(self, judged: JudgedClaim, place: Alignment) -> JudgedClaim:
-        note, said = self._notes[place.quote.source_index], judged.stated
+    def _compared_with_source(self, judged: JudgedClaim, place: Alignment) -> JudgedClaim:
+        note, stated = self._notes[place.quote.source_index], judged.stated
         if not isinstance(place, Aligned):
             return judged
         passage = passage_of(place.span, note.text)
-        backing = support(said, passage, title=note.title, question=self._question, note=note.text)
+        backing = support(
+            stated, passage, title=note.title, question=self._question, note=note.text
+        )
         refused = backing.contradictions and self._rules.contradiction == "refuse"
         return replace(
             judged,
             new_numbers=new_numbers(
-                without_note_names(said), self._numbers_known(place.quote.source_index)
+                without_note_names(stated), self._numbers_known(place.quote.source_index)
             ),
             passage=passage,
             support=backing,
             doubt="contradiction" if refused else None,
         )
 
-    def to_look_at(self, claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
+    def for_second_look(self, claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
         """The claims to be looked at once more, by the rule of the judge file."""
-        asked = self._rules.second_look
+        rule = self._rules.second_look
         believed = (claim for claim in claims if claim.verdict == "supported" and claim.support)
         return [
             claim
             for claim in believed
-            if asked == "all" or (asked == "doubtful" and _is_doubtful(claim))
+            if rule == "all" or (rule == "doubtful" and _is_doubtful(claim))
         ]
 
-    def looked_at(
-        self, claims: Sequence[JudgedClaim], said: Mapping[int, bool | None]
+    def with_second_look(
+        self, claims: Sequence[JudgedClaim], confirmed: Mapping[int, bool | None]
     ) -> tuple[JudgedClaim, ...]:
         """The claims by what a second look says of some, by their ids; None where it says nothing that counts."""
         return tuple(
             replace(
-                claim, verdict="unverified", note=None, doubt=doubt, said=said.get(claim.claim.id)
+                claim,
+                verdict="unverified",
+                note=None,
+                doubt=doubt,
+                said=confirmed.get(claim.claim.id),
             )
-            if (doubt := self._doubt_of_look(claim, said))
-            else replace(claim, said=said.get(claim.claim.id))
+            if (doubt := self._doubt_of_second_look(claim, confirmed))
+            else replace(claim, said=confirmed.get(claim.claim.id))
             for claim in claims
         )
 
-    def _doubt_of_look(self, claim: JudgedClaim, said: Mapping[int, bool | None]) -> Doubt | None:
-        if claim.verdict != "supported" or said.get(claim.claim.id):
+    def _doubt_of_second_look(
+        self, claim: JudgedClaim, confirmed: Mapping[int, bool | None]
+    ) -> Doubt | None:
+        if claim.verdict != "supported" or confirmed.get(claim.claim.id):
             return None
-        if said.get(claim.claim.id) is False:
+        if confirmed.get(claim.claim.id) is False:
             return "not_confirmed"
         if not _is_doubtful(claim) or claim.support is None:
             return None
@@ -132,7 +142,7 @@ class Verifier:
             return "not_looked_at"
         return "little_in_common" if claim.support.sparse else None
 
-    def _why_not_found(self, place: Alignment) -> Doubt:
+    def _reason_not_located(self, place: Alignment) -> Doubt:
         quote = place.quote.text
         if not quote.strip():
             return "no_quote"
@@ -208,11 +218,11 @@ def coverage(
 
 
 def agreed(
-    seats: Sequence[Sequence[Coverage]], claims: Sequence[JudgedClaim]
+    by_member: Sequence[Sequence[Coverage]], claims: Sequence[JudgedClaim]
 ) -> tuple[Coverage, ...]:
     """Every note as a panel has it: cited by the claims that the panel supports, or by what more than half show."""
     coverages: list[Coverage] = []
-    for rows in zip(*seats, strict=True):
+    for rows in zip(*by_member, strict=True):
         shown = [row.shown for row in rows if row.shown]
         relevant = [row.relevant for row in rows if row.relevant is not None]
         merged = replace(
@@ -243,7 +253,7 @@ def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:
     if not use.cited:
         return ""
     (place,) = verifier.align([(use.note_index, use.quote)])
-    if verifier.proof(place, says=use.relevant_claim)[1] is not None:
+    if verifier.proof(place, statement=use.relevant_claim)[1] is not None:
         return ""
     words = align(use.relevant_claim, answer)
     if not isinstance(words, Aligned) or words.unproven or is_too_short(words.span, answer, _FEW):

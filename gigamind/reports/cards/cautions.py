@@ -1,68 +1,96 @@
-"""What a reader of a judge card must know before believing its figures, and the verdict on it in a line."""
+"""Cautions on a judge report, and its verdict."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gigamind.records.card import CardGroup, CardScale, JudgeCard, held_alone
-from gigamind.release.shortfall import clustered, scale_name, shortfalls
+from gigamind.i18n import Message, Text, _, n_
+from gigamind.records.card import CardGroup, CardScale, JudgeCard, check_alone
+from gigamind.release.shortfall import ANSWERS, scale_name, shortfalls
+from gigamind.reports.cards.line import labels_text
 from gigamind.wording import Words
 
-_ENOUGH = 30  # labels of a class, or their clusters, from which a bootstrap interval is of use
+_ENOUGH = 30  # labels of a class, or their clusters, for a useful bootstrap interval
 _LANGUAGES = ("en", "ko")
 
 
 @dataclass(frozen=True, slots=True)
 class _Class:
-    """The items with one label; `right` is the share of them that was judged so, None where it is not known."""
+    """The items with one label; `right` is the share with the right verdict, None if unknown."""
 
-    name: str
+    name: Text
     n: int
     clusters: int | None
     right: float | None = None
 
+    @property
+    def values(self) -> dict[str, object]:
+        """Return the values of messages about the class."""
+        return {"what": self.name, "n": self.n, "clusters": self.clusters}
+
 
 def cautions(card: JudgeCard, say: Words) -> list[str]:
-    """One sentence for each, in the language of the phrases."""
-    sentences = [caution for scale in card.scales for caution in _scale_cautions(scale, say)]
+    """Return the cautions, one sentence each."""
+    return list(map(say, _cautions(card)))
+
+
+def _cautions(card: JudgeCard) -> Iterator[Message]:
+    for scale in card.scales:
+        yield from _scale_cautions(scale)
     labels = card.labels
     if labels.unscored:
-        sentences.append(say("caution.unscored", unscored=labels.unscored, count=labels.count))
+        yield _(
+            "{unscored} of {count} labelled items have no verdict and are in no metric.",
+            unscored=labels.unscored,
+            count=labels.count,
+        )
     if labels.source == "dataset":
-        sentences.append(say("caution.dataset"))
+        yield _(
+            "The labels come from the dataset. They are not a second opinion of people who read the"
+            " notes."
+        )
     seen = {language for scale in card.scales for language in scale.by_language}
-    known = card.judge.languages or _LANGUAGES
-    sentences += [
-        say("caution.language", language=language)
-        for language in known
-        if seen and language not in seen
-    ]
+    for language in card.judge.languages or _LANGUAGES:
+        if seen and language not in seen:
+            yield _(
+                "No label in {language}: the quality of the judge in this language is unknown.",
+                language=language,
+            )
     if len(card.runs) == 1 and card.judge.asks_a_model:
-        sentences.append(say("caution.one_run"))
+        yield _(
+            "Only one run: test-retest consistency is unknown. Give a second run of the same judge."
+        )
     if card.short_panels:
-        sentences.append(say("caution.short_panel", short=card.short_panels))
+        yield n_(
+            "{n} verdict comes from a smaller panel because a panel member gave no vote (missing_seat)."
+            " The metrics include it.",
+            "{n:,} verdicts come from a smaller panel because a panel member gave no vote"
+            " (missing_seat). The metrics include them.",
+            n=card.short_panels,
+        )
     if card.attacks is None and card.judge.asks_a_model:
-        sentences.append(say("caution.no_attacks"))
+        yield _("The judge was not tested with attacks: give a report of attacks.")
     if card.liars is None and card.judge.kind == "search_qa":
-        sentences.append(say("caution.no_liars"))
-    return sentences
+        yield _("The pipeline was not tested with deceptive judges: give a report of tests.")
 
 
-def _scale_cautions(scale: CardScale, say: Words) -> Iterator[str]:
-    group, name = scale.overall, scale_name(scale, say)
-    classes = list(_classes(group, name, say))
+def _scale_cautions(scale: CardScale) -> Iterator[Message]:
+    group, name = scale.overall, scale_name(scale.name)
+    classes = list(_classes(group, name))
     for label_class in classes:
-        yield from _few(label_class, say)
+        yield from _few(label_class)
     for label_class in classes:
-        # The interval tells how far such a share may be off; this says it in words that nobody passes over.
+        # The interval of such a share says the same, but readers overlook it.
         if label_class.right == 1:
-            most = f"{min(1.0, 3 / (label_class.clusters or label_class.n)):.3f}"
-            yield _of_class("caution.all_right", label_class, say, most=most)
+            yield _all_right(label_class)
     kappa = group.figures.get("cohen_kappa") or group.figures.get("quadratic_kappa")
     if group.items and kappa is not None and kappa.value is None:
-        yield say("caution.no_kappa", scale=name)
+        yield _(
+            "All labels of {scale} are the same, so chance-corrected agreement is undefined.",
+            scale=name,
+        )
 
 
-def _classes(group: CardGroup, name: str, say: Words) -> Iterator[_Class]:
+def _classes(group: CardGroup, name: Text) -> Iterator[_Class]:
     if group.positive is None:
         yield _Class(name, group.items, group.clusters)
         return
@@ -71,45 +99,78 @@ def _classes(group: CardGroup, name: str, say: Words) -> Iterator[_Class]:
         ("no", group.items - group.positive, "specificity"),
     ):
         figure = group.figures[share]
-        yield _Class(f"{name} = {say(f'page.{answer}')}", n, figure.clusters, figure.value)
+        called = _("{scale} = {answer}", scale=name, answer=ANSWERS[answer])
+        yield _Class(called, n, figure.clusters, figure.value)
 
 
-def _few(label_class: _Class, say: Words) -> Iterator[str]:
+def _few(label_class: _Class) -> Iterator[Message]:
+    values = {**label_class.values, "least": _ENOUGH}
     if label_class.clusters == 1:
-        yield say("caution.one_cluster", what=label_class.name)
-    elif (label_class.clusters or label_class.n) < _ENOUGH:
-        yield _of_class("caution.few", label_class, say, least=_ENOUGH)
+        yield _(
+            "All labels for {what} come from one answer, so nothing is known about other answers and"
+            " there is no CI.",
+            **values,
+        )
+    elif (label_class.clusters or label_class.n) >= _ENOUGH:
+        return
+    elif label_class.clusters is None:
+        yield _("Only {n} labels for {what}: CIs are rough below {least} labels.", **values)
+    else:
+        yield _(
+            "The {n} labels for {what} come from only {clusters} answers: CIs are rough below {least}"
+            " answers.",
+            **values,
+        )
 
 
-def _of_class(name: str, label_class: _Class, say: Words, **more: object) -> str:
-    counted = {"what": label_class.name, "n": label_class.n}
-    return clustered(name, label_class.clusters, say, **counted, **more)
+def _all_right(label_class: _Class) -> Message:
+    most = min(1.0, 3 / (label_class.clusters or label_class.n))
+    values = {**label_class.values, "most": most}
+    if label_class.clusters is None:
+        return _(
+            "No wrong verdict among the {n} labels of {what}. The true error rate could be as high as"
+            " {most:.1%} (rule of three).",
+            **values,
+        )
+    return _(
+        "No wrong verdict among the {n} labels of {what} from {clusters} answers. The true error rate"
+        " could be as high as {most:.1%} (rule of three, over answers).",
+        **values,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class CardVerdict:
-    """The sentence, why it is not a better one, and what the card was held to."""
+    """The verdict, why it is not a better one, and the requirements behind it."""
 
     headline: str
     reasons: tuple[str, ...]
-    held_to: str
+    requirements: str
 
 
 def card_verdict(card: JudgeCard, say: Words) -> CardVerdict:
-    """By gigamind's own requirements, over all scales and languages that the card has labels for."""
-    held = held_alone(card)
-    missing = shortfalls(held, say)
-    name = (
-        "disagrees"
-        if any(shortfall.disagrees for shortfall in missing)
-        else "open"
-        if missing
-        else "enough"
+    """Return the verdict by gigamind's own requirements, over all labelled scales and languages."""
+    held = check_alone(card)
+    missing = shortfalls(held)
+    labels = labels_text(card.labels, card.labels.count - card.labels.unscored)
+    if any(shortfall.disagrees for shortfall in missing):
+        headline = _(
+            "This judge does not agree well enough with {labels} to gate a release", labels=labels
+        )
+    elif missing:
+        headline = _(
+            "It is unknown whether this judge may gate a release: {labels} are not enough evidence",
+            labels=labels,
+        )
+    else:
+        headline = _("This judge agrees well enough with {labels} to gate a release", labels=labels)
+    requirements = _(
+        "Checked against the default requirements of gigamind's release gates, in the languages that have"
+        " labels: {languages}.",
+        languages=held.languages or _("none"),
     )
-    count = card.labels.count - card.labels.unscored
-    languages = ", ".join(held.languages)
     return CardVerdict(
-        say(f"verdict.{name}", whom=say(f"verdict.{card.labels.source}"), count=count),
-        tuple(say("verdict.reason", reason=shortfall.text) for shortfall in missing),
-        say("verdict.held_to", languages=languages or say("verdict.no_language")),
+        say(headline),
+        tuple(say(_("{reason}.", reason=shortfall.text)) for shortfall in missing),
+        say(requirements),
     )

@@ -1,66 +1,107 @@
-"""How far the judge of a run agrees with its labels, in the one line that the report of the run has for it."""
+"""The line of a run's report about its judge: how well it agrees with labels."""
 
 from dataclasses import replace
 
-from gigamind.records.card import CardFigure, CardScale, HeldCard, every_scale
+from gigamind.i18n import Message, _, joined, n_
+from gigamind.records.card import CardFigure, CardLabels, CardScale, CheckedCard, every_scale
 from gigamind.records.judged import JudgeReport, SecondLookReport
-from gigamind.release.shortfall import (
-    card_words,
-    clustered,
-    interval,
-    number,
-    scale_name,
-    shortfalls,
-)
-from gigamind.wording import Language, Words
+from gigamind.release.shortfall import FIGURES, interval, number, scale_name, shortfalls
+from gigamind.wording import Language, words
+
+LANGUAGES = {"en": _("English"), "ko": _("Korean")}
+"""Names of the languages of labels and test pairs."""
+NO_MODEL = _("no model")
 
 
-def certified(held: HeldCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
-    """The line; "" for a judge that asks no model and has no card, and where nothing is judged.
+def certified(held: CheckedCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
+    """Return the line; "" for a run without a judge, and for a judge without model and judge report.
 
-    It calls a judge certified only where the card meets what the gates ask of it.
+    A judge is certified only if its judge report meets the requirements of the gates.
     """
     if judge is None or (held is None and not judge.asks_a_model):
         return ""
-    say = card_words(lang)
+    return words(lang)(_certified(held, judge))
+
+
+def _certified(held: CheckedCard | None, judge: JudgeReport) -> Message:
     if held is None:
-        return say("line.no_card")
+        return _(
+            "Not certified: this judge was never compared with labels (run gigamind judge certify)."
+        )
     card = held.card
     if card.judge.model != judge.model:
-        ours = judge.model or say("page.no_model")
-        return say("line.other_model", card=card.judge.model or say("page.no_model"), run=ours)
+        return _(
+            "Not certified: the judge report is about the model {certified}, but this run used {used}.",
+            certified=card.judge.model or NO_MODEL,
+            used=judge.model or NO_MODEL,
+        )
     if not card.is_valid_for(judge.fingerprint, judge.model):
-        return say("line.other_judge")
-    missing = shortfalls(replace(held, asked=held.asked or every_scale(card)), say)
-    return say(
-        "line.held" if missing else "line.certified",
-        date=card.created_at[:10],
-        labels=say(f"line.labels_{card.labels.source}", count=card.labels.count),
-        figures="; ".join(_scale(scale, say) for scale in card.scales),
-        reasons="; ".join(shortfall.text for shortfall in missing),
+        return _(
+            "Not certified: the judge report is about another judge. Its file, prompt or schema differs."
+        )
+    missing = shortfalls(replace(held, required_scales=held.required_scales or every_scale(card)))
+    values = {
+        "date": card.created_at[:10],
+        "labels": labels_text(card.labels, card.labels.count),
+        "figures": joined(map(_scale, card.scales)),
+    }
+    if not missing:
+        return _("Certified on {date} with {labels}: {figures}.", **values)
+    return _(
+        "Compared with {labels} on {date}: {figures}. The release gates require more: {reasons}.",
+        reasons=joined(shortfall.text for shortfall in missing),
+        **values,
     )
 
 
+def labels_text(labels: CardLabels, count: int) -> Message:
+    """Return the number of labels and who gave them."""
+    if labels.source == "file":
+        return n_("{n} human label", "{n:,} human labels", n=count)
+    return n_("{n} dataset label", "{n:,} dataset labels", n=count)
+
+
 def tried(look: SecondLookReport, lang: Language = "en") -> str:
-    """How a model that looks at claims once more told apart the pairs that it was tried with."""
-    (said, seen), (unsaid, denied) = look.said, look.unsaid
-    counts = {"right": seen + denied, "pairs": said + unsaid}
-    say = card_words(lang)
-    key = "line.tried_believed" if look.believed else "line.tried_in_vain"
-    return say(key, model=look.model, language=say(f"line.in_{look.language}"), **counts)
+    """Return how a model for second checks solved its test pairs."""
+    (positives, supported), (negatives, denied) = look.said, look.unsaid
+    values = {
+        "model": look.model,
+        "right": supported + denied,
+        "pairs": positives + negatives,
+        "language": LANGUAGES[look.language],
+    }
+    if look.believed:
+        text = _(
+            "{model} solved {right} of {pairs} {language} test pairs and is accepted", **values
+        )
+    else:
+        text = _(
+            "{model} solved only {right} of {pairs} {language} test pairs and is not accepted",
+            **values,
+        )
+    return words(lang)(text)
 
 
-def _scale(scale: CardScale, say: Words) -> str:
+def _scale(scale: CardScale) -> Message:
     names = (
         ("quadratic_kappa", "mean_absolute_error")
         if scale.kind == "graded"
         else ("balanced_accuracy", "cohen_kappa")
     )
-    figures = ", ".join(_figure(name, scale.overall.figures[name], say) for name in names)
-    name, group = scale_name(scale, say), scale.overall
-    return clustered("line.scale", group.clusters, say, scale=name, figures=figures, n=group.items)
+    group = scale.overall
+    values = {
+        "scale": scale_name(scale.name),
+        "figures": [_figure(name, group.figures[name]) for name in names],
+        "n": group.items,
+        "clusters": group.clusters,
+    }
+    if group.clusters is None:
+        return _("{scale}: {figures}, N = {n}", **values)
+    return _("{scale}: {figures}, N = {n} of {clusters} answers", **values)
 
 
-def _figure(name: str, figure: CardFigure, say: Words) -> str:
-    shown = f"{say(f'metric.{name}')} {number(figure.value)}"
-    return shown if figure.low is None else f"{shown} (95 % {interval(figure)})"
+def _figure(name: str, figure: CardFigure) -> Message:
+    values = {"name": FIGURES[name], "value": number(figure.value), "interval": interval(figure)}
+    if figure.low is None:
+        return _("{name} {value}", **values)
+    return _("{name} {value} (95% CI {interval})", **values)

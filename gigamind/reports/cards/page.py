@@ -1,4 +1,4 @@
-"""A judge card to read: judge_card.md for a terminal, a pull request or a vault, and its page."""
+"""The judge report: judge_card.md for a terminal, a pull request or a vault, and its page."""
 
 import base64
 import functools
@@ -8,59 +8,65 @@ from typing import Any
 
 from markupsafe import Markup
 
+from gigamind.i18n import n_
 from gigamind.records.card import FILE, JudgeCard
 from gigamind.records.folder import as_json
-from gigamind.release.shortfall import card_words
 from gigamind.reports.cards.cautions import card_verdict, cautions
+from gigamind.reports.cards.line import NO_MODEL
 from gigamind.reports.cards.view import (
-    attacks_told,
-    liars_view,
+    attacks_text,
+    deceptive_view,
     provenance,
     scale_view,
-    second_look_told,
+    second_check_text,
 )
 from gigamind.reports.page.layout import page_templates
 from gigamind.reports.text import render
-from gigamind.wording import Language, moment
+from gigamind.wording import Language, moment, words
 
 
 def _content(card: JudgeCard, lang: Language) -> dict[str, Any]:
-    """What both forms of a card show."""
-    say = card_words(lang)
+    """Return the values of both templates."""
+    say = words(lang)
     return {
         "say": say,
         "verdict": card_verdict(card, say),
         "subject": subject(card, lang),
         "cautions": cautions(card, say),
         "scales": [scale_view(card, scale, say) for scale in card.scales],
-        "attacks": attacks_told(card, say),
-        "second_look": second_look_told(card, say),
-        "liars": liars_view(card.liars, say) if card.liars else None,
+        "attacks": attacks_text(card, say),
+        "second_look": second_check_text(card, say),
+        "liars": deceptive_view(card.liars, say) if card.liars else None,
         "provenance": list(provenance(card, say)),
     }
 
 
 def render_card(card: JudgeCard, lang: Language = "en") -> str:
-    """The card as Markdown; text of questions and quotes is escaped."""
+    """Return the judge report as Markdown; texts of questions and quotes are escaped."""
     return render("judge_card.md.jinja", **_content(card, lang))
 
 
 def subject(card: JudgeCard, lang: Language) -> str:
-    """The judge and its labels in one line."""
-    say, judge = card_words(lang), card.judge
-    model = judge.model or say("page.no_model")
-    return say(
-        "page.subject", kind=judge.kind, file=judge.file, model=model, count=card.labels.count
+    """Return the judge and the number of its labels, in a line."""
+    return words(lang)(
+        n_(
+            "{kind} judge {file} · {model} · {n} label",
+            "{kind} judge {file} · {model} · {n:,} labels",
+            kind=card.judge.kind,
+            file=card.judge.file,
+            model=card.judge.model or NO_MODEL,
+            n=card.labels.count,
+        )
     )
 
 
 def render_card_page(card: JudgeCard, lang: Language = "en") -> str:
-    """The card as a page; text of questions and quotes is escaped, and its policy allows no script at all."""
+    """Return the judge report as a page; third-party texts are escaped, and its policy allows no script."""
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
     return (
-        page_templates("gigamind.reports.cards")
+        page_templates(lang, "gigamind.reports.cards")
         .get_template("judge_card.html.jinja")
         .render(
             **_content(card, lang),
@@ -73,7 +79,7 @@ def render_card_page(card: JudgeCard, lang: Language = "en") -> str:
 
 
 def card_files(card: JudgeCard, lang: Language = "en") -> dict[str, str]:
-    """Everything that a certification writes, by file name."""
+    """Return all files of a certification, by name."""
     return {
         FILE: as_json(card, indent=2) + "\n",
         "judge_card.md": render_card(card, lang),
@@ -83,7 +89,7 @@ def card_files(card: JudgeCard, lang: Language = "en") -> dict[str, str]:
 
 @functools.cache
 def _style() -> str:
-    """That of report.html, and what the diagram of reliability needs besides."""
+    """Return the style of report.html and of the reliability diagram."""
     report = resources.files("gigamind.reports.page") / "templates" / "report.css"
     own = resources.files("gigamind.reports.cards") / "templates" / "judge_card.css"
     return report.read_text(encoding="utf-8") + own.read_text(encoding="utf-8")

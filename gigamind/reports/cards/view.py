@@ -1,8 +1,9 @@
-"""A judge card in words: what both its Markdown and its page show, in Korean or English."""
+"""The texts of a judge report, for both its Markdown and its page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.records.card import (
     CardBin,
     CardFigure,
@@ -12,14 +13,15 @@ from gigamind.records.card import (
     CardScale,
     JudgeCard,
 )
-from gigamind.release.shortfall import clustered, interval, number, scale_name
-from gigamind.reports.cards.line import tried
+from gigamind.release.shortfall import ANSWERS, FIGURES, interval, number, scale_name
+from gigamind.reports.cards.line import NO_MODEL, tried
+from gigamind.reports.figures import percent
 from gigamind.wording import Words, moment, share
 
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """One figure as text, overall and by language in the order of the languages."""
+    """One metric as text, overall and by language in the order of the languages."""
 
     label: str
     about: str
@@ -31,7 +33,7 @@ class FigureRow:
 
 @dataclass(frozen=True, slots=True)
 class MissRow:
-    """A verdict that is far from its label, as text."""
+    """A verdict far from its label, as text."""
 
     id: str
     question: str
@@ -43,13 +45,13 @@ class MissRow:
 
 @dataclass(frozen=True, slots=True)
 class ScaleView:
-    """One scale of a card, ready to be laid out.
+    """One scale of a judge report, as texts.
 
     Attributes:
         mean: label, value and interval of the judged, labelled and corrected mean; empty without a headline.
-        bins: those with items, as text: range, mean confidence, share right, interval, N.
+        bins: bins with items, as text: range, mean confidence, share right, interval, N.
         drawn: the same bins for the diagram.
-        confident: whether a confidence was stated for any of the misses.
+        confident: whether any of the misses has a stated confidence.
     """
 
     name: str
@@ -68,14 +70,21 @@ class ScaleView:
 
 
 def scale_view(card: JudgeCard, scale: CardScale, say: Words) -> ScaleView:
-    """A scale in words."""
+    """Return the texts of a scale."""
     languages = tuple(scale.by_language)
     filled = tuple(b for b in scale.overall.bins if b.right.n)
-    shown = say("page.misses_lead", shown=len(scale.misses), missed=scale.missed)
+    shown = say(
+        _(
+            "{shown} of {missed} verdicts that are far from their label, largest and most "
+            "confident errors first.",
+            shown=len(scale.misses),
+            missed=scale.missed,
+        )
+    )
     return ScaleView(
-        name=scale_name(scale, say),
-        headline=_headline(scale, say),
-        counts=_counts(scale.overall, say),
+        name=say(scale_name(scale.name)),
+        headline=say(_headline(scale)),
+        counts=say(_counts(scale.overall)),
         languages=languages,
         rows=tuple(_row(name, scale, languages, say) for name in scale.overall.figures),
         mean=tuple(_mean(scale, say)),
@@ -83,139 +92,221 @@ def scale_view(card: JudgeCard, scale: CardScale, say: Words) -> ScaleView:
         bins=tuple(_bin(b, say) for b in filled),
         drawn=filled,
         flips=_flips(card, scale, say),
-        misses_lead=shown if scale.missed else say("page.no_misses"),
+        misses_lead=shown if scale.missed else say(_("No verdict is far from its label.")),
         misses=tuple(_misses(scale, say)),
         confident=any(miss.confidence is not None for miss in scale.misses),
     )
 
 
-def attacks_told(card: JudgeCard, say: Words) -> str:
-    """The attacks in a sentence; "" where there were none."""
+def attacks_text(card: JudgeCard, say: Words) -> str:
+    """Return the result of the attacks in a sentence; "" if there were none."""
     if card.attacks is None:
         return ""
     attacks, rate = card.attacks, card.attacks.rate
     if rate.value is None:
-        return say("page.attacks_none")
-    counts = {"succeeded": attacks.succeeded, "attempted": attacks.attempted}
-    ends = {"value": number(rate.value), "low": number(rate.low), "high": number(rate.high)}
-    return say("page.attacks_told", **counts, **ends)
+        return say(_("No attack could be measured."))
+    return say(
+        _(
+            "{succeeded} of {attempted} attacks changed a verdict: {value} (95% CI {low} –"
+            " {high}).",
+            succeeded=attacks.succeeded,
+            attempted=attacks.attempted,
+            value=percent(rate.value),
+            low=percent(rate.low),
+            high=percent(rate.high),
+        )
+    )
 
 
-def second_look_told(card: JudgeCard, say: Words) -> str:
-    """How far the models that looked at claims once more can tell; "" where none did."""
+def second_check_text(card: JudgeCard, say: Words) -> str:
+    """Return how reliable the models for second checks are; "" if there were none."""
     if not card.second_looks:
         return ""
-    models = "; ".join(tried(look, say.language) for look in card.second_looks)
-    return say("page.second_look", models=models)
+    return say(
+        _(
+            "When a source sentence has few words of a claim, a model checks the two a second time. Its"
+            " result is accepted only if the model solves test pairs with known answers: {models}.",
+            models="; ".join(tried(look, say.language) for look in card.second_looks),
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class LiarRow:
-    """What one liar does, its figures as text, and both in a line."""
+class DeceptiveJudgeRow:
+    """The behaviour of one deceptive judge, its values as text, and both in a line."""
 
     what: str
     figures: tuple[str, ...]
-    told: str
+    line: str
 
 
 @dataclass(frozen=True, slots=True)
-class LiarsView:
-    """What liars get away with: a paragraph, the names of the figures, and a row a liar."""
+class DeceptiveJudgesView:
+    """The test with deceptive judges: a paragraph, the column headings, and a row for each judge."""
 
     lead: str
     head: tuple[str, ...]
-    rows: tuple[LiarRow, ...]
+    rows: tuple[DeceptiveJudgeRow, ...]
 
 
-_LIAR_FIGURES = ("correctness", "passed_off", "hidden", "utility", "unscored")
+_COLUMNS = (
+    _("correctness"),
+    _("unsupported but accepted"),
+    _("hidden claims"),
+    _("utility"),
+    _("no verdict"),
+)
+_BEHAVIOURS: Mapping[str, Message] = {
+    "honest": _("gives the human verdicts"),
+    "credulous": _("also supports claims that people doubt, with the most similar line"),
+    "pastes_one_line": _("quotes the same line for every claim"),
+    "pastes_and_passes": _("quotes the same line and knows the test pairs of the second check"),
+    "always_supported": _("says supported, without a quote or with an invented one"),
+    "no_claims": _("says that no sentence is a claim"),
+    "abstains": _("says that every sentence is an abstention"),
+    "swaps_ids": _("gives each claim the verdict of the next one"),
+    "quotes_the_question": _("quotes the question or the answer"),
+}
 
 
-def liars_view(liars: CardLiars, say: Words) -> LiarsView:
-    """Liars in words; of a liar that these words do not know, its name."""
-    counts = {"answers": liars.answers, "claims": liars.claims, "unsupported": liars.unsupported}
-    means = {"correctness": share(liars.correctness), "utility": share(liars.utility)}
-    lead = [say("liar.lead", dataset=liars.dataset, **counts, **means), say("liar.quote")]
+def deceptive_view(liars: CardLiars, say: Words) -> DeceptiveJudgesView:
+    """Return the results of the deceptive judges; unknown ones keep their names."""
+    lead = [
+        _(
+            "Scripted judges replaced the model and judged {answers} answers of {dataset}. A model with"
+            " the same errors gets the same result. People call {unsupported} of the {claims} claims"
+            " unsupported; their labels give correctness {correctness} and utility {utility}.",
+            answers=liars.answers,
+            dataset=liars.dataset,
+            unsupported=liars.unsupported,
+            claims=liars.claims,
+            correctness=share(liars.correctness),
+            utility=share(liars.utility),
+        ),
+        _("A quote proves that its words are in the note, not that they support the claim."),
+    ]
     if liars.unlabelled:
-        lead.append(say("liar.unlabelled", count=liars.unlabelled))
-    head = tuple(say(f"liar.{name}") for name in _LIAR_FIGURES)
-    return LiarsView(
-        " ".join(lead), head, tuple(_liar(liar, liars, head, say) for liar in liars.liars)
-    )
+        lead.append(
+            n_(
+                "{n} answer without labels or notes was left out.",
+                "{n:,} answers without labels or notes were left out.",
+                n=liars.unlabelled,
+            )
+        )
+    head = tuple(map(say, _COLUMNS))
+    rows = tuple(_deceptive_row(liar, liars, head, say) for liar in liars.liars)
+    return DeceptiveJudgesView(say(joined(lead, " ")), head, rows)
 
 
-def _liar(liar: CardLiar, liars: CardLiars, head: tuple[str, ...], say: Words) -> LiarRow:
+def _deceptive_row(
+    judge: CardLiar, liars: CardLiars, head: tuple[str, ...], say: Words
+) -> DeceptiveJudgeRow:
     figures = (
-        share(liar.correctness),
-        f"{liar.passed_off} / {liars.unsupported}",
-        f"{liar.hidden} / {liars.claims}",
-        share(liar.utility),
-        str(liar.unscored),
+        share(judge.correctness),
+        f"{judge.passed_off} / {liars.unsupported}",
+        f"{judge.hidden} / {liars.claims}",
+        share(judge.utility),
+        str(judge.unscored),
     )
-    name = f"liar.{liar.name}"
-    what = say(name) if say.knows(name) else liar.name
+    what = say(_BEHAVIOURS.get(judge.name, judge.name))
     text = ", ".join(f"{label} {value}" for label, value in zip(head, figures, strict=True))
-    return LiarRow(what, figures, f"{what}: {text}")
+    return DeceptiveJudgeRow(what, figures, f"{what}: {text}")
 
 
 def provenance(card: JudgeCard, say: Words) -> Iterator[tuple[str, str]]:
-    """What the card is about, a name and a value a row."""
+    """Yield the subject of the report as rows of name and value."""
     judge = card.judge
-    yield say("page.judge"), f"{judge.file} ({judge.kind})"
-    yield say("page.model"), judge.model or say("page.no_model")
-    yield say("page.fingerprint"), judge.fingerprint
+    yield say(_("judge")), f"{judge.file} ({judge.kind})"
+    yield say(_("model")), judge.model or say(NO_MODEL)
+    yield say(_("fingerprint")), judge.fingerprint
     if judge.languages:
-        yield say("page.prompts"), ", ".join(judge.languages)
+        yield say(_("prompts")), ", ".join(judge.languages)
     labels = card.labels
-    yield say("page.labels"), f"{labels.name} ({labels.count}, sha256 {labels.sha256[:12]})"
-    yield say("page.runs"), ", ".join(card.runs)
-    yield say("page.dataset"), f"{card.dataset} (sha256 {card.dataset_hash[:12]})"
-    yield say("page.created"), moment(card.created_at)
-    yield say("page.version"), card.app_version
-    yield say("page.seed"), str(card.seed)
+    yield say(_("labels")), f"{labels.name} ({labels.count}, sha256 {labels.sha256[:12]})"
+    yield say(_("runs")), ", ".join(card.runs)
+    yield say(_("dataset")), f"{card.dataset} (sha256 {card.dataset_hash[:12]})"
+    yield say(_("created")), moment(card.created_at)
+    yield say(_("gigamind")), card.app_version
+    yield say(_("seed")), str(card.seed)
 
 
-def _headline(scale: CardScale, say: Words) -> str:
-    figures, n = scale.overall.figures, scale.overall.items
+def _headline(scale: CardScale) -> Message:
+    figures, n, name = scale.overall.figures, scale.overall.items, scale_name(scale.name)
     if not n:
-        return say("headline.nothing", scale=scale_name(scale, say))
+        return _("{scale}: no labelled item has a verdict", scale=name)
     if scale.kind == "graded":
         kappa, error = figures["quadratic_kappa"], figures["mean_absolute_error"]
-        values = {"kappa": number(kappa.value), "error": share(error.value)}
-        values |= {"interval": interval(kappa)}
-        return say("headline.graded", scale=scale_name(scale, say), n=n, **values)
+        return _(
+            "{scale}: quadratic kappa {kappa} (95% CI {interval}) over {n} labels, mean absolute error"
+            " {error}",
+            scale=name,
+            kappa=number(kappa.value),
+            interval=interval(kappa),
+            n=n,
+            error=share(error.value),
+        )
     accuracy, kappa = figures["accuracy"], figures["cohen_kappa"]
-    values = {"accuracy": share(accuracy.value), "kappa": number(kappa.value)}
-    values |= {"interval": interval(accuracy)}
-    return say("headline.binary", right=round((accuracy.value or 0.0) * n), n=n, **values)
+    return _(
+        "{right} of {n} verdicts match the label (accuracy {accuracy}, 95% CI {interval}); Cohen's kappa"
+        " {kappa}",
+        right=round((accuracy.value or 0.0) * n),
+        n=n,
+        accuracy=share(accuracy.value),
+        interval=interval(accuracy),
+        kappa=number(kappa.value),
+    )
 
 
-def _counts(group: CardGroup, say: Words) -> str:
+def _counts(group: CardGroup) -> Message:
     if group.positive is None:
-        counts = say("page.items", items=group.items)
+        counts = _("{items} items", items=group.items)
     else:
-        counts = say("page.positive", items=group.items, positive=group.positive)
+        counts = _(
+            "{items} items, {positive} of them labelled yes",
+            items=group.items,
+            positive=group.positive,
+        )
     if group.clusters is None:
         return counts
-    return f"{counts}. {say('page.clusters', clusters=group.clusters)}"
+    clusters = _(
+        "The claims come from {clusters} answers. Claims of one answer are not independent, so CIs"
+        " resample whole answers.",
+        clusters=group.clusters,
+    )
+    return joined([counts, clusters], ". ")
+
+
+_ABOUT: Mapping[str, Message] = {
+    "accuracy": _("share of verdicts that match the label"),
+    "balanced_accuracy": _("mean of sensitivity and specificity"),
+    "sensitivity": _("share of items labelled yes that were judged yes"),
+    "specificity": _("share of items labelled no that were judged no"),
+    "cohen_kappa": _("chance-corrected agreement; 1 is full, 0 is chance"),
+    "quadratic_kappa": _("chance-corrected agreement; large differences weigh more"),
+    "mean_absolute_error": _("distance between verdict and label; lower is better"),
+    "mean_error": _("verdict − label; above 0 the judge is too lenient"),
+    "brier": _("squared error of the stated confidence; lower is better"),
+    "calibration_error": _("distance between stated confidence and accuracy; lower is better"),
+}
 
 
 def _row(name: str, scale: CardScale, languages: tuple[str, ...], say: Words) -> FigureRow:
     figure = scale.overall.figures[name]
-    apart = (scale.by_language[language].figures.get(name) for language in languages)
+    by_language = (scale.by_language[language].figures.get(name) for language in languages)
     return FigureRow(
-        label=say(f"metric.{name}"),
-        about=say(f"about.{name}"),
+        label=say(FIGURES[name]),
+        about=say(_ABOUT[name]),
         value=number(figure.value),
         interval=interval(figure),
-        n=_n(figure, say),
-        by_language=tuple(_inline(language_figure) for language_figure in apart),
+        n=say(_n(figure)),
+        by_language=tuple(map(_inline, by_language)),
     )
 
 
-def _n(figure: CardFigure, say: Words) -> str:
+def _n(figure: CardFigure) -> Text:
     if figure.clusters is None:
         return str(figure.n)
-    return say("page.n_clusters", n=figure.n, clusters=figure.clusters)
+    return _("{n} ({clusters} answers)", n=figure.n, clusters=figure.clusters)
 
 
 def _inline(figure: CardFigure | None) -> str:
@@ -226,41 +317,83 @@ def _inline(figure: CardFigure | None) -> str:
 
 def _mean(scale: CardScale, say: Words) -> Iterator[tuple[str, str, str]]:
     headline = scale.headline
-    if headline is not None:
-        judged = clustered("page.judged", headline.clusters, say, items=headline.items)
-        yield say("page.judged_interval", judged=judged), share(headline.judged), "–"
-        labelled = f"{say('page.labelled')}, {say('page.n_is', n=_n(headline.labelled, say))}"
-        yield labelled, share(headline.labelled.value), interval(headline.labelled)
-        yield say("page.corrected"), share(headline.corrected.value), interval(headline.corrected)
+    if headline is None:
+        return
+    values = {"items": headline.items, "clusters": headline.clusters}
+    if headline.clusters is None:
+        judged = _("verdicts only, {items} items", **values)
+    else:
+        judged = _("verdicts only, {items} items of {clusters} answers", **values)
+    biased = _("{judged} (biased by the judge, so no CI)", judged=judged)
+    labelled = _("labels only, N = {n}", n=_n(headline.labelled))
+    yield say(biased), share(headline.judged), "–"
+    yield say(labelled), share(headline.labelled.value), interval(headline.labelled)
+    corrected = headline.corrected
+    yield say(_("corrected (PPI++)")), share(corrected.value), interval(corrected)
 
 
 def _mean_lead(scale: CardScale, say: Words) -> str:
     headline = scale.headline
     if headline is None:
         return ""
-    return clustered("page.corrected_lead", headline.clusters, say, weight=f"{headline.weight:.2f}")
+    if headline.clusters is None:
+        return say(
+            _(
+                "Estimate of the mean if people had labelled every item; verdicts have a weight of"
+                " {weight:.2f}. Valid if the labelled items are a random sample of all items.",
+                weight=headline.weight,
+            )
+        )
+    return say(
+        _(
+            "Estimate of the mean if people had labelled every item; verdicts have a weight of"
+            " {weight:.2f}. Valid if the labelled items are a random sample of all items, or all items of"
+            " randomly chosen answers.",
+            weight=headline.weight,
+        )
+    )
 
 
 def _bin(b: CardBin, say: Words) -> tuple[str, str, str, str, str]:
     edges = f"{b.low:.1f} – {b.high:.1f}"
-    return edges, share(b.confidence), share(b.right.value), interval(b.right), _n(b.right, say)
+    n = say(_n(b.right))
+    return edges, share(b.confidence), share(b.right.value), interval(b.right), n
 
 
 def _flips(card: JudgeCard, scale: CardScale, say: Words) -> str:
-    if scale.flips is None:
+    flips = scale.flips
+    if flips is None:
         return ""
-    name = scale_name(scale, say)
-    if scale.flips.value is None:
-        return say("page.flips_none", scale=name)
-    values = {"value": number(scale.flips.value), "interval": interval(scale.flips)}
-    values |= {"n": _n(scale.flips, say), "runs": str(len(card.runs))}
-    return say(f"page.flips_{scale.kind}", scale=name, **values)
+    values = {
+        "scale": scale_name(scale.name),
+        "value": number(flips.value),
+        "interval": interval(flips),
+        "n": _n(flips),
+        "runs": len(card.runs),
+    }
+    if flips.value is None:
+        return say(_("{scale}: no item was judged in two runs.", **values))
+    if scale.kind == "graded":
+        return say(
+            _(
+                "{scale}: verdicts differ by {value} on average between two identical runs (95% CI"
+                " {interval}, N = {n}, {runs} runs).",
+                **values,
+            )
+        )
+    return say(
+        _(
+            "{scale}: {value} of the verdicts differ between two identical runs (95% CI {interval}, N ="
+            " {n}, {runs} runs).",
+            **values,
+        )
+    )
 
 
 def _misses(scale: CardScale, say: Words) -> Iterator[MissRow]:
     for miss in scale.misses:
         label, verdict = (
-            share(v) if scale.kind == "graded" else say("page.yes" if v else "page.no")
+            share(v) if scale.kind == "graded" else say(ANSWERS["yes" if v else "no"])
             for v in (miss.label, miss.verdict)
         )
         yield MissRow(miss.id, miss.question, miss.quotes, label, verdict, share(miss.confidence))

@@ -1,9 +1,10 @@
-"""What each chart of report.html shows; `svg` draws them."""
+"""The data of the charts of report.html; `svg` draws them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gigamind.i18n import _
 from gigamind.reports.figures import Figure
 from gigamind.wording import Words
 
@@ -13,10 +14,10 @@ _DASHES = {"dashed": "5 2.5", "dotted": "1.8 2.7"}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a forest.
+    """A row of a forest plot.
 
     Attributes:
-        before: the figure in the baseline; None where there is none.
+        before: the metric in the baseline; None if there is none.
     """
 
     label: str
@@ -26,7 +27,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """Figures with their intervals on [0, 1]; `compared` names the run and its baseline, where there is one."""
+    """Metrics with their intervals on [0, 1]; `compared` names the run and its baseline, if there is one."""
 
     title: str
     rows: Sequence[Row]
@@ -35,21 +36,21 @@ class Forest:
 
 @dataclass(frozen=True, slots=True)
 class Pen:
-    """How a line is drawn; its style tells it apart where colours cannot."""
+    """The style of a line; dashes make it distinct without colour."""
 
     ink: Ink
     style: Literal["solid", "dashed", "dotted"] = "solid"
     width: float = 1.4
 
     def attributes(self) -> dict[str, str | float]:
-        """Of an SVG element."""
+        """Return the attributes of an SVG element."""
         dashes = {} if self.style == "solid" else {"stroke_dasharray": _DASHES[self.style]}
         return {"stroke": self.ink, "stroke_width": self.width, **dashes}
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A curve, which breaks where a value is None, or the outline of a histogram; "" where no legend is to name it."""
+    """A curve with gaps at None, or the outline of a histogram; the label "" keeps it out of the legend."""
 
     label: str
     values: Sequence[float | None]
@@ -58,7 +59,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A vertical line with its words."""
+    """A vertical line with its label."""
 
     at: float
     label: str
@@ -67,11 +68,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Curves on [0, 1], or a histogram: each value holds between two of the ascending edges.
+    """Curves on [0, 1], or a histogram: each value applies between two of the ascending edges.
 
     Attributes:
-        counted: what the y axis of a histogram counts; "" for curves.
-        unit: behind each number of that axis.
+        counted: the unit of the y axis of a histogram; "" for curves.
+        unit: suffix of each number of that axis.
         log: whether the x axis is logarithmic.
     """
 
@@ -87,7 +88,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Points (x, y, number) in the unit square, larger where they stand for more, against the line of equals."""
+    """Points (x, y, number) in the unit square, with an area by number, and the diagonal."""
 
     title: str
     x_label: str
@@ -97,11 +98,11 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How one figure went from run to run, oldest first; None where a run lacks it.
+    """One metric from run to run, oldest first; None for a run that lacks it.
 
     Attributes:
         before: its value in the baseline.
-        changes: runs, from 0, at which it took another level.
+        changes: indexes of the runs at its change points, from 0.
     """
 
     label: str
@@ -112,13 +113,13 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Figures over runs, one below the other, each on the part of [0, 1] where it moves; the last run is the one told.
+    """Metrics over runs, one below the other, each on its own part of [0, 1]; the last run is the current one.
 
     Attributes:
-        alike: by run, whether it was measured as the last one was; the others are hollow.
-        ends: when the first and the last run were made.
-        legend: what a dot, a hollow one and the line of the baseline are.
-        change: what the line of a change is; none is drawn without.
+        alike: by run, whether it was measured like the last one; the others are hollow.
+        ends: times of the first and the last run.
+        legend: labels of a dot, a hollow dot and the line of the baseline.
+        change: label of the lines at change points; "" draws none.
     """
 
     title: str
@@ -131,7 +132,7 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far a figure moved, with its interval; `better` says whether that is surely for the better or the worse."""
+    """The change of a metric with its interval; `better` is None unless the change is significant."""
 
     label: str
     value: float
@@ -141,7 +142,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Differences on either side of none, on the stretch where they lie."""
+    """Differences on both sides of 0."""
 
     title: str
     rows: Sequence[Difference]
@@ -149,7 +150,7 @@ class Differences:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A value at a place of the x axis, with its interval."""
+    """A value at a position of the x axis, with its interval."""
 
     at: float
     value: float
@@ -158,7 +159,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A value over x; `apart` stand beside the line that joins the others."""
+    """A value over x; `apart` are points that the line does not join."""
 
     label: str
     spots: Sequence[Spot]
@@ -168,11 +169,11 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """Curves over [0, 1] and places beyond it that have names, on the stretch of y where they lie.
+    """Curves over [0, 1], and named positions above 1.
 
     Attributes:
-        places: what stands at each x above 1; `places_label` is what they are.
-        level: a line across, and what it is.
+        places: label of each x above 1; `places_label` is their axis label.
+        level: a horizontal line with its label.
     """
 
     title: str
@@ -187,16 +188,16 @@ Chart = Forest | Steps | Scatter | Trend | Differences | Surface
 
 
 Shown = Mapping[str, Figure | None]
-"""Figures by the labels of their rows; None for one that was not measured."""
+"""Metrics by row label; None for one that was not measured."""
 
 
 def drawn(**figures: Chart | None) -> dict[str, Chart]:
-    """The charts that have something to show, by name."""
+    """Return the charts with data, by name."""
     return {name: chart for name, chart in figures.items() if chart}
 
 
 def forest(title: str, say: Words, now: Shown, before: Shown | None) -> Forest | None:
-    """What was measured, by its label; None where that is nothing."""
+    """Return the measured metrics as a forest plot; None if there are none."""
     known = {
         label: figure
         for label, figure in (before or {}).items()
@@ -207,5 +208,5 @@ def forest(title: str, say: Words, now: Shown, before: Shown | None) -> Forest |
         for label, figure in now.items()
         if figure and figure.value is not None
     ]
-    compared = () if before is None else (say("figure.this_run"), say("figure.baseline"))
+    compared = () if before is None else (say(_("this run")), say(_("baseline")))
     return Forest(title, rows, compared) if rows else None

@@ -1,26 +1,31 @@
-"""compare.html: any runs over one dataset side by side, what differs and how surely, and the items that changed."""
+"""compare.html: any runs over one dataset side by side, their differences with significance, and the changed items."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gigamind.i18n import Message, _, joined, n_
 from gigamind.metrics.table import in_order
 from gigamind.release.comparison import MetricChange, Snapshot
 from gigamind.release.experiment import Experiment, SliceChanges
+from gigamind.release.mismatch import WHAT
+from gigamind.release.policy import UNITS
 from gigamind.reports.figures import metric_name
 from gigamind.reports.page.charts import Difference, Differences
-from gigamind.reports.page.headline import change_interval, told_changes
+from gigamind.reports.page.headline import change_interval, main_changes
 from gigamind.reports.page.layout import drawn, items_script, listing_script, rendered
 from gigamind.reports.page.svg import shortened
 from gigamind.reports.release import (
+    TASKS,
     Release,
-    blind_told,
-    decision_told,
+    decision_text,
+    judge_limits,
     main_keys,
     plain_verdict,
-    reasons_told,
-    verdict_told,
+    reason_texts,
+    slice_name,
+    verdict_text,
 )
-from gigamind.wording import Language, Words, change_in, moment, share, signed, words
+from gigamind.wording import Language, Words, moment, share, signed, words
 
 _HITS = 10
 _IDS = 5
@@ -35,14 +40,14 @@ def render_experiment(
     release: Release | None = None,
     report: str = "",
 ) -> str:
-    """The page.
+    """Return the page.
 
     Args:
-        experiment: what was found.
-        runs: the same runs, whose items are shown.
+        experiment: the comparison.
+        runs: the same runs, with their items.
         lang: of the page.
-        release: what the gates say, where two runs are compared.
-        report: address of the last run's report beside the first; "" where there is none.
+        release: the result of the gates, if two runs are compared.
+        report: URL of the last run's report, compared with the first run; "" if there is none.
     """
     say = words(lang)
     decided = release if release and not release.gate.is_refused else None
@@ -53,18 +58,19 @@ def render_experiment(
         script=listing_script("experiment_item.js"),
         data=_items(experiment, runs, say),
         experiment=experiment,
+        task=say(TASKS[experiment.task]),
         version=experiment.runs[-1].run.app_version,
         headline=headline(experiment, say),
         gate=decided.gate if decided else None,
         read_as=plain_verdict(decided) if decided else "",
-        verdict=verdict_told(decided, say) if decided else "",
-        decision=decision_told(decided, say) if decided else "",
-        reasons=reasons_told(decided.gate, decided.comparison, say) if decided else [],
+        verdict=verdict_text(decided, say) if decided else "",
+        decision=decision_text(decided, say) if decided else "",
+        reasons=reason_texts(decided.gate, decided.comparison, say) if decided else [],
         no_verdict="" if decided else why_no_verdict(release, say),
         findings=[finding(experiment, place, say) for place in _others(experiment)],
         notices=[
             *notices(experiment, say),
-            *([] if decided else blind_told(experiment.comparisons[-1], say)),
+            *([] if decided else judge_limits(experiment.comparisons[-1], say)),
         ],
         setup_names=[setting_name(name, say) for name in experiment.reference.setup],
         run_rows=[
@@ -72,18 +78,21 @@ def render_experiment(
                 run.label,
                 run.run.run_id,
                 moment(run.run.created_at),
-                [value_told(value, say) for value in run.setup.values()],
+                [value_text(value, say) for value in run.setup.values()],
                 run.items,
             )
             for run in experiment.runs
         ],
         charts=[
-            drawn(_chart(experiment, place, say), say("experiment.chart"))
+            drawn(
+                _chart(experiment, place, say),
+                say(_("Differences of the main metrics with their CIs")),
+            )
             for place in _others(experiment)
             if experiment.comparisons[place - 1].metrics
         ],
         figure_rows=rows,
-        other_pairs=any(cell.pairs for *_, cells in rows for cell in cells),
+        other_pairs=any(cell.pairs for *_row, cells in rows for cell in cells),
         slice_tables=[_slice_table(experiment, place, say) for place in _others(experiment)],
         certainty=certainty(experiment, say),
         changed=len(_changed(experiment)),
@@ -92,75 +101,159 @@ def render_experiment(
 
 
 def headline(experiment: Experiment, say: Words) -> str:
-    """What was held against what, in a line."""
-    return say(
-        f"experiment.headline_{experiment.task}",
-        reference=experiment.reference.label,
-        others=", ".join(run.label for run in experiment.runs[1:]),
-        shared=experiment.shared,
-    )
+    """Return which runs are compared, in a line."""
+    values = {
+        "reference": experiment.reference.label,
+        "others": [run.label for run in experiment.runs[1:]],
+        "shared": experiment.shared,
+        "units": UNITS[experiment.task],
+    }
+    return say(_("{others} vs {reference}, {shared:,} shared {units}", **values))
 
 
 def finding(experiment: Experiment, place: int, say: Words) -> str:
-    """What surely differs between a run and the first one, in a sentence."""
+    """Return what differs significantly between a run and the first one, in a sentence."""
     comparison = experiment.comparisons[place - 1]
     moved = [change for change in comparison.metrics if change.is_better is not None]
     run = experiment.runs[place].label
     if not moved:
         fell = any((change.drop or 0.0) > 0 for change in comparison.metrics)
-        return say("experiment.maybe_chance" if fell else "experiment.same", run=run)
-    kind, changes = told_changes(moved, main_keys([m.metric for m in comparison.metrics]), say)
-    return say(f"experiment.{kind}", run=run, **changes)
+        if fell:
+            return say(_("{run}: no metric changed significantly.", run=run))
+        return say(_("{run}: no significant difference.", run=run))
+    worse, better = main_changes(moved, main_keys([m.metric for m in comparison.metrics]), say)
+    values = {"run": run, "worse": worse, "better": better}
+    if worse and better:
+        text = _(
+            "{run}: significantly worse in {worse}; significantly better in {better}.", **values
+        )
+    elif worse:
+        text = _(
+            "{run}: significantly worse in {worse}. No metric got significantly better.", **values
+        )
+    else:
+        text = _(
+            "{run}: significantly better in {better}. No metric got significantly worse.", **values
+        )
+    return say(text)
 
 
 def why_no_verdict(release: Release | None, say: Words) -> str:
-    """One line; `release` is None where more than two runs were compared."""
+    """Return why there is no verdict, in a line; `release` is None if more than two runs were compared."""
     if release is None:
-        return say("experiment.no_verdict", why=say("experiment.many_runs"))
-    first, *others = reasons_told(release.gate, release.comparison, say)
-    more = say("experiment.more_reasons", count=len(others)) if others else ""
-    return say("experiment.no_verdict", why=f"{first}{more}")
+        return say(
+            _(
+                "No verdict: gates compare one run with one baseline. For a verdict, name exactly two"
+                " runs."
+            )
+        )
+    first, *others = reason_texts(release.gate, release.comparison, say)
+    if not others:
+        return say(_("No verdict: {why}", why=first))
+    return say(_("No verdict: {why} (and {count} more reasons)", why=first, count=len(others)))
+
+
+SIGNIFICANT = _(
+    '"Significant" means the 95% CI excludes 0 and the Holm-adjusted p < 0.05. No CI is shown when fewer'
+    " than 6 items changed."
+)
 
 
 def certainty(experiment: Experiment, say: Words) -> str:
-    """What the intervals hold, and why they are corrected."""
+    """Return what the intervals cover, and how they are corrected."""
     compared = len(experiment.comparisons)
-    each = f"{100 * experiment.correction.confidence:.4g}"
-    kind = "one" if compared == 1 else "many"
-    sentence = say(f"experiment.certainty_{kind}", compared=compared, each=each)
-    return f"{sentence} {say('experiment.clear')}"
+    if compared == 1:
+        text = _(
+            "All differences are measured on the same items. Each 95% CI covers one metric. The p-values"
+            " come from paired tests and are Holm-adjusted over all metrics."
+        )
+    else:
+        text = _(
+            "All differences are measured on the same items. {compared} runs are compared with one"
+            " reference, so each CI has a level of {each}%. Together, the {compared} CIs of a metric"
+            " cover the true differences in at least 95% of experiments (Bonferroni), although the runs"
+            " share the reference. The p-values are Holm-adjusted over all metrics and runs.",
+            compared=compared,
+            each=f"{100 * experiment.correction.confidence:.4g}",
+        )
+    return say(joined([text, SIGNIFICANT], " "))
 
 
 def notices(experiment: Experiment, say: Words) -> Iterator[str]:
-    """What a reader must know before believing the figures."""
+    """Yield what a reader must know before trusting the metrics."""
     if experiment.partial:
-        ids = ", ".join(experiment.partial[:_IDS])
-        ids += " …" if len(experiment.partial) > _IDS else ""
-        counts = ", ".join(f"{run.label} {run.lacks}" for run in experiment.runs if run.lacks)
-        yield say("experiment.partial", count=len(experiment.partial), counts=counts, ids=ids)
+        ids = [*experiment.partial[:_IDS], *(["…"] if len(experiment.partial) > _IDS else [])]
+        yield say(
+            n_(
+                "{n} item was evaluated by only some of the runs and is in no metric (missing: {counts}):"
+                " {ids}.",
+                "{n:,} items were evaluated by only some of the runs and are in no metric (missing:"
+                " {counts}): {ids}.",
+                n=len(experiment.partial),
+                counts=[f"{run.label} {run.lacks}" for run in experiment.runs if run.lacks],
+                ids=ids,
+            )
+        )
     for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True):
         if comparison.unjudged:
-            yield say("experiment.unjudged", run=run.label, count=len(comparison.unjudged))
+            yield say(
+                n_(
+                    "{run}: {n} item with a verdict in the reference has none here. Metrics of verdicts"
+                    " leave it out.",
+                    "{run}: {n:,} items with a verdict in the reference have none here. Metrics of"
+                    " verdicts leave them out.",
+                    run=run.label,
+                    n=len(comparison.unjudged),
+                )
+            )
         for mismatch in comparison.mismatches:
-            key = f"experiment.other_{mismatch.what.replace(' ', '_')}"
-            if say.knows(key):
-                yield say(key, run=run.label)
+            if notice := _differs(mismatch.what, run.label):
+                yield say(notice)
+
+
+def _differs(what: str, run: str) -> Message | None:
+    match what:
+        case "judge":
+            return _(
+                "{run}: its judge or threshold differs from the reference. Differences in metrics of"
+                " verdicts include differences between the judges.",
+                run=run,
+            )
+        case "notes":
+            return _(
+                "{run}: its notes differ from the reference. A difference may come from the notes.",
+                run=run,
+            )
+        case "model version":
+            return _(
+                "{run}: a model with the same name answered in another version than in the reference.",
+                run=run,
+            )
+        case "checklist":
+            return _(
+                "{run}: its checklist or model differs from the reference, so the checks are not"
+                " compared.",
+                run=run,
+            )
+        case _other:
+            return None
 
 
 def _others(experiment: Experiment) -> range:
     return range(1, len(experiment.runs))
 
 
+_SETTINGS = {**WHAT, "gigamind": _("gigamind version"), "mode": _("mode")}
+
+
 def setting_name(name: str, say: Words) -> str:
-    """What is set or searched otherwise, in words; an option by its name."""
-    key = f"experiment.of_{name.replace(' ', '_')}"
-    return say(key) if say.knows(key) else name
+    """Return the label of a setting; options keep their names."""
+    return say(_SETTINGS.get(name, name))
 
 
-def value_told(value: str, say: Words) -> str:
-    """What a run had for it; that it had none, and our own search, in words."""
-    key = f"experiment.is_{value}"
-    return say(key) if say.knows(key) else value
+def value_text(value: str, say: Words) -> str:
+    """Return the value of a setting."""
+    return say({"none": _("none"), "builtin": _("built-in")}.get(value, value))
 
 
 def _chart(experiment: Experiment, place: int, say: Words) -> Differences:
@@ -178,17 +271,19 @@ def _chart(experiment: Experiment, place: int, say: Words) -> Differences:
         if change.difference is not None
     ]
     title = say(
-        "experiment.differences",
-        run=shortened(experiment.runs[place].label, _LABEL_COLUMNS),
-        reference=shortened(experiment.reference.label, _LABEL_COLUMNS),
+        _(
+            "{run} − {reference}",
+            run=shortened(experiment.runs[place].label, _LABEL_COLUMNS),
+            reference=shortened(experiment.reference.label, _LABEL_COLUMNS),
+        )
     )
     return Differences(title, rows)
 
 
 class Cell(NamedTuple):
-    """What became of a metric in a run, as text; `better` says whether that is sure, and which way.
+    """A metric in a run, as text; `better` says whether the change is significant, and in which direction.
 
-    `pairs` is how many items the difference is over, and what it is between, where their row says otherwise.
+    `pairs` has the number of items of the difference and both values, if these differ from the row's.
     """
 
     value: str
@@ -208,7 +303,7 @@ def _cell(value: float | None, change: MetricChange | None, say: Words, pairs: s
         signed(change.difference),
         change_interval(change, say),
         change.is_better,
-        _p(change.told_p),
+        _p(change.shown_p),
         f"{change.improved} / {change.worse}",
         pairs,
     )
@@ -223,11 +318,10 @@ def _p(value: float | None) -> str:
 def figure_rows(
     experiment: Experiment, say: Words, *, main: bool = False
 ) -> Iterator[tuple[str, int, str, list[Cell]]]:
-    """Every metric, or the main ones: name, items, value in the first run, and what became of it in the others.
+    """Yield all metrics, or the main ones: name, items, value in the first run, and cells of the other runs.
 
-    A difference is over the items that both runs measured, and so are the values of a row.  Where those are other items
-    for one run than for another, the first run's value is over all that it measured, and a cell says what its
-    difference is between.
+    A row's values are over the items that both runs measured.  If these items are not the same for all runs, the first
+    run's value is over all items that it measured, and each cell has the values of its own difference.
     """
     for key in main_keys(experiment.metrics) if main else in_order(experiment.metrics):
         changes = [comparison.metric(key) for comparison in experiment.comparisons]
@@ -250,11 +344,11 @@ def _pairs(change: MetricChange | None, n: int, before: float | None, say: Words
 
 
 def _count(n: int, say: Words) -> str:
-    return f"{say('page.count')} {n}"
+    return say(_("N = {n}", n=n))
 
 
 class SliceTable(NamedTuple):
-    """One run against the first, slice by slice: names of metrics; name, items and cells of each slice."""
+    """One run compared with the first, by slice: names of metrics; name, items and cells of each slice."""
 
     run: str
     metrics: list[str]
@@ -268,7 +362,7 @@ def _slice_table(experiment: Experiment, place: int, say: Words) -> SliceTable:
         [metric_name(key, say) for key in main],
         [
             (
-                say(f"page.kind_{part.kind}", key=part.key),
+                say(slice_name(part.kind, part.key)),
                 part.items,
                 _slice_cells(part, place, main, say),
             )
@@ -292,7 +386,7 @@ def _slice_cells(part: SliceChanges, place: int, main: Sequence[str], say: Words
 
 
 def _changed(experiment: Experiment) -> list[str]:
-    """Ids of the items that ended otherwise in some run, those that got worse first, the worst of them first."""
+    """Return the ids of the items that changed in some run: worse ones first, the worst at the top."""
     places: dict[str, tuple[bool, int]] = {}
     for comparison in experiment.comparisons:
         for place, change in enumerate(comparison.changes):
@@ -305,7 +399,7 @@ _WAYS = {"improved": 1, "worse": -1}
 
 
 def _items(experiment: Experiment, runs: Sequence[Snapshot], say: Words) -> str:
-    """The items that changed, as templates/experiment_item.js reads them."""
+    """Return the changed items as JSON for templates/experiment_item.js."""
     notes: dict[str, int] = {}
     tags: dict[str, int] = {}
     by_id = [{item.id: item for item in run.items} for run in runs]
@@ -327,9 +421,7 @@ def _items(experiment: Experiment, runs: Sequence[Snapshot], say: Words) -> str:
                 known.language or "",
                 [tags.setdefault(tag, len(tags)) for tag in known.tags],
                 [
-                    [_WAYS[change.change], change_in(say.language, change.what).replace("->", "→")]
-                    if change
-                    else None
+                    [_WAYS[change.change], say(change.what).replace("->", "→")] if change else None
                     for change in item_changes
                 ],
                 [notes.setdefault(note, len(notes)) for note in shown[0].expected_notes],
@@ -345,7 +437,7 @@ def _items(experiment: Experiment, runs: Sequence[Snapshot], say: Words) -> str:
             ]
         )
     return items_script(
-        say.script("experiment_script"),
+        say,
         experiment.comparisons[0],
         rows,
         notes=list(notes),

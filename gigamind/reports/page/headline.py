@@ -1,31 +1,32 @@
-"""What report.html says first: the headline, what to keep in mind, and the main metrics."""
+"""The start of report.html: the headline, the notices and the main metrics."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from gigamind.messages import warning_in
+from gigamind.i18n import Message, _, n_
 from gigamind.metrics.table import about, is_lower_better
 from gigamind.records.schema import Record, RunReport, by_item
 from gigamind.release.comparison import Comparison, MetricChange
-from gigamind.reports.figures import Figure, metric_name
-from gigamind.reports.release import mismatch_told, too_few
+from gigamind.release.policy import UNITS
+from gigamind.reports.figures import Figure, metric_name, points
+from gigamind.reports.release import too_few
 from gigamind.wording import Words, moment, share, signed
 
-_CHANGES_TOLD = 3
-_WARNINGS_TOLD = 3
+_CHANGES_SHOWN = 3
+_WARNINGS_SHOWN = 3
 _WORST = 0.2  # of the scale, from its bad end
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One main metric as text, and as places in [0, 1] for its drawing.
+    """One main metric as text, and as positions in [0, 1] for its drawing.
 
     Attributes:
-        interval: "0.443 – 0.608"; "" where there is none.
-        better: whether a change against the baseline is surely for the better (True) or the worse (False).
-        ceiling: what the dataset lets the metric reach; None where that is 1.
-        bad: even the better end of the interval lies in the worst fifth of the scale.
+        interval: "0.443 – 0.608"; "" if there is none.
+        better: whether the metric is significantly better (True) or worse (False) than in the baseline.
+        ceiling: the highest value that the dataset allows; None if that is 1.
+        bad: even the better end of the interval is in the worst fifth of the scale.
     """
 
     label: str
@@ -49,71 +50,90 @@ def against(
     leading: tuple[str, ...],
     main: Sequence[str],
 ) -> str | None:
-    """What surely changed among the metrics that start with `leading`; None where nothing can be compared.
+    """Return the significant changes of metrics that start with `leading`; None if the runs are not comparable.
 
-    Of several, those in `main` are told.
+    Metrics in `main` take precedence.
     """
     if comparison is None or any(m.severity == "refuse" for m in comparison.mismatches):
         return None
+    return say(_against(comparison, say, leading, main))
+
+
+def _against(
+    comparison: Comparison, say: Words, leading: tuple[str, ...], main: Sequence[str]
+) -> Message:
     if not comparison.shared:
-        key = f"headline.{comparison.task}_not_paired"
-        return say(key) if say.knows(key) else say("headline.not_paired")
+        values = {"units": UNITS[comparison.task]}
+        return _(
+            "The baseline and this run share no {units}, so they cannot be compared.", **values
+        )
     leaders = (change for change in comparison.metrics if change.metric.startswith(leading))
     moved = [change for change in leaders if change.is_better is not None]
     if not moved:
         fell = any((change.drop or 0.0) > 0 for change in comparison.metrics)
-        return say("headline.maybe_chance" if fell or comparison.gone else "headline.same")
-    kind, changes = told_changes(moved, main, say)
-    return say(f"headline.{kind}", **changes)
+        if fell or comparison.gone:
+            return _("No metric changed significantly. Gates still apply to the raw drop.")
+        return _("No significant difference from the baseline.")
+    worse, better = main_changes(moved, main, say)
+    if not worse:
+        return _("Significantly better than the baseline: {better}.", better=better)
+    if not better:
+        return _("Significantly worse than the baseline: {worse}.", worse=worse)
+    return _(
+        "Significantly worse than the baseline: {worse}. Significantly better: {better}.",
+        worse=worse,
+        better=better,
+    )
 
 
-def told_changes(
-    moved: Sequence[MetricChange], main: Sequence[str], say: Words
-) -> tuple[Literal["better", "worse", "mixed"], dict[str, str]]:
-    """Which way metrics surely moved, and each way the largest changes, of those in `main` if there are any."""
+def main_changes(moved: Sequence[MetricChange], main: Sequence[str], say: Words) -> tuple[str, str]:
+    """Return the largest changes for the worse and for the better, of metrics in `main` if there are any."""
     worse, better = (_largest(moved, main, is_better=way) for way in (False, True))
-    kind = "mixed" if worse and better else "better" if better else "worse"
-    told_worse = worse[: _CHANGES_TOLD - bool(better)]
-    told = {"worse": told_worse, "better": better[: _CHANGES_TOLD - len(told_worse)]}
-    return kind, {way: _listed(changes, say) for way, changes in told.items()}
+    worse = worse[: _CHANGES_SHOWN - bool(better)]
+    better = better[: _CHANGES_SHOWN - len(worse)]
+    return _listed(worse, say), _listed(better, say)
 
 
 def _largest(
     moved: Sequence[MetricChange], main: Sequence[str], *, is_better: bool
 ) -> list[MetricChange]:
-    """Those that moved that way, the largest first, one of each news: recall of verdicts is FAR turned round."""
+    """Return the changes in one direction, the largest first, without duplicates: recall of verdicts is 1 - FAR."""
     ways = [change for change in moved if change.is_better is is_better]
     shown = [change for change in ways if change.metric in main] or ways
     shown.sort(key=lambda change: (-abs(change.drop or 0.0), not about(change.metric, "en")))
-    news: dict[tuple[object, ...], MetricChange] = {}
+    distinct: dict[tuple[object, ...], MetricChange] = {}
     for change in shown:
         block = change.metric.partition(".")[0]
         key = block, change.n, change.drop, change.improved, change.worse
-        news.setdefault(key, change)
-    return list(news.values())
+        distinct.setdefault(key, change)
+    return list(distinct.values())
 
 
 def _listed(changes: Sequence[MetricChange], say: Words) -> str:
     return ", ".join(
         say(
-            "headline.change",
-            metric=metric_name(change.metric, say),
-            difference=signed(change.difference),
-            low=signed(change.low),
-            high=signed(change.high),
+            _(
+                "{metric} {difference} (95% CI {low} to {high})",
+                metric=metric_name(change.metric, say),
+                difference=points(change.difference or 0.0),
+                low=points(change.interval[0]),
+                high=points(change.interval[1]),
+            )
         )
         for change in changes
+        if change.interval
     )
 
 
 def card(
     figure: Figure, comparison: Comparison | None, say: Words, ceiling: float | None = None
 ) -> Card:
-    """A metric with its change against the baseline, and its ceiling where the dataset sets one."""
+    """Return a metric with its change from the baseline, and its ceiling if the dataset sets one."""
     change = comparison.metric(figure.key) if comparison else None
     what = about(figure.key, say.language)
     if ceiling is not None:
-        what = f"{what} · {say('link.ceiling_is', value=share(ceiling))}"
+        limit = say(_("ceiling {value}", value=share(ceiling)))
+        what = f"{what} · {limit}"
     low, high = figure.interval.low, figure.interval.high
     known = low is not None and high is not None
     return Card(
@@ -151,62 +171,122 @@ def notices(
     generated: int = 0,
     section: bool = True,
 ) -> Iterator[str]:
-    """What a reader must know before believing the figures.
+    """Yield what a reader must know before trusting the metrics.
 
     Args:
-        not_run: items that an interrupted run left.
-        unjudged: items that were to get a verdict and have none.
-        generated: items that were made of the notes.
-        section: the page has a section with all warnings.
+        not_run: number of items that an interrupted run did not evaluate.
+        unjudged: number of items that should have a verdict and have none.
+        generated: number of items generated from the notes.
+        section: whether the page has a section with all warnings.
     """
     task = record.run.task
 
-    def notice(key: str, **values: object) -> str:
-        own = f"{task}_notice.{key}"
-        return say(own if say.knows(own) else f"page.{key}", **values)
-
     if record.summary.status == "interrupted":
-        judging = unjudged and not not_run
-        yield notice("interrupted_judging") if judging else notice("interrupted", missing=not_run)
+        if unjudged and not not_run:
+            yield say(_("Interrupted while the model was judging."))
+        else:
+            yield say(_interrupted(task, not_run))
     if generated:
-        total = record.summary.counts.queries_total
-        yield notice("generated", generated=generated, total=total)
+        yield say(
+            _(
+                "{generated} of {total} queries were generated from the notes. Generated queries are"
+                " easier than real ones, so the metrics are too optimistic.",
+                generated=generated,
+                total=record.summary.counts.queries_total,
+            )
+        )
     if unjudged:
-        yield notice("unjudged", missing=unjudged)
+        yield say(
+            n_(
+                "{n} query has no verdict. Metrics of unanswerable queries leave it out.",
+                "{n:,} queries have no verdict. Metrics of unanswerable queries leave them out.",
+                n=unjudged,
+            )
+        )
     if record.errors:
-        yield notice("problems", errors=len(by_item(record.errors)))
+        yield say(_problems(task, len(by_item(record.errors))))
     warnings = record.run.warnings
-    yield from (warning_in(say.language, warning) for warning in warnings[:_WARNINGS_TOLD])
-    if len(warnings) > _WARNINGS_TOLD:
-        yield notice(
-            "warned" if section else "warned_in_report", warnings=len(warnings) - _WARNINGS_TOLD
+    yield from map(say, warnings[:_WARNINGS_SHOWN])
+    if (more := len(warnings) - _WARNINGS_SHOWN) > 0:
+        yield say(
+            n_("{n} more warning: see Warnings.", "{n:,} more warnings: see Warnings.", n=more)
+            if section
+            else n_(
+                "{n} more warning: see report.html.",
+                "{n:,} more warnings: see report.html.",
+                n=more,
+            )
         )
     if comparison:
-        yield notice(
-            "against",
-            run=comparison.baseline.run_id,
-            created=moment(comparison.baseline.created_at),
-            shared=comparison.shared,
+        yield say(
+            _(
+                "Baseline: run {run} of {created}, {shared:,} shared {units}.",
+                run=comparison.baseline.run_id,
+                created=moment(comparison.baseline.created_at),
+                shared=comparison.shared,
+                units=UNITS[comparison.task],
+            )
         )
         for mismatch in comparison.mismatches:
-            yield mismatch_told(mismatch, task, say)
+            yield say(mismatch.meaning)
+
+
+def _interrupted(task: str, n: int) -> Message:
+    match task:
+        case "links":
+            return n_(
+                "Interrupted: {n} note was not run. The metrics cover only the notes that were run.",
+                "Interrupted: {n:,} notes were not run. The metrics cover only the notes that were run.",
+                n=n,
+            )
+        case "answers":
+            return n_(
+                "Interrupted: {n} answer was not finished. The metrics cover only the finished answers.",
+                "Interrupted: {n:,} answers were not finished. The metrics cover only the finished"
+                " answers.",
+                n=n,
+            )
+        case _search:
+            return n_(
+                "Interrupted: {n} query was not run. The metrics cover only the queries that were run.",
+                "Interrupted: {n:,} queries were not run. The metrics cover only the queries that were"
+                " run.",
+                n=n,
+            )
+
+
+def _problems(task: str, n: int) -> Message:
+    match task:
+        case "links":
+            return n_(
+                "{n} row could not be used. See Errors.",
+                "{n:,} rows could not be used. See Errors.",
+                n=n,
+            )
+        case "answers":
+            return n_(
+                "{n} row or answer could not be used, judged or checked. See Errors.",
+                "{n:,} rows or answers could not be used, judged or checked. See Errors.",
+                n=n,
+            )
+        case _search:
+            return n_(
+                "{n} row or query could not be used or evaluated. See Errors.",
+                "{n:,} rows or queries could not be used or evaluated. See Errors.",
+                n=n,
+            )
 
 
 def change_interval(change: MetricChange | None, say: Words) -> str:
-    """The 95 % interval of a difference, or that too few items changed for one; "" where there is none."""
+    """Return the 95 % interval of a difference, or that too few items changed; "" if there is none."""
     if change is None or change.interval is None:
         return too_few(change, say) if change else ""
     low, high = change.interval
     return f"{signed(low)} … {signed(high)}"
 
 
-def percent(value: float | None) -> str:
-    """A share as a percentage with one decimal; a dash where it was not measured."""
-    return "–" if value is None else f"{100 * value:.1f}\u00a0%"
-
-
 def seed_of(run: RunReport) -> int:
-    """The seed of the run's intervals, which those of its report share."""
+    """Return the seed of the run's intervals, for those of its report."""
     seed = run.options["seed"]
     if isinstance(seed, int):
         return seed

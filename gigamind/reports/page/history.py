@@ -1,26 +1,27 @@
-"""history.html: how the figures of all runs in a folder went, and where they took another level."""
+"""history.html: the metrics of all runs in a folder over time, and their change points."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
 
+from gigamind.i18n import _, n_
 from gigamind.metrics.table import in_order
 from gigamind.reports.figures import metric_name
 from gigamind.reports.history import Histories, LevelShift, RunHistory
 from gigamind.reports.page.charts import Course, Trend
-from gigamind.reports.page.experiment import setting_name, value_told
+from gigamind.reports.page.experiment import setting_name, value_text
 from gigamind.reports.page.layout import drawn, rendered
-from gigamind.reports.release import main_keys
+from gigamind.reports.release import TASKS, main_keys
 from gigamind.wording import Language, Words, moment, share, words
 
-ENOUGH = 9  # runs: the first four unlike the last five pass `stats.changes.LEVEL`
+ENOUGH = 9  # runs; with fewer, no difference reaches `stats.changes.LEVEL`
 
 _LEAST_ROWS = 3  # of a chart
 
 
 def render_history(histories: Histories, lang: Language = "en") -> str:
-    """The page."""
+    """Return the page."""
     say = words(lang)
     runs = [run for history in histories.histories for run in history.runs]
     days = sorted(run.created_at[:10] for run in runs)
@@ -30,46 +31,67 @@ def render_history(histories: Histories, lang: Language = "en") -> str:
         version=max(runs, key=lambda run: run.created_at).app_version,
         folder=histories.folder,
         headline=say(
-            "history.headline",
-            runs=len(runs),
-            first=days[0],
-            last=days[-1],
+            n_(
+                "{n} run, {first} to {last}",
+                "{n:,} runs, {first} to {last}",
+                n=len(runs),
+                first=days[0],
+                last=days[-1],
+            )
         ),
-        skipped=say("history.skipped", count=histories.skipped) if histories.skipped else "",
+        skipped=say(
+            n_(
+                "{n} folder without a complete run was skipped.",
+                "{n:,} folders without a complete run were skipped.",
+                n=histories.skipped,
+            )
+        )
+        if histories.skipped
+        else "",
         histories=[_shown(history, say) for history in histories.histories],
     )
 
 
 def subject(history: RunHistory, say: Words) -> str:
-    """Which history this is, in a line."""
-    key = "history.over" if history.notes else "history.of"
-    names = {"dataset": Path(history.dataset).name, "notes": Path(history.notes).name}
-    return say(key, task=say(f"release.{history.task}"), **names)
+    """Return the task, the dataset and the notes of a history, in a line."""
+    values = {
+        "task": TASKS[history.task],
+        "dataset": Path(history.dataset).name,
+        "notes": Path(history.notes).name,
+    }
+    if history.notes:
+        return say(_("{task}: {dataset} over {notes}", **values))
+    return say(_("{task}: {dataset}", **values))
 
 
 def result(history: RunHistory, say: Words) -> str:
-    """What was found in a history, in a sentence."""
+    """Return the result of the search for changes, in a sentence."""
     if history.changes:
-        return say("history.found", count=len(history.changes))
+        return say(_("Change points: {count}", count=len(history.changes)))
+    if history.comparable >= ENOUGH:
+        return say(_("No change point. Ups and downs can be explained by chance."))
     return say(
-        "history.none" if history.comparable >= ENOUGH else "history.too_few",
-        runs=history.comparable,
+        _(
+            "Change detection needs at least {enough} comparable runs; this history has {runs}.",
+            enough=ENOUGH,
+            runs=history.comparable,
+        )
     )
 
 
-def change_told(change: LevelShift, history: RunHistory, say: Words) -> str:
-    """From which run on."""
+def change_text(change: LevelShift, history: RunHistory, say: Words) -> str:
+    """Return the first run after a change point."""
     run = history.runs[change.run]
-    return say("history.at", run=run.folder, created=moment(run.created_at))
+    return say(_("Since run {run} of {created}", run=run.folder, created=moment(run.created_at)))
 
 
-def cause_told(change: LevelShift, say: Words) -> str:
-    """What else changed at that place."""
+def cause_text(change: LevelShift, say: Words) -> str:
+    """Return the settings that changed at a change point."""
     causes = [
-        f"{setting_name(name, say)} {value_told(old, say)} → {value_told(new, say)}"
+        f"{setting_name(name, say)} {value_text(old, say)} → {value_text(new, say)}"
         for name, (old, new) in change.cause.items()
     ]
-    return ", ".join(causes) or say("history.no_cause")
+    return ", ".join(causes) or say(_("none recorded"))
 
 
 def _shown(history: RunHistory, say: Words) -> dict[str, object]:
@@ -99,30 +121,42 @@ def _shown(history: RunHistory, say: Words) -> dict[str, object]:
 def _change(
     change: LevelShift, main: Sequence[str], history: RunHistory, say: Words
 ) -> tuple[object, ...]:
-    """A change: from when, the levels of the main metrics in it (or of all), how many are left out, and its cause."""
+    """Return a change point: first run, levels of its main (or all) metrics, number of other metrics, and cause."""
     shown = [level for level in change.metrics if level.metric in main] or change.metrics
     return (
-        change_told(change, history, say),
+        change_text(change, history, say),
         [
             (metric_name(level.metric, say), share(level.before), share(level.after))
             for level in shown
         ],
         len(change.metrics) - len(shown),
-        cause_told(change, say),
+        cause_text(change, say),
     )
 
 
 def _notices(history: RunHistory, say: Words) -> Iterator[str]:
     if unlike := len(history.runs) - history.comparable:
-        yield say("history.unlike", count=unlike)
+        yield say(
+            n_(
+                "{n} run with another dataset, judge or sample is shown hollow and is not searched "
+                "for changes.",
+                "{n:,} runs with another dataset, judge or sample are shown hollow and are not "
+                "searched for changes.",
+                n=unlike,
+            )
+        )
     if history.lacking:
         yield say(
-            "history.lacking", metrics=", ".join(metric_name(n, say) for n in history.lacking)
+            _(
+                "Some comparable runs lack these metrics, so they are not searched for changes: "
+                "{metrics}.",
+                metrics=[metric_name(name, say) for name in history.lacking],
+            )
         )
 
 
 def _charts(history: RunHistory, names: Sequence[str], say: Words) -> Iterator[Markup]:
-    """Two columns of figures."""
+    """Yield two charts, each with half of the metrics."""
     half = max(_LEAST_ROWS, -(-len(names) // 2))
     for start in range(0, len(names), half):
         yield _chart(history, names[start : start + half], say)
@@ -130,7 +164,7 @@ def _charts(history: RunHistory, names: Sequence[str], say: Words) -> Iterator[M
 
 def _chart(history: RunHistory, names: Sequence[str], say: Words) -> Markup:
     chart = Trend(
-        say("history.trend", runs=len(history.runs)),
+        say(n_("{n} run, oldest first", "{n:,} runs, oldest first", n=len(history.runs))),
         [
             Course(
                 metric_name(name, say),
@@ -145,7 +179,7 @@ def _chart(history: RunHistory, names: Sequence[str], say: Words) -> Markup:
         ],
         [run.alike for run in history.runs],
         (moment(history.runs[0].created_at), moment(history.runs[-1].created_at)),
-        (say("decision.alike"), say("decision.unlike"), say("page.baseline")),
-        say("history.change"),
+        (say(_("run")), say(_("another dataset or judge")), say(_("baseline"))),
+        say(_("change point")),
     )
-    return drawn(chart, say("history.trend_label"))
+    return drawn(chart, say(_("Metrics by run. Dotted lines are change points.")))

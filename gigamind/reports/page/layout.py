@@ -1,7 +1,7 @@
-"""What the pages of all tasks share: one file that needs nothing else, with its policy, style and scripts.
+"""The parts that the pages of all tasks share: one self-contained file with its policy, style and scripts.
 
-The policy forbids the network, inline handlers and every script but the one that is named by its hash.  Texts of notes,
-queries and errors reach a page escaped (jinja) or as JSON that the script puts in as text, never as markup.
+The content security policy forbids the network, inline handlers and every script except the one with the given hash.
+Texts of notes, queries and errors are escaped by jinja, or are JSON that the script inserts as text, never as markup.
 """
 
 import base64
@@ -17,7 +17,7 @@ from typing import Any, TypedDict
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from gigamind.messages import warning_in
+from gigamind.i18n import Message, _, script_messages
 from gigamind.metrics.table import label
 from gigamind.records.judged import LlmReport, SeatReport
 from gigamind.records.schema import Record, RunReport, by_item
@@ -31,21 +31,21 @@ from gigamind.reports.page.headline import Card, change_interval, notices, seed_
 from gigamind.reports.page.model_costs import few_judged, model_block
 from gigamind.reports.page.svg import inline_svg
 from gigamind.reports.release import (
+    GATES,
     Release,
     bounds_decision,
-    bounds_told,
-    decision_told,
+    decision_text,
+    missed_bounds,
     plain_verdict,
-    reasons_told,
-    relaxed_told,
-    verdict_told,
+    reason_texts,
+    relaxed_texts,
+    verdict_text,
 )
-from gigamind.reports.text import embedder_told, judge_told, notes_told, told, upright
+from gigamind.reports.text import embedder_text, judge_text, notes_text, template_globals, upright
 from gigamind.wording import (
     Language,
     Words,
     between,
-    change_in,
     moment,
     share,
     signed,
@@ -53,32 +53,32 @@ from gigamind.wording import (
 )
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_COMMON = "common.js"
+_COMMON = ("messages.js", "common.js")
 _LIST = "report.js"
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a task says on its page.
+    """The content of a task's page.
 
     Attributes:
-        template: extends layout.html.jinja, and asks for `values` beside what is given here.
+        template: extends layout.html.jinja; it also uses `values`.
         item_script: shows one item in the list; see report.js.
         charts: by name.
-        captions: what the phrases that say what a chart shows, for those who cannot see it, begin with.
+        captions: text alternatives of the charts, by name.
         data: JSON for the scripts, safe in an element; see `items_script`.
-        figures: the table of all metrics; `called` names one, where not by its label.
-        slices: name, counts of items and figures of each part, which are compared by `columns`.
-        not_run: items that an interrupted run left.
-        unjudged: items that were to get a verdict and have none.
-        generated: items that were made of the notes.
-        llm: what asking models gave.
+        figures: the metrics of the table; `called` gives their names if these are not the labels.
+        slices: name, counts of items and metrics of each slice; `columns` are the metrics shown.
+        not_run: number of items that an interrupted run did not evaluate.
+        unjudged: number of items that should have a verdict and have none.
+        generated: number of items generated from the notes.
+        llm: report on model calls.
     """
 
     template: str
     item_script: str
     charts: Mapping[str, Chart]
-    captions: str
+    captions: Mapping[str, Message]
     data: str
     headline: str
     cards: Iterable[Card]
@@ -94,7 +94,7 @@ class Content:
 
 
 Tell = Callable[[Any, Words, Comparison | None, Any], Content]
-"""What makes the content, from the record, the phrases, and what changed since which baseline."""
+"""Makes the content from the record, the translator, the comparison with the baseline, and the baseline."""
 
 
 def render_page(
@@ -105,15 +105,15 @@ def render_page(
     baseline: Snapshot | None = None,
     gate: GateResult | None = None,
 ) -> str:
-    """The report of a run, beside a baseline when there is one; `gate` is the verdict on the release, shown first.
+    """Return the report of a run, compared with a baseline if there is one.
 
-    Without a baseline it is what the run's floors and ceilings say.
+    `gate` is the verdict on the release, shown first; without a baseline, the result of the floors and ceilings.
 
     Raises:
-        InputError: the baseline is of another task.
+        InputError: the baseline belongs to another task.
     """
     say = words(lang)
-    comparison = held_against(baseline, record)
+    comparison = compared_with(baseline, record)
     release = Release(comparison, gate) if comparison and gate else None
     content = tell(record, say, comparison, baseline)
     noticed = notices(
@@ -125,7 +125,7 @@ def render_page(
         generated=content.generated,
     )
     decided = _decided(release, None if release else gate, say)
-    said = {*decided["reasons"], *relaxed_told(release, say)}
+    said = {*decided["reasons"], *relaxed_texts(release, say)}
     return rendered(
         content.template,
         say,
@@ -143,7 +143,7 @@ def render_page(
             *few_judged(content.llm, say),
             *(notice for notice in noticed if notice not in said),
         ],
-        warnings=[warning_in(say.language, warning) for warning in record.run.warnings],
+        warnings=list(map(say, record.run.warnings)),
         cards=list(content.cards),
         metric_rows=list(_metric_rows(content, comparison, say)),
         slice_metrics=[label(key, say.language) for key in content.columns],
@@ -156,7 +156,7 @@ def render_page(
         model=model_block(content.llm, say),
         run_rows=list(_run_rows(record.run, say)),
         figures={
-            name: drawn(chart, say(content.captions + name))
+            name: drawn(chart, say(content.captions[name]))
             for name, chart in content.charts.items()
             if name != "metrics"  # which stand in cards and table
         },
@@ -165,7 +165,7 @@ def render_page(
 
 
 class _Decided(TypedDict):
-    """The first lines of a page: the verdict of the gates, and whether to release and why."""
+    """The first lines of a page: the verdict of the gates, whether to release, and why."""
 
     read_as: str
     verdict: str
@@ -177,32 +177,32 @@ def _decided(release: Release | None, bounds: GateResult | None, say: Words) -> 
     if release:
         return {
             "read_as": plain_verdict(release),
-            "verdict": verdict_told(release, say),
-            "decision": decision_told(release, say),
-            "reasons": reasons_told(release.gate, release.comparison, say),
+            "verdict": verdict_text(release, say),
+            "decision": decision_text(release, say),
+            "reasons": reason_texts(release.gate, release.comparison, say),
         }
     return {
         "read_as": bounds.verdict if bounds else "",
-        "verdict": say(f"gate.{bounds.verdict}") if bounds else "",
+        "verdict": say(GATES[bounds.verdict]) if bounds else "",
         "decision": bounds_decision(bounds, say) if bounds else "",
-        "reasons": bounds_told(bounds, say),
+        "reasons": missed_bounds(bounds, say),
     }
 
 
 def rendered(
     template: str, say: Words, *, script: str = "", data: str = "", **values: object
 ) -> str:
-    """A page of one file: a template that begins with the macro `head`, its style, and the policy that names both.
+    """Return a page of one file, with its style, script and content security policy.
 
     Args:
-        template: of this package.
-        say: the phrases.
-        script: the only one that may run.
-        data: JSON for it, safe in an element; see `items_script`.
-        values: what the template asks for besides.
+        template: of this package; it begins with the macro `head`.
+        say: the translator.
+        script: the only script that may run.
+        data: JSON for the script, safe in an element; see `items_script`.
+        values: further values of the template.
     """
     page = (
-        page_templates()
+        page_templates(say.language)
         .get_template(template)
         .render(
             say=say,
@@ -217,20 +217,20 @@ def rendered(
 
 
 def listing_script(item_script: str) -> str:
-    """The script of a list of items, which that file of the templates shows one by one."""
-    return _asset(_COMMON) + _asset(item_script) + _asset(_LIST)
+    """Return the script of a list of items; the file `item_script` shows one item."""
+    return "".join(map(_asset, (*_COMMON, item_script, _LIST)))
 
 
 def drawn(chart: Chart, caption: str) -> Markup:
-    """A chart in a page; the caption is for those who cannot see it."""
+    """Return a chart for a page, with its text alternative."""
     return Markup(inline_svg(chart, caption))  # noqa: S704  made by us, from escaped text
 
 
-def held_against(baseline: Snapshot | None, record: Record[Any, Any]) -> Comparison | None:
-    """What changed since a baseline, by the seed of the run's own intervals; None without one.
+def compared_with(baseline: Snapshot | None, record: Record[Any, Any]) -> Comparison | None:
+    """Return the comparison with a baseline, with the seed of the run's own intervals; None without a baseline.
 
     Raises:
-        InputError: they are of two tasks.
+        InputError: the tasks differ.
     """
     if baseline is None:
         return None
@@ -238,40 +238,40 @@ def held_against(baseline: Snapshot | None, record: Record[Any, Any]) -> Compari
 
 
 def _worse(comparison: Comparison, say: Words) -> Iterator[tuple[str, str, str]]:
-    """The items that got worse, the worst of them first: id, text, and what became of it."""
+    """Yield the items that got worse, worst first: id, text and change."""
     for change in comparison.changes:
         if change.change == "worse":
-            outcome = change_in(say.language, change.what).replace("->", "→")
-            yield change.id, change.text, outcome
+            yield change.id, change.text, say(change.what).replace("->", "→")
 
 
 def changes_by_id(comparison: Comparison | None) -> dict[str, str]:
-    """How items ended otherwise than in the baseline."""
+    """Return the direction of each changed item, by id."""
     return {change.id: change.change for change in comparison.changes} if comparison else {}
 
 
 def items_script(
-    phrases: Mapping[str, str],
+    say: Words,
     comparison: Comparison | None,
     items: Sequence[object],
     **tables: object,
 ) -> str:
-    """The items of a page with the phrases of its scripts, as JSON that can stand in a script element.
+    """Return the items of a page and the messages of its scripts, as JSON that is safe in a script element.
 
     Args:
-        tables: what the items name by index.
+        tables: values that the items refer to by index.
     """
     compared = comparison is not None
-    content = {"words": phrases, **tables, "compared": compared, "items": items}
+    words = script_messages(say.language)
+    content = {"words": words, **tables, "compared": compared, "items": items}
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # A script element ends at "</script", and "<!--" opens a comment that hides that end: neither can be written so.
+    # Escaped, no text can end the script element ("</script") or open a comment ("<!--").
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _metric_rows(
     content: Content, comparison: Comparison | None, say: Words
 ) -> Iterator[dict[str, object]]:
-    """Every metric with its interval; beside a baseline what it is in both runs, on the items that both measured."""
+    """Yield every metric with its interval; with a baseline, both values over the items that both runs measured."""
     for figure in content.figures:
         change = comparison.metric(figure.key) if comparison else None
         paired = change if change and change.difference is not None else None
@@ -291,38 +291,38 @@ def _metric_rows(
 def _run_rows(run: RunReport, say: Words) -> Iterator[tuple[str, str]]:
     environment = run.environment
     hardware = run.hardware
-    yield say("page.run_id"), run.run_id
-    yield say("page.created"), moment(run.created_at)
-    yield say("page.dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
+    yield say(_("run")), run.run_id
+    yield say(_("created")), moment(run.created_at)
+    yield say(_("dataset")), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
     if run.notes:
-        yield say("page.notes"), notes_told(run, say)
+        yield say(_("notes")), notes_text(run, say)
     if run.judge:
-        yield say("page.judge"), judge_told(run.judge, say)
+        yield say(_("judge")), judge_text(run.judge, say)
     if environment.system:
-        yield say("page.system"), environment.system.name
+        yield say(_("system")), environment.system.name
     else:
-        yield say("page.model"), embedder_told(run, say)
+        yield say(_("embedding model")), embedder_text(run, say)
     commit = (environment.git_commit or "")[:12]
-    yield say("page.version"), f"{environment.app_version} {commit}".strip()
+    yield say(_("gigamind")), f"{environment.app_version} {commit}".strip()
     yield "Python", environment.python_version
     yield (
-        say("page.hardware"),
+        say(_("hardware")),
         f"{hardware.cpu}, {hardware.cores} × CPU, {hardware.memory_gib} GiB, {hardware.system}",
     )
-    yield say("page.packages"), ", ".join(f"{n} {v}" for n, v in environment.packages.items())
-    yield say("page.options"), json.dumps(run.options, ensure_ascii=False)
+    yield say(_("packages")), ", ".join(f"{n} {v}" for n, v in environment.packages.items())
+    yield say(_("options")), json.dumps(run.options, ensure_ascii=False)
 
 
 @functools.cache
 def _asset(name: str) -> str:
-    """A file of the page; line ends as a browser reads them, for its hash is of what it reads."""
+    """Return a file of the page, with the line ends that a browser sees: its hash depends on them."""
     return (resources.files("gigamind.reports.page") / "templates" / name).read_text(
         encoding="utf-8"
     )
 
 
 def _policy(script: str) -> str:
-    """The content security policy: nothing but this very script and this very style."""
+    """Return the content security policy: it allows only this script and this style."""
     return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(_asset('report.css'))}';"
         " img-src data:; base-uri 'none'; form-action 'none'"
@@ -334,8 +334,8 @@ def _hash(text: str) -> str:
 
 
 @functools.cache
-def page_templates(package: str = "gigamind.reports.page") -> Environment:
-    """The templates of pages of a package; what comes from outside is escaped."""
+def page_templates(language: Language, package: str = "gigamind.reports.page") -> Environment:
+    """Return the page templates of a package in a language; third-party text is escaped."""
     templates = Environment(
         loader=PackageLoader(package),
         undefined=StrictUndefined,
@@ -344,8 +344,9 @@ def page_templates(package: str = "gigamind.reports.page") -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: dict[str, Any] = {"moment": moment, "share": share, "told": told, "coded": coded}
+    filters: dict[str, Any] = {"moment": moment, "share": share, "coded": coded}
     templates.filters.update(filters)
+    templates.globals |= template_globals(language)
     return templates
 
 
@@ -353,21 +354,25 @@ _CODE = re.compile("`([^`]+)`")
 
 
 def coded(text: str) -> Markup:
-    """A sentence of ours, which the terminal tells, too: what is to be typed as code, and a change with an arrow."""
+    """Return a message as markup: text in backticks as code, "->" as an arrow."""
     escaped = str(escape(upright(text))).replace(" -&gt; ", " → ")
     return Markup(_CODE.sub(r"<code>\1</code>", escaped))  # noqa: S704  escaped before
 
 
-Seat = tuple[str, int]
+PanelMember = tuple[str, int]
+"""A model, and the number of its repetition from 0."""
 
 
-def seat_of(vote: SeatReport) -> Seat:
-    """Its model, and the number of its repetition from 0."""
+def member_of(vote: SeatReport) -> PanelMember:
+    """Return the panel member that gave a vote."""
     return vote.model, vote.repeat
 
 
-def seat_names(votes: Iterable[SeatReport]) -> dict[Seat, str]:
-    """What each seat is called: its model, with the number from 1 where models vote several times; as first met."""
-    seats = dict.fromkeys(map(seat_of, votes))
-    repeated = any(repeat for _, repeat in seats)
-    return {seat: f"{seat[0]} #{seat[1] + 1}" if repeated else seat[0] for seat in seats}
+def member_names(votes: Iterable[SeatReport]) -> dict[PanelMember, str]:
+    """Return the name of each panel member in order: its model, numbered from 1 if models vote several times."""
+    members = dict.fromkeys(map(member_of, votes))
+    repeated = any(repeat for _model, repeat in members)
+    return {
+        (model, repeat): f"{model} #{repeat + 1}" if repeated else model
+        for model, repeat in members
+    }

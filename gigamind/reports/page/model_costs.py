@@ -1,9 +1,11 @@
-"""The block of a page about the model that judged: what share it judged, what it cost, how far it can be believed."""
+"""The block of a page about the model as judge: coverage, cost and reliability."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from gigamind.i18n import Message, _, joined, n_
 from gigamind.metrics.table import label
 from gigamind.records.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
+from gigamind.reports.figures import percent
 from gigamind.reports.text import counted, render
 from gigamind.stats.krippendorff import reading
 from gigamind.wording import Words, share
@@ -12,47 +14,77 @@ _FEW = 0.8  # of the items, as --min-coverage has it
 
 
 def model_block(llm: LlmReport | None, say: Words) -> dict[str, object] | None:
-    """What the template `model.html.jinja` shows; None where no model was asked."""
+    """Return the values of the template `model.html.jinja`; None if no model was called."""
     if llm is None:
         return None
     names = list(next(iter(llm.rates.values()))) if llm.rates else []
     return {
         "parts": list(_parts(llm, say)),
         "usage": [
-            (role_told(name, say), *_cells(part))
+            (role_text(name, say), *_cells(part))
             for name, part in (*llm.by_role.items(), *_sum(llm, say))
         ],
         "rates": [
-            (say(f"model.rule_{rule}"), [share(rates[name]) for name in rates])
+            (say(_RULES[rule]), [share(rates[name]) for name in rates])
             for rule, rates in llm.rates.items()
         ],
         "rate_names": [label(f"unanswerable.{name}", say.language) for name in names],
         "flips": " ".join(_flips(llm, say)),
         "panel": _panel(llm.panel, say) if llm.panel else "",
-        "flagged": say("model.flagged", items=llm.flagged, quotes=llm.flagged_quotes)
-        if llm.flagged
-        else "",
+        "flagged": _flagged(llm, say),
         "unread": _unread(llm, say),
-        "conflicts": " ".join(
-            say(f"model.conflict_{name}", items=count) for name, count in llm.conflicts.items()
-        ),
+        "conflicts": " ".join(_conflicts(llm, say)),
     }
 
 
+def _flagged(llm: LlmReport, say: Words) -> str:
+    if not llm.flagged:
+        return ""
+    return say(
+        _(
+            "In {items} items a note contains possible prompt injection or hidden characters: check these"
+            " yourself. Quotes of such text that prove nothing: {quotes}.",
+            items=llm.flagged,
+            quotes=llm.flagged_quotes,
+        )
+    )
+
+
+def _conflicts(llm: LlmReport, say: Words) -> Iterator[str]:
+    if items := llm.conflicts.get("unproven"):
+        yield say(
+            _(
+                "In {items} items the model says that the notes contain the answer, but no quote proves"
+                " it.",
+                items=items,
+            )
+        )
+    if items := llm.conflicts.get("quoted"):
+        yield say(
+            _(
+                "In {items} items the model says that the notes do not contain the answer, but quotes"
+                " them: check these yourself.",
+                items=items,
+            )
+        )
+
+
 def model_section(llm: LlmReport, say: Words) -> str:
-    """The same for summary.md, without a line break at its end."""
+    """Return the same block for summary.md, without a line break at its end."""
     return render("model.md.jinja", say=say, model=model_block(llm, say)).strip()
 
 
 def cost_lines(llm: LlmReport, say: Words) -> list[str]:
-    """A line a model for the shell, those on what flipped, and, unless they came first, for what has no verdict."""
+    """Return the lines for the terminal: cost by model, consistency, and missing verdicts unless already shown."""
     lines = [
         say(
-            "model.asked",
-            role=role_told(role, say),
-            calls=part.calls,
-            hits=part.cache_hits,
-            cost=_told(part, say),
+            _(
+                "{role}: {calls} requests, {hits} cached, cost {cost}",
+                role=role_text(role, say),
+                calls=part.calls,
+                hits=part.cache_hits,
+                cost=_usd(part),
+            )
         )
         for role, part in llm.by_role.items()
     ]
@@ -63,110 +95,208 @@ def cost_lines(llm: LlmReport, say: Words) -> list[str]:
     return lines
 
 
-def role_told(name: str, say: Words) -> str:
-    """What a model was asked for, and its name, of "judge: MODEL"."""
+_ROLES: Mapping[str, Message] = {
+    "judge": _("judge"),
+    "answer": _("answer"),
+    "quality_gate": _("checklist"),
+    "unanswerable": _("unanswerable"),
+    "probe": _("speed test"),
+}
+_RULES: Mapping[str, Message] = {
+    "as_told": _("all verdicts of the model"),
+    "only_with_quotes": _("answers only with a quote found in the note"),
+}
+_OUTCOMES: Mapping[str, Message] = {
+    "scored": _("judged"),
+    "unscored": _("no usable reply"),
+    "refused": _("refused"),
+    "error": _("failed"),
+    "skipped_budget": _("skipped (budget)"),
+}
+
+
+def role_text(name: str, say: Words) -> str:
+    """Return "role: model" with the role's label."""
     role, mark, model = name.partition(": ")
-    key = f"model.role_{role}"
-    return f"{say(key)}{mark}{model}" if mark and say.knows(key) else name
+    return f"{say(_ROLES[role])}{mark}{model}" if mark and role in _ROLES else name
 
 
 def few_judged(llm: LlmReport | None, say: Words) -> list[str]:
-    """What stands before all figures where so few verdicts say little: how many there are, and why no more."""
+    """Return warnings for the top of a report: the share of verdicts and the missing ones, if too few were judged."""
     parts = _parts(llm, say) if llm else ()
     return [f"{part['coverage']} {part['lost']}." for part in parts if part["few"]]
 
 
-def _told(part: UsageReport, say: Words) -> str:
-    """Dollars to the microdollar; says what was estimated and what is not known."""
+def _usd(part: UsageReport) -> Message:
+    """Return the dollars to the microdollar, whether they are estimated, or that they are unknown."""
     if part.usd is None:
-        return say("model.unpriced")
-    key = "model.estimated" if part.usd_source == "estimated" else "model.priced"
-    return say(key, usd=f"{part.usd:.6f}")
+        return _("unknown")
+    if part.usd_source == "estimated":
+        return _("{usd:.6f} USD (estimated)", usd=part.usd)
+    return _("{usd:.6f} USD", usd=part.usd)
 
 
 def _unread(llm: LlmReport, say: Words) -> str:
-    """What was dropped of replies; empty where all could be read."""
+    """Return the unreadable parts of replies; "" if there are none."""
     unread = llm.all_unread
-    return say("model.unread", fields=unread.total(), names=counted(unread)) if unread else ""
+    if not unread:
+        return ""
+    return say(
+        _(
+            "Unreadable auxiliary fields in replies: {fields} ({names}). No verdict was lost.",
+            fields=unread.total(),
+            names=counted(unread),
+        )
+    )
 
 
 def _parts(llm: LlmReport, say: Words) -> Iterator[dict[str, object]]:
-    """How many have a verdict; evaluations and checks apart where there are both."""
+    """Yield the counts of verdicts; evaluations and checks separately if there are both."""
+
+    def values(part: LlmReport | CoverageReport) -> dict[str, object]:
+        judged = part.outcomes.get("scored", 0)
+        return {"judged": judged, "items": part.items, "share": percent(part.coverage)}
+
     if llm.checks is None:
-        yield _part(llm, "model.coverage", say)
+        text = _("Verdicts: {judged} of {items} items ({share}).", **values(llm))
+        yield _part(llm, text, say)
     else:
-        yield _part(llm, "model.evaluations", say)
-        yield _part(llm.checks, "model.checks", say)
+        text = _("Evaluations with a verdict: {judged} of {items} ({share}).", **values(llm))
+        yield _part(llm, text, say)
+        checks = _("Checklist results: {judged} of {items} ({share}).", **values(llm.checks))
+        yield _part(llm.checks, checks, say)
 
 
-def _part(part: LlmReport | CoverageReport, key: str, say: Words) -> dict[str, object]:
+def _part(part: LlmReport | CoverageReport, coverage: Message, say: Words) -> dict[str, object]:
     judged = part.outcomes.get("scored", 0)
+    outcomes = [(name, say(_OUTCOMES[name]), count) for name, count in part.outcomes.items()]
     return {
-        "coverage": say(key, judged=judged, items=part.items, share=share(part.coverage)),
+        "coverage": say(coverage),
         "incomplete": judged < part.items,
         "few": judged < _FEW * part.items,
-        "lost": ", ".join(
-            f"{say(f'model.{name}')}: {count}"
-            for name, count in part.outcomes.items()
-            if name != "scored"
-        ),
-        "outcomes": [(say(f"model.{name}"), count) for name, count in part.outcomes.items()],
+        "lost": ", ".join(f"{text}: {count}" for name, text, count in outcomes if name != "scored"),
+        "outcomes": [(text, count) for _name, text, count in outcomes],
     }
 
 
 def _flips(llm: LlmReport, say: Words) -> Iterator[str]:
-    """What changed on a second judging, and what that means for a comparison."""
+    """Yield the test-retest consistency, and its meaning for a comparison."""
     checked = llm.checks.flips if llm.checks else None
-    if llm.flips:
-        key = "model.flips" if llm.checks is None else "model.evaluation_flips"
-        yield _flipped(llm.flips, key, say)
+    if llm.flips and llm.checks is None:
+        yield say(
+            _(
+                "Judged again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} – {high}).",
+                **_flip_values(llm.flips),
+            )
+        )
+    elif llm.flips:
+        yield say(
+            _(
+                "Evaluated again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} –"
+                " {high}).",
+                **_flip_values(llm.flips),
+            )
+        )
     if checked:
-        yield _flipped(checked, "model.check_flips", say)
+        yield say(
+            _(
+                "Checked again: {flipped} of {n} answers changed between pass and fail on the checklist"
+                " ({rate}; 95% CI {low} – {high}).",
+                **_flip_values(checked),
+            )
+        )
     if llm.flips or checked:
-        yield say("model.flips_mean")
+        yield say(
+            _(
+                "A difference between two runs that is not larger than this rate is not evidence of a"
+                " change."
+            )
+        )
 
 
-def _flipped(flips: FlipReport, key: str, say: Words) -> str:
-    return say(
-        key,
-        flipped=flips.flipped,
-        n=flips.judged_again,
-        rate=share(flips.rate),
-        low=share(flips.low),
-        high=share(flips.high),
-    )
+def _flip_values(flips: FlipReport) -> dict[str, object]:
+    return {
+        "flipped": flips.flipped,
+        "n": flips.judged_again,
+        "rate": percent(flips.rate),
+        "low": percent(flips.low),
+        "high": percent(flips.high),
+    }
 
 
 def _panel(panel: PanelReport, say: Words) -> str:
-    """How far its seats agree, and what it left without a verdict."""
-    if not panel.items:
-        parts = [say("model.panel_unpaired")]
+    """Return the agreement of the panel members, and the number of items without a verdict."""
+    texts: list[Message] = []
+    if panel.alone:
+        texts.append(
+            n_(
+                "The first panel member was confident about {n} item and judged it alone.",
+                "The first panel member was confident about {n:,} items and judged them alone.",
+                n=panel.alone,
+            )
+        )
+    if panel.items:
+        texts.append(
+            _(
+                "Panel disagreement: {split} of {items} items ({rate}; 95% CI {low} –"
+                " {high}), among items that at least two of {members} models judged.",
+                split=panel.split,
+                items=panel.items,
+                rate=percent(panel.rate),
+                low=percent(panel.low),
+                high=percent(panel.high),
+                members=panel.seats,
+            )
+        )
+        texts.append(_alpha(panel))
     else:
-        counts = {"seats": panel.seats, "items": panel.items, "split": panel.split}
-        ends = {"low": share(panel.low), "high": share(panel.high)}
-        parts = [say("model.panel", **counts, rate=share(panel.rate), **ends), _alpha(panel, say)]
-    if panel.alone:
-        parts.insert(0, say("model.panel_alone", items=panel.alone))
-    lost = {"short": panel.short, "incomplete": panel.incomplete, "tied": panel.tied}
-    parts.extend(say(f"model.panel_{name}", items=count) for name, count in lost.items() if count)
-    return " ".join(parts)
+        texts.append(_("No item was judged by two or more panel members."))
+    if panel.short:
+        text = _(
+            "Judged by a smaller panel because a panel member gave no vote: {items}.",
+            items=panel.short,
+        )
+        texts.append(text)
+    if panel.incomplete:
+        text = _(
+            "Without a verdict because a panel member gave no vote: {items}.",
+            items=panel.incomplete,
+        )
+        texts.append(text)
+    if panel.tied:
+        texts.append(_("Without a verdict because of a tie: {items}.", items=panel.tied))
+    return say(joined(texts, " "))
 
 
-def _alpha(panel: PanelReport, say: Words) -> str:
+_READINGS: Mapping[str, Message] = {
+    "reliable": _("The panel members agree well (agreement is not accuracy)"),
+    "tentative": _("The panel members agree well enough for tentative conclusions"),
+    "unreliable": _("The panel members agree too little for reliable verdicts"),
+    "chance": _("The panel members agree no more than by chance"),
+}
+
+
+def _alpha(panel: PanelReport) -> Message:
     if panel.alone:
-        return say("model.panel_doubtful")
+        return _("Only doubtful items are compared, so agreement on other items is unknown.")
     if panel.alpha is None:
-        return say("model.panel_no_alpha")
+        return _("All votes are the same, so chance-corrected agreement is undefined.")
     values = (panel.alpha, panel.alpha_low, panel.alpha_high)
     alpha, low, high = (share(value).replace("-", "−") for value in values)
-    what = say(f"model.panel_{reading(panel.alpha)}")
-    return say("model.panel_alpha", alpha=alpha, low=low, high=high, reading=what)
+    return _(
+        "Krippendorff's alpha: {alpha} (95% CI {low} – {high}; 1 is full agreement, 0 is chance)."
+        " {reading}.",
+        alpha=alpha,
+        low=low,
+        high=high,
+        reading=_READINGS[reading(panel.alpha)],
+    )
 
 
 def _sum(llm: LlmReport, say: Words) -> Iterator[tuple[str, UsageReport]]:
-    """A line for the sum, where there is more than one to add up."""
+    """Yield the total, if there is more than one model."""
     if len(llm.by_role) > 1:
-        yield say("model.all"), llm
+        yield say(_("total")), llm
 
 
 def _cells(part: UsageReport) -> tuple[str, ...]:
@@ -175,7 +305,7 @@ def _cells(part: UsageReport) -> tuple[str, ...]:
 
 
 def cost(part: UsageReport) -> str:
-    """Dollars to the microdollar; a tilde before what was estimated, a dash for what is unknown."""
+    """Return the dollars to the microdollar; "~" marks an estimate, a dash an unknown cost."""
     if part.usd is None:
         return "–"
     return f"{'~' if part.usd_source == 'estimated' else ''}{part.usd:.6f}"

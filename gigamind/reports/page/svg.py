@@ -1,7 +1,7 @@
 """The charts of report.html as SVG.
 
-A chart is 400 wide, so that its letters stay readable on a phone.  It has no style attribute, which the page's policy
-forbids, and no id.  Its colours are custom properties of the page, which follow light or dark, and `INK` in a file.
+A chart is 400 units wide, so that its text is readable on a phone.  It has no id, and no style attribute: the page's
+policy forbids those.  Its colours are custom properties of the page (light or dark), or `INK` in a file.
 """
 
 import math
@@ -34,7 +34,7 @@ INK: dict[str, str] = {
     "muted": "#5b6470",
     "grid": "#dce0e5",
     "paper": "#ffffff",
-    "accent": "#0a5ea8",  # blue and orange: told apart by the colour-blind, too
+    "accent": "#0a5ea8",  # blue and orange: distinct for colour-blind readers
     "warn": "#b54708",
 }
 WIDTH = 400
@@ -47,7 +47,7 @@ _QUARTERS = {0.0: "0", 0.25: "0.25", 0.5: "0.5", 0.75: "0.75", 1.0: "1"}
 _VARIABLES = {name: f"var(--{name})" for name in INK}
 _COLUMN = 6.3  # width of a half-width letter of size 11, on average
 _LABEL_COLUMNS = 24
-_APART = 12  # of a label and the place of the lowest value, whose dot would lie on it
+_LABEL_GAP = 12  # between a label and the lowest value, so that the dot does not cover it
 _ROW = 21
 _LEGEND_Y = 38
 _MARK_ROW = 14
@@ -59,15 +59,15 @@ _NOT_IN_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 def inline_svg(chart: Chart, label: str) -> str:
-    """An element for a page, as wide as its place; `label` says what it shows to those who cannot see it."""
+    """Return an SVG element for a page, as wide as its container; `label` is its text alternative."""
     sheet = _drawn(chart, _VARIABLES, label)
-    # The page has margins of its own: the title is to begin where its text begins.
+    # The page has its own margins: without that of the chart, its title aligns with the text.
     sheet.root.set("viewBox", f"{MARGIN} 0 {WIDTH - MARGIN} {sheet.height:g}")
     return ET.tostring(sheet.root, encoding="unicode")
 
 
 def svg_file(chart: Chart) -> str:
-    """The text of a file that needs nothing else, in the colours of a white page."""
+    """Return a self-contained SVG file in the colours of a white page."""
     sheet = _drawn(chart, INK, chart.title)
     size = {"width": str(WIDTH), "height": f"{sheet.height:g}"}
     sheet.root.attrib |= size | {"viewBox": f"0 0 {WIDTH} {sheet.height:g}", "font-family": FONTS}
@@ -77,7 +77,7 @@ def svg_file(chart: Chart) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """At most `width` columns, an ellipsis at the end where it was cut."""
+    """Return a text of at most `width` columns, with an ellipsis if it was cut."""
     if columns(text) <= width:
         return text
     while columns(text) > width - 1:
@@ -86,7 +86,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def linear_ticks(low: float, high: float, most: int, least: float = 0.0) -> list[float]:
-    """Multiples of one step in between, about `most`; a step is 1, 2 or 5 times a power of ten, or `least`."""
+    """Return about `most` multiples of a step; a step is 1, 2 or 5 times a power of ten, or `least`."""
     rough = (high - low) / most
     power = 10.0 ** math.floor(math.log10(rough))
     step = max(least, next(times * power for times in (1, 2, 5, 10) if times * power >= rough))
@@ -95,7 +95,7 @@ def linear_ticks(low: float, high: float, most: int, least: float = 0.0) -> list
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """1, 2, 5, 10 and so on; powers of ten alone where these are many, and even steps where there is hardly one."""
+    """Return ticks 1, 2, 5, 10 and so on; only powers of ten on a long axis, even steps on a short one."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [times * 10.0**power for power in powers for times in (1, 2, 5)]
     shown = [tick for tick in ticks if low <= tick <= high]
@@ -106,7 +106,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Where a value stands on the sheet."""
+    """Maps a value to a position on the sheet."""
 
     low: float
     high: float
@@ -122,7 +122,7 @@ class _Scale:
 
 
 class _Sheet:
-    """An SVG element that is being drawn; `height` is known when all is."""
+    """An SVG element under construction; `height` is set at the end."""
 
     def __init__(self, inks: Mapping[str, str], label: str) -> None:
         self.root = ET.Element("svg", {"role": "img", "aria-label": _legible(label)})
@@ -130,7 +130,7 @@ class _Sheet:
         self._inks = inks
 
     def add(self, tag: str, words: str = "", /, **attributes: str | float) -> None:
-        """An element; `fill` and `stroke` are an `Ink` or "none", and "_" in a name is "-"."""
+        """Add an element; `fill` and `stroke` are an `Ink` or "none", and "_" in a name becomes "-"."""
         element = ET.SubElement(self.root, tag)
         element.text = _legible(words) or None
         for name, value in attributes.items():
@@ -146,12 +146,12 @@ class _Sheet:
         self.add("line", x1=x[0], y1=y[0], x2=x[1], y2=y[1], **pen.attributes())
 
     def dot(self, x: float, y: float, *, hollow: bool, ink: Ink = "accent") -> None:
-        """Where a value stands; that of a baseline is smaller and hollow."""
+        """Draw the dot of a value; that of a baseline is smaller and hollow."""
         size, ink, fill = (2.1, "muted", "paper") if hollow else (3, ink, ink)
         self.add("circle", cx=x, cy=y, r=size, stroke=ink, fill=fill)
 
     def legend(self, names: Iterable[str]) -> Iterator[float]:
-        """A row of names below the title; where the sign of each is to stand, 16 wide."""
+        """Draw a row of names below the title, and return the position of each sign, 16 wide."""
         x = float(MARGIN)
         for name in names:
             self.text(x + 21, _LEGEND_Y + 3.7, name, 10.5)
@@ -159,7 +159,7 @@ class _Sheet:
             x += 34 + _COLUMN * columns(name)
 
     def x_axis(self, x: _Scale, ticks: Iterable[float], top: float, bottom: float) -> None:
-        """Numbers below, and a grid from `top` to `bottom`."""
+        """Draw the numbers of an axis, and a grid from `top` to `bottom`."""
         for tick in ticks:
             at = x(tick)
             self.line((at, at), (top, bottom + 3.5))
@@ -171,13 +171,13 @@ def _forest(sheet: _Sheet, chart: Forest) -> None:
     labels = [shortened(_legible(row.label), _LABEL_COLUMNS) for row in chart.rows]
     top = 56 if chart.compared else 32
     bottom = top + _ROW * len(labels)
-    x = _Scale(0, 1, MARGIN + _APART + _COLUMN * max(map(columns, labels)), WIDTH - 50)
+    x = _Scale(0, 1, MARGIN + _LABEL_GAP + _COLUMN * max(map(columns, labels)), WIDTH - 50)
     for at, hollow in zip(sheet.legend(chart.compared), (False, True), strict=False):
         sheet.dot(at + 11, _LEGEND_Y, hollow=hollow)
     sheet.x_axis(x, _QUARTERS, top, bottom)
     for place, (row, label) in enumerate(zip(chart.rows, labels, strict=True)):
         y = top + _ROW * (place + 0.5)
-        sheet.text(x.start - _APART, y + 4, label, text_anchor="end")
+        sheet.text(x.start - _LABEL_GAP, y + 4, label, text_anchor="end")
         sheet.text(x.end + 10, y + 4, share(row.now.value))
         if row.before:
             _whisker(sheet, x, y + 5, row.before, hollow=True)
@@ -263,7 +263,7 @@ def _course(sheet: _Sheet, chart: Trend, course: Course, x: _Scale, top: float) 
     for tick in (y.low, y.high):
         sheet.line((x.start, x.end), (y(tick), y(tick)))
         sheet.text(
-            x.start - _APART, y(tick) + 3.5, f"{tick:.2f}", 10, fill="muted", text_anchor="end"
+            x.start - _LABEL_GAP, y(tick) + 3.5, f"{tick:.2f}", 10, fill="muted", text_anchor="end"
         )
     if course.before is not None:
         sheet.line((x.start, x.end), (y(course.before), y(course.before)), _BASELINE)
@@ -289,12 +289,12 @@ def _differences(sheet: _Sheet, chart: Differences) -> None:
     ends = [end for row in chart.rows for end in (row.value, *(row.interval or ()))]
     reach = max(_LEAST_REACH, *(abs(end) for end in ends))
     top, bottom = 32.0, 32.0 + _ROW * len(labels)
-    x = _Scale(-reach, reach, MARGIN + _APART + _COLUMN * max(map(columns, labels)), WIDTH - 50)
+    x = _Scale(-reach, reach, MARGIN + _LABEL_GAP + _COLUMN * max(map(columns, labels)), WIDTH - 50)
     sheet.x_axis(x, linear_ticks(-reach, reach, _DIFFERENCE_TICKS), top, bottom)
     sheet.line((x(0), x(0)), (top, bottom), Pen("muted", width=1.1))
     for place, (row, label) in enumerate(zip(chart.rows, labels, strict=True)):
         y, ink = top + _ROW * (place + 0.5), _INKS[row.better]
-        sheet.text(x.start - _APART, y + 4, label, text_anchor="end")
+        sheet.text(x.start - _LABEL_GAP, y + 4, label, text_anchor="end")
         sheet.text(x.end + 10, y + 4, signed(row.value))
         if row.interval:
             sheet.line((x(row.interval[0]), x(row.interval[1])), (y, y), Pen(ink, width=1.3))
@@ -309,7 +309,7 @@ _SURFACE_TICKS = 5
 
 def _surface(sheet: _Sheet, chart: Surface) -> None:
     pens = [(curve.label, curve.pen) for curve in chart.curves] + [(chart.level[1], _LEVEL)]
-    for at, (_, pen) in zip(sheet.legend([name for name, _ in pens]), pens, strict=True):
+    for at, (_name, pen) in zip(sheet.legend([name for name, _pen in pens]), pens, strict=True):
         sheet.line((at, at + 16), (_LEGEND_Y, _LEGEND_Y), pen)
     spots = [spot for curve in chart.curves for spot in (*curve.spots, *curve.apart)]
     ends = [end for spot in spots for end in (spot.value, *spot.interval)] + [chart.level[0]]
@@ -378,12 +378,12 @@ def _axes(
 
 
 def _marks(sheet: _Sheet, x: _Scale, y: _Scale, marks: Sequence[Mark]) -> None:
-    """Lines with their words above, on the side that has room; the nearer to an edge, the higher."""
+    """Draw lines with labels above, on the side with room; the nearer to an edge, the higher."""
     middle = (x.start + x.end) / 2
     for row, mark in enumerate(sorted(marks, key=lambda mark: -abs(x(mark.at) - middle))):
         at, foot = x(mark.at), y.start - 5 - _MARK_ROW * (len(marks) - 1 - row)
         sheet.line((at, at), (y.end, foot - 8), mark.pen)
-        # The line of another may run through the words: there they cut it.
+        # The line of another mark may cross the label: the label covers it.
         cut: dict[str, str | float] = {
             "stroke": "paper",
             "stroke_width": 3,
@@ -408,5 +408,5 @@ def _short(number: float) -> str:
 
 
 def _legible(text: str) -> str:
-    """Without what XML forbids or browsers obey."""
+    """Return a text without characters that XML forbids, and with visible control characters."""
     return _NOT_IN_XML.sub("\ufffd", str(upright(text)))

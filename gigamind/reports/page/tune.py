@@ -1,17 +1,18 @@
-"""tune.html: which setting of a grid to take, how sure that is, and the surface it was chosen from."""
+"""tune.html: the recommended setting of a grid, its significance, and the metric over all settings."""
 
 from collections.abc import Iterator, Sequence
 
+from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.table import keys_in, label
+from gigamind.reports.figures import percent, points
 from gigamind.reports.page.charts import Curve, Pen, Spot, Surface
-from gigamind.reports.page.headline import percent
 from gigamind.reports.page.layout import drawn, rendered
 from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning, WorseMetric
 from gigamind.wording import Language, Words, share, signed, words
 
 _PLACE = 0.17  # between names behind the end of the x axis
-_WORSE_TOLD = 3
-_TOLD = 0.0005  # what a figure of three decimals shows
+_WORSE_SHOWN = 3
+_VISIBLE = 0.0005  # smaller differences are 0.0 pp
 _PENS = {False: Pen("accent"), True: Pen("warn", "dashed")}
 
 
@@ -23,12 +24,12 @@ def render_tuning(
     judges: Sequence[str] = (),
     report: str = "",
 ) -> str:
-    """The page.
+    """Return the page.
 
     Args:
-        moved: what the chosen setting changes, in the page's language.
-        judges: what is said of the judges that cost nothing, in the page's language.
-        report: address of the report of the chosen setting beside as-is; "" where there is none.
+        moved: effects of the recommended setting, in the page's language.
+        judges: texts on the judges without LLM cost, in the page's language.
+        report: URL of the report that compares the recommended with the current setting; "" if there is none.
     """
     say = words(lang)
     first, *others = findings(tuning, say)
@@ -42,83 +43,152 @@ def render_tuning(
         findings=[*others, *moved],
         judges=judges,
         metric=label(tuning.metric, lang),
-        surfaces=[drawn(chart, say("tune.surface_label")) for chart in _surfaces(tuning, say)],
+        surfaces=[
+            drawn(
+                chart,
+                say(
+                    _(
+                        "The metric by alpha with and without graph rerank, with CIs of the difference from "
+                        "the current setting"
+                    )
+                ),
+            )
+            for chart in _surfaces(tuning, say)
+        ],
         columns=[label(key, lang) for key in shown],
         rows=list(_rows(tuning, shown, say)),
         method=say(
-            "tune.method",
-            folds=tuning.folds,
-            partitions=tuning.partitions,
-            level=f"{100 * tuning.level:g}",
+            _(
+                "Nested cross-validation with {folds} folds, {partitions} times. The switch decision "
+                "uses White's reality check across all settings at the {level}% level.",
+                folds=tuning.folds,
+                partitions=tuning.partitions,
+                level=f"{100 * tuning.level:g}",
+            )
         ),
         report=report,
     )
 
 
 def findings(tuning: Tuning, say: Words) -> list[str]:
-    """What was found, in sentences, the main one first."""
-    tuned, metric = tuning.told, label(tuning.metric, say.language)
+    """Return the findings in sentences, the main one first."""
+    best, metric = tuning.reported, label(tuning.metric, say.language)
     values = {
-        "setting": setting_name(tuned.setting, tuning, say),
+        "setting": setting_name(best.setting, tuning, say),
         "metric": metric,
         "queries": tuning.queries,
         "others": len(tuning.settings) - 1,
-        "gain": signed(tuning.gain),
-        "low": signed(tuning.low),
-        "high": signed(tuning.high),
-        "here": signed(tuned.gain),
-        "before": share(tuning.as_is.figures[tuning.metric]),
-        "after": share(tuned.figures[tuning.metric]),
+        "gain": points(tuning.gain),
+        "low": points(tuning.low),
+        "high": points(tuning.high),
+        "here": points(best.gain),
     }
+    texts: list[Message] = []
     if tuning.is_switch:
-        switch = say("tune.switch", **values)
-        if tuning.worse:
-            costs = ", ".join(_cost_told(metric, say) for metric in tuning.worse[:_WORSE_TOLD])
-            switch = f"{switch} {say('tune.costs', costs=costs)}"
-        lines = [switch, say("tune.gained", **values)]
-        if tuned.gain - tuning.gain >= _TOLD:
-            flattery = f"{tuned.gain - tuning.gain:.3f}"
-            lines.append(say("tune.flattered", flattery=flattery, **values))
+        switch = _(
+            "Switch to {setting}: {metric} {gain} (95% CI {low} to {high}), cross-validated.",
+            **values,
+        )
+        costs = [_worse(metric, say) for metric in tuning.worse[:_WORSE_SHOWN]]
+        if costs:
+            switch = joined([switch, _("In return, these get worse: {costs}.", costs=costs)], " ")
+        before, after = tuning.as_is.figures[tuning.metric], best.figures[tuning.metric]
+        texts += [
+            switch,
+            _(
+                "{metric} over all {queries} queries: {before:.1%} → {after:.1%}.",
+                before=before,
+                after=after,
+                **values,
+            ),
+        ]
+        bias = best.gain - tuning.gain
+        if bias >= _VISIBLE:
+            texts.append(
+                _(
+                    "In-sample gain is {here}; about {bias} of that is selection bias from picking the"
+                    " best of {others} settings.",
+                    bias=points(bias, signed=False),
+                    **values,
+                )
+            )
     else:
-        kept = setting_name(tuning.as_is.setting, tuning, say)
-        lines = [say("tune.keep", kept=kept, **values)]
-        lines.append(say("tune.best_looking" if tuning.best else "tune.none_better", **values))
+        texts.append(
+            _(
+                "Keep the current setting ({kept}). None of {others} other settings is significantly"
+                " better over {queries} queries.",
+                kept=setting_name(tuning.as_is.setting, tuning, say),
+                **values,
+            )
+        )
+        if tuning.best:
+            text = _(
+                "The best alternative, {setting}, changes {metric} by {here} on these queries and by"
+                " {gain} in cross-validation (95% CI {low} to {high}).",
+                **values,
+            )
+        else:
+            text = _("No setting has a higher {metric}.", **values)
+        texts.append(text)
         if tuning.detectable is not None:
-            lines.append(say("tune.detectable", detectable=f"{tuning.detectable:.3f}", **values))
+            detectable = points(tuning.detectable, signed=False)
+            texts.append(
+                _(
+                    "With {queries} queries, gains of {detectable} or more are detected with 80% power.",
+                    detectable=detectable,
+                    **values,
+                )
+            )
     if tuning.left_out:
-        lines.append(say("tune.left_out", count=tuning.left_out, metric=metric))
-    return lines
+        texts.append(
+            n_(
+                "{n} answerable query without a value of {metric} was left out.",
+                "{n:,} answerable queries without a value of {metric} were left out.",
+                n=tuning.left_out,
+                metric=metric,
+            )
+        )
+    return list(map(say, texts))
 
 
-def _cost_told(worse: WorseMetric, say: Words) -> str:
-    name, interval = label(worse.metric, say.language), say("page.interval")
-    values = f"{share(worse.baseline)} → {share(worse.current)}"
-    return f"{name} {values} ({interval} {signed(worse.low)} … {signed(worse.high)})"
+def _worse(worse: WorseMetric, say: Words) -> Message:
+    return _(
+        "{metric} {before:.1%} → {after:.1%} (95% CI {low} to {high})",
+        metric=label(worse.metric, say.language),
+        before=worse.baseline,
+        after=worse.current,
+        low=points(worse.low),
+        high=points(worse.high),
+    )
 
 
 def setting_name(setting: SearchSetting, tuning: Tuning, say: Words) -> str:
-    """A setting in words: how it joins its legs, and what else differs in the grid."""
-    parts = [_joining(setting, say)]
+    """Return a setting in words: its fusion, and the other options that vary in the grid."""
+    parts = [_fusion(setting)]
     varied = {name for name in ("title_weight", "chunk_chars", "embedder") if _varies(tuning, name)}
     if "title_weight" in varied and setting.fusion == "balanced":
-        parts.append(say("tune.title", weight=f"{setting.title_weight:g}"))
+        parts.append(_("title weight {weight:g}", weight=setting.title_weight))
     if "chunk_chars" in varied:
-        parts.append(say("tune.chunks", chars=setting.chunk_chars))
+        parts.append(_("chunks of {chars} characters", chars=setting.chunk_chars))
     if "embedder" in varied and setting.mode != "keyword":
         parts.append(setting.embedder)
     if setting.graph_rerank:
-        parts.append(say("tune.rerank"))
-    return ", ".join(parts)
+        parts.append(_("graph rerank"))
+    return say(joined(parts, ", "))
 
 
-def _joining(setting: SearchSetting, say: Words) -> str:
-    if setting.mode != "hybrid":
-        return say(f"tune.{setting.mode}")
-    return say(f"tune.{setting.fusion}", alpha=f"{setting.alpha:g}")
+def _fusion(setting: SearchSetting) -> Text:
+    if setting.mode == "keyword":
+        return _("keyword")
+    if setting.mode == "semantic":
+        return _("semantic")
+    if setting.fusion == "balanced":
+        return _("balanced")
+    return _("weighted, alpha {alpha:g}", alpha=setting.alpha)
 
 
 def _varies(tuning: Tuning, name: str) -> bool:
-    """Whether settings for which an option has a meaning have several values of it."""
+    """Return whether an option has several values among the settings that it applies to."""
     own = [tuned.setting for tuned in tuning.settings]
     if name == "title_weight":
         own = [setting for setting in own if setting.fusion == "balanced"]
@@ -126,7 +196,7 @@ def _varies(tuning: Tuning, name: str) -> bool:
 
 
 def _beside(tuning: Tuning) -> list[str]:
-    """The metrics that stand beside the one that chose."""
+    """Return the metrics shown beside the one that chose."""
     deepest = max(
         (int(name.rpartition("_")[2]) for name in tuning.as_is.figures if "_at_" in name), default=1
     )
@@ -134,7 +204,7 @@ def _beside(tuning: Tuning) -> list[str]:
 
 
 def _rows(tuning: Tuning, shown: Sequence[str], say: Words) -> Iterator[dict[str, object]]:
-    """Every setting, the highest figure first."""
+    """Yield all settings, the highest value first."""
     order = sorted(
         range(len(tuning.settings)),
         key=lambda place: (-tuning.settings[place].figures[tuning.metric], place),
@@ -148,22 +218,22 @@ def _rows(tuning: Tuning, shown: Sequence[str], say: Words) -> Iterator[dict[str
             "value": share(tuned.figures[tuning.metric]),
             "gain": signed(tuned.gain) if place else "–",
             "interval": f"{signed(tuned.low)} … {signed(tuned.high)}" if place else "",
-            "better": _sure(tuned, tuning) if place else None,
+            "better": _is_better(tuned, tuning) if place else None,
             "picked": percent(tuned.picked) if tuned.picked else "–",
             "out_of_fold": signed(tuned.out_of_fold) if tuned.picked and place else "–",
             "figures": [share(tuned.figures.get(key)) for key in shown],
         }
 
 
-def _sure(tuned: TunedSetting, tuning: Tuning) -> bool | None:
-    """Whether it is surely better or worse than as-is."""
+def _is_better(tuned: TunedSetting, tuning: Tuning) -> bool | None:
+    """Return whether a setting is significantly better or worse than the current one; None if neither."""
     if tuned.p_value <= tuning.level and tuned.gain > 0:
         return True
     return False if tuned.high < 0 else None
 
 
 def _surfaces(tuning: Tuning, say: Words) -> Iterator[Surface]:
-    """The metric over alpha, a chart for each index; balanced fusion, which has no alpha, stands beside it."""
+    """Yield the metric by alpha, one chart for each index; balanced fusion has no alpha and is shown beside it."""
     indexes = dict.fromkeys(
         (tuned.setting.embedder, tuned.setting.chunk_chars) for tuned in tuning.settings
     )
@@ -176,12 +246,16 @@ def _surfaces(tuning: Tuning, say: Words) -> Iterator[Surface]:
         weights = sorted({o.setting.title_weight for o in own if o.setting.fusion == "balanced"})
         places = {1 + _PLACE * number: weight for number, weight in enumerate(weights, 1)}
         at = {weight: place for place, weight in places.items()}
-        parts = [say("tune.over_alpha", metric=label(tuning.metric, say.language))]
+        parts = [say(_("{metric} by alpha", metric=label(tuning.metric, say.language)))]
         parts += [embedder] if _varies(tuning, "embedder") else []
-        parts += [say("tune.chunks", chars=chars)] if _varies(tuning, "chunk_chars") else []
+        parts += (
+            [say(_("chunks of {chars} characters", chars=chars))]
+            if _varies(tuning, "chunk_chars")
+            else []
+        )
         yield Surface(
             title=" · ".join(parts),
-            x_label=say("tune.alpha"),
+            x_label=say(_("alpha (0: keyword, 1: semantic)")),
             curves=[
                 _curve(
                     [tuned for tuned in own if tuned.setting.graph_rerank == moved], at, tuning, say
@@ -189,11 +263,11 @@ def _surfaces(tuning: Tuning, say: Words) -> Iterator[Surface]:
                 for moved in sorted({tuned.setting.graph_rerank for tuned in own})
             ],
             places={
-                place: f"{weight:g}" if len(weights) > 1 else say("tune.balanced")
+                place: f"{weight:g}" if len(weights) > 1 else say(_("balanced"))
                 for place, weight in places.items()
             },
-            places_label=say("tune.title_places") if len(weights) > 1 else "",
-            level=(tuning.as_is.figures[tuning.metric], say("tune.as_is")),
+            places_label=say(_("balanced, by title weight")) if len(weights) > 1 else "",
+            level=(tuning.as_is.figures[tuning.metric], say(_("current setting"))),
         )
 
 
@@ -207,10 +281,10 @@ def _curve(
         place = at[setting.title_weight] if apart else ends.get(setting.mode, setting.alpha)
         whisker = level + tuned.low, level + tuned.high
         spots[apart].append(Spot(place, tuned.figures[tuning.metric], whisker))
-    moved = own[0].setting.graph_rerank
+    reranked = own[0].setting.graph_rerank
     return Curve(
-        say("tune.rerank" if moved else "tune.no_rerank"),
+        say(_("graph rerank") if reranked else _("no graph rerank")),
         sorted(spots[False], key=lambda spot: spot.at),
         spots[True],
-        _PENS[moved],
+        _PENS[reranked],
     )

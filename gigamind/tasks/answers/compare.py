@@ -15,7 +15,6 @@ from gigamind.release.model import (
     ComparedTask,
     EvalSnapshot,
     Pairs,
-    Said,
     Shown,
     SnapshotCheck,
     SnapshotItem,
@@ -78,7 +77,6 @@ AnswerSnapshot = EvalSnapshot[AnswerSummaryReport, AnswerItem]
 class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, AnswerItem]):
     """See the module."""
 
-    said = Said("answers", "the answers", "answering")
     settings = (
         "answer_model",
         "answer_max_tokens",

@@ -49,8 +49,8 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
         if first.model:  # every seat may ask it
             add(what, first.model, calls, judge.repeats * len(voters))
             continue
-        for model in voters if first.seats else voters[:1]:  # an adaptive panel may ask fewer
-            add(what, model, calls, judge.repeats if first.seats else 1)
+        for model in voters if first.all_members else voters[:1]:  # an adaptive panel may ask fewer
+            add(what, model, calls, judge.repeats if first.all_members else 1)
     if gate := prepared.gate:
         checks = with_fresh(_planned(prepared, gate.judge), options)
         add("checking", options.settings().model, checks)
@@ -62,7 +62,7 @@ def _by_what(calls: Iterable[PlannedCall]) -> dict[str, list[PlannedCall]]:
     by_what: dict[str, list[PlannedCall]] = {}
     for call in calls:
         by_what.setdefault(call.what, []).append(call)
-    return dict(sorted(by_what.items(), key=lambda item: item[1][0].seats))
+    return dict(sorted(by_what.items(), key=lambda item: item[1][0].all_members))
 
 
 def _planned(prepared: PreparedAnswers, judge: Judge[AnswerCase, Any]) -> list[PlannedCall]:

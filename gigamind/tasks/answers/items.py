@@ -153,7 +153,7 @@ def votes_of(asked: PanelOfAnswer) -> tuple[AnswerVoteReport, ...]:
                 if sentence.claim.id in counted
             ),
         )
-        for seat, judgement in asked.by_seat.items()
+        for seat, judgement in asked.by_member.items()
     ]
     lost = (AnswerVoteReport.like(seat, code=error.code) for seat, error in asked.errors.items())
     return (*given, *lost)

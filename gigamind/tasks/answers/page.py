@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from gigamind.i18n import _
 from gigamind.metrics.table import label
 from gigamind.records.judged import JudgeReport, VerdictReport
 from gigamind.records.schema import IntervalReport
@@ -19,12 +20,12 @@ from gigamind.reports.page.charts import Chart, Shown, drawn, forest
 from gigamind.reports.page.headline import Card, against, card, change_interval
 from gigamind.reports.page.layout import (
     Content,
-    Seat,
+    PanelMember,
     changes_by_id,
     items_script,
+    member_names,
+    member_of,
     render_page,
-    seat_names,
-    seat_of,
 )
 from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.doors import contradictions, doors, not_believed, second_look
@@ -48,17 +49,17 @@ _DIGITS = {name: str(digit) for digit, name in enumerate((*get_args(ClaimVerdict
 _DECIMALS = 3  # as many as the page shows
 
 
-def answer_votes(item: AnswerItemReport, places: Mapping[Seat, int]) -> list[list[object]]:
+def answer_votes(item: AnswerItemReport, places: Mapping[PanelMember, int]) -> list[list[object]]:
     """Of each seat its place, why it did not vote, correctness, utility, and a digit a claim.
 
     The digit is the verdict's place in `ClaimVerdict`.  A seat that did not vote ends with the reason;
     the last digit is of a sentence that states nothing to the seat.
     """
     return [
-        [places[seat_of(vote)], vote.code]
+        [places[member_of(vote)], vote.code]
         if vote.code
         else [
-            places[seat_of(vote)],
+            places[member_of(vote)],
             "",
             None if vote.correctness is None else round(vote.correctness, _DECIMALS),
             vote.utility,
@@ -73,25 +74,24 @@ _CONTEXT = 120  # code points of the line shown on either side of a quote
 
 def answers_json(
     items: Sequence[AnswerItemReport],
-    words: Mapping[str, str],
+    say: Words,
     comparison: Comparison | None = None,
     own: "OwnScores | None" = None,
 ) -> str:
     """JSON that can stand in a script element, whatever the texts hold."""
     changes = changes_by_id(comparison)
     tags = sorted({tag for item in items for tag in item.tags})
-    seats = seat_names(vote for item in items for vote in item.votes)
+    seats = member_names(vote for item in items for vote in item.votes)
     places = {seat: place for place, seat in enumerate(seats)}
     rows = [
         _item(item, changes.get(item.id, ""), [tags.index(t) for t in item.tags], places)
         for item in items
     ]
     tables: dict[str, object] = {"tags": tags, "seats": list(seats.values())}
-    names = own.words() if own else {}
     if own:
-        tables["scores"] = list(names)
+        tables["scores"] = own.words()
         tables["verdicts"] = [own.verdict(item) for item in items]
-    return items_script({**words, **names}, comparison, rows, **tables)
+    return items_script(say, comparison, rows, **tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def pieces(item: AnswerItemReport) -> list[tuple[str, str, int]]:
 
 
 def _item(
-    item: AnswerItemReport, change: str, tags: list[int], places: Mapping[Seat, int]
+    item: AnswerItemReport, change: str, tags: list[int], places: Mapping[PanelMember, int]
 ) -> list[object]:
     evaluation = item.evaluation
     return [
@@ -274,7 +274,7 @@ def _passage(
     start, end = int(evidence["start"]), int(evidence["end"])
     quoted = note.text[start:end]
     if held and quoted in held.text:
-        before, _, after = held.text.partition(quoted)
+        before, _quoted, after = held.text.partition(quoted)
         return before, quoted, after
     line_ends = note.text.find("\n", end)
     opening = note.text[note.text.rfind("\n", 0, start) + 1 : start]
@@ -414,10 +414,8 @@ def answer_content(
         template="answers.html.jinja",
         item_script="answer_item.js",
         charts=answer_figures(record, baseline, lang=say.language),
-        captions="answer.figure_",
-        data=answers_json(
-            record.items, say.script("answer_script", "panel_script"), comparison, own
-        ),
+        captions={"slices": _("Correctness by slice")},
+        data=answers_json(record.items, say, comparison, own),
         headline=answer_headline(record, comparison, say),
         cards=_cards(record, comparison, say),
         figures=[*measured(figures_of(overall, overall.intervals)), *pass_rate(summary.quality)],

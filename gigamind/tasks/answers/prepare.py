@@ -207,7 +207,7 @@ def refuse_idle(options: AnswerEvalOptions) -> None:
         InputError: one has none.
     """
     if options.system is None:
-        if idle := options.told(OF_SYSTEMS):
+        if idle := options.flags(OF_SYSTEMS):
             raise InputError(f"{idle}: only with --system; leave it out")
     elif options.system == BUILTIN:
         raise InputError(

@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.errors import SystemFailedError
-from gigamind.evaluation.lanes import ItemOutcome, Stopped, run_lanes
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
 from gigamind.interop.ranking import Oddity
-from gigamind.interop.reply import Reply, told_reply
+from gigamind.interop.reply import Reply, parse_reply
 from gigamind.outcome import Failure, attempt
 from gigamind.runs.store import ItemKey, ItemResult, RunStore, read_results
 from gigamind.systems.dialect import Answers
 from gigamind.systems.health import MOST_FAILED
-from gigamind.systems.open import Answered, open_system
+from gigamind.systems.open import SystemAnswerer, open_system
 from gigamind.systems.protocol import Answerer, Query
 from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.judging import begin
@@ -84,7 +84,7 @@ def opened(prepared: PreparedAnswers, answerer: Answerer | None) -> Generator[Op
         whole = options.sample is None and not prepared.errors
         opened_system = open_system(named, Answers(), prepared.cases.keys() if whole else None)
         most = min(options.max_concurrency, opened_system.concurrency or options.max_concurrency)
-        ready = OpenAnswerer(Answered(opened_system.system), most, opened_system.warnings)
+        ready = OpenAnswerer(SystemAnswerer(opened_system.system), most, opened_system.warnings)
     else:
         ready = OpenAnswerer(answerer, options.max_concurrency)
     try:
@@ -141,7 +141,7 @@ def _ask(
         if cases:
             progress.stage("Questions", total - len(cases), total)
         try:
-            run_lanes(
+            run_workers(
                 asking.about(cases),
                 max_concurrency=ready.concurrency,
                 timeout_ms=prepared.options.timeout_ms,
@@ -179,7 +179,7 @@ class _Asking:
             raise SystemFailedError(self.hopeless)
         reply = self.answerer.answer(question)
         try:
-            return told_reply(reply)
+            return parse_reply(reply)
         except ValueError as error:
             raise SystemFailedError(str(error)) from error
 

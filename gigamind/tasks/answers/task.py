@@ -95,7 +95,7 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
     ) -> Record[AnswerSummaryReport, AnswerItemReport]:
         from gigamind.tasks.answers.summary import record_answers
 
-        asked, prepared = run.asked or ModelRun({}, (), interrupted=True), self.prepared
+        asked, prepared = run.model_run or ModelRun({}, (), interrupted=True), self.prepared
         if self.asked:
             prepared = replace(prepared, warnings=(*prepared.warnings, *self.asked.warnings))
         return record_answers(prepared, run, asked, started)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from gigamind.i18n import Message, n_
 from gigamind.messages import warning_in
 from gigamind.records.judged import LlmReport, MetricReport
 from gigamind.records.schema import Record
@@ -164,20 +165,22 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             rate, name = share(overall.pass_rate), plain_label(PASS_RATE, say)
             yield MetricRow("checklist", name, rate, between(overall), overall.checked)
 
-    def missing(self, summary: AnswerSummaryReport) -> list[tuple[int, str, str]]:
-        return [
-            (summary.counts.rows_rejected, "row_rejected", "rows_rejected"),
-            (
-                summary.counts.unjudged,
-                "answer_without_evaluation",
-                "answers_without_evaluation",
+    def missing(self, summary: AnswerSummaryReport) -> list[Message]:
+        counts, unchecked = summary.counts, summary.quality.unchecked if summary.quality else 0
+        kinds = (
+            n_("{n} rejected row", "{n:,} rejected rows", n=counts.rows_rejected),
+            n_(
+                "{n} answer without an evaluation",
+                "{n:,} answers without an evaluation",
+                n=counts.unjudged,
             ),
-            (
-                summary.quality.unchecked if summary.quality else 0,
-                "answer_unchecked",
-                "answers_unchecked",
+            n_(
+                "{n} answer without a checklist result",
+                "{n:,} answers without a checklist result",
+                n=unchecked,
             ),
-        ]
+        )
+        return [kind for kind in kinds if kind.values["n"]]
 
     def not_run(self, summary: AnswerSummaryReport) -> int:
         return summary.counts.not_run

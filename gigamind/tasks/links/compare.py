@@ -8,7 +8,6 @@ from gigamind.release.model import (
     ComparedTask,
     EvalSnapshot,
     Pairs,
-    Said,
     Shown,
     SnapshotHit,
     SnapshotItem,
@@ -46,7 +45,6 @@ LinkSnapshot = EvalSnapshot[LinkSummaryReport, LinkItem]
 class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
     """Compares the link evaluations of two runs."""
 
-    said = Said("links", "the suggestions", "suggesting")
     settings = ("topk", "min_confidence", "exclude_linked", "context_chars", "semantic")
 
     def judge_fingerprint(self, run: RunReport) -> str:

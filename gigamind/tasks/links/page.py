@@ -6,9 +6,10 @@ the order in which this module builds them.
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
+from gigamind.i18n import _
 from gigamind.metrics.links import CEILING
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label
@@ -53,7 +54,7 @@ Piece = tuple[str, str, str]
 
 def notes_json(
     items: Sequence[LinkItemReport],
-    words: Mapping[str, str],
+    say: Words,
     comparison: Comparison | None = None,
     baseline: LinkSnapshot | None = None,
 ) -> str:
@@ -61,7 +62,7 @@ def notes_json(
     changes = changes_by_id(comparison)
     before = {item.id: item for item in baseline.items} if baseline else {}
     rows = [_item(item, changes.get(item.note, ""), before.get(item.note)) for item in items]
-    return items_script(words, comparison, rows, tags=())
+    return items_script(say, comparison, rows, tags=())
 
 
 def kind_of(suggestion: SuggestionReport) -> str:
@@ -81,13 +82,17 @@ def pieces(item: LinkItemReport) -> list[Piece]:
     spans = [(_span(units, passage), kind, target) for passage, kind, target in marks]
     spans.sort(key=lambda mark: _KINDS.index(mark[1]))
     cuts = sorted(
-        {0, len(item.text), *(edge for span, _, _ in spans for edge in (span.start, span.end))}
+        {
+            0,
+            len(item.text),
+            *(edge for span, _kind, _target in spans for edge in (span.start, span.end)),
+        }
     )
     parts: list[Piece] = []
     for start, end in itertools.pairwise(cuts):
         own = [mark for mark in spans if mark[0].start <= start and end <= mark[0].end]
         if own:
-            targets = ", ".join(dict.fromkeys(target for _, _, target in own))
+            targets = ", ".join(dict.fromkeys(target for _span, _kind, target in own))
             parts.append((item.text[start:end], own[-1][1], targets))
         else:
             parts += _plain(item.text[start:end], first=not start, last=end == len(item.text))
@@ -264,11 +269,13 @@ def link_content(
     return Content(
         template="links.html.jinja",
         item_script="link_item.js",
-        data=notes_json(
-            record.items, say.script("link_script", "link_cause"), comparison, baseline
-        ),
+        data=notes_json(record.items, say, comparison, baseline),
         charts=link_figures(record, baseline, lang=say.language),
-        captions="link.figure_",
+        captions={
+            "sweep": _("Precision and recall by min_confidence"),
+            "reliability": _("Precision by confidence"),
+            "slices": _("Recall by language"),
+        },
         headline=link_headline(record, comparison, say),
         cards=_cards(record, comparison, say),
         figures=all_links(summary.overall),

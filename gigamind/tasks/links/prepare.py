@@ -71,7 +71,7 @@ def _system(options: LinkEvalOptions) -> SystemReport | None:
         if options.allow_partial:
             raise InputError("--allow-partial: only with --system; leave it out")
         return None
-    if idle := options.told(OF_OWN):
+    if idle := options.flags(OF_OWN):
         raise InputError(
             f"{idle}: of gigamind's own suggestions, and --system names another tool; leave it out"
         )

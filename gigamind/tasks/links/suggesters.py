@@ -126,7 +126,7 @@ class RunSuggester(Suggester):
         self._identities = identities
         run = read_json_run(path, _read_links, _FORM, ("note", "id", "source_note"))
         rankings: dict[str, Ranking[RankedNote]] = {}
-        for name, links in run.told.items():
+        for name, links in run.responses.items():
             rankings.setdefault(self._identify(name) or name, links)
         resolved = RunFile(run.path, rankings, run.problems, run.sha256)
         self.warnings = run_warnings(resolved, None if notes is None else frozenset(notes))

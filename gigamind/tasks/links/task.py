@@ -5,6 +5,7 @@ from typing import Any
 
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
+from gigamind.i18n import Message, n_
 from gigamind.messages import warning_in
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in
@@ -66,8 +67,9 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
     def finding(self, summary: LinkSummaryReport, say: Words) -> str:
         return default_view(summary, say)
 
-    def missing(self, summary: LinkSummaryReport) -> list[tuple[int, str, str]]:
-        return [(summary.counts.rows_rejected, "row_rejected", "rows_rejected")]
+    def missing(self, summary: LinkSummaryReport) -> list[Message]:
+        rejected = summary.counts.rows_rejected
+        return [n_("{n} rejected row", "{n:,} rejected rows", n=rejected)] if rejected else []
 
     def not_run(self, summary: LinkSummaryReport) -> int:
         return summary.counts.notes_not_run

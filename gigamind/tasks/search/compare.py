@@ -13,7 +13,6 @@ from gigamind.release.model import (
     ComparedTask,
     EvalSnapshot,
     Pairs,
-    Said,
     Shown,
     SnapshotHit,
     SnapshotItem,
@@ -47,7 +46,6 @@ SearchSnapshot = EvalSnapshot[SummaryReport, SearchItem]
 class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     """Compares the search evaluations of two runs."""
 
-    said = Said("questions", "the search", "retrieval")
     settings = (
         *("mode", "fusion", "alpha", "title_weight", "chunk_chars", "graph_rerank"),
         *("topk", "evidence_notes"),

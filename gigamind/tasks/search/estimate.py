@@ -11,7 +11,7 @@ from dataclasses import replace
 from gigamind.evaluation.context import context_of
 from gigamind.evaluation.estimate import asking, dollars_of, with_fresh
 from gigamind.evaluation.task import Estimate
-from gigamind.judges.panel import first_asked
+from gigamind.judges.panel import first_members
 from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.unanswerable_llm import ModelJudge
 from gigamind.llm import tokens
@@ -86,7 +86,7 @@ def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
     calls = with_fresh(planned, prepared.options)
     models, most = judge.models(prepared.options), judge.file.repeats
     gates = Gates()
-    first = {member.model for member in first_asked(judge.file, models[0])}
+    first = {member.model for member in first_members(judge.file, models[0])}
     for model in models:
         least = (1 if judge.file.adaptive else most) if model in first else 0
         what = f"judging {len(planned):,} queries"

@@ -61,7 +61,7 @@ def _votes(
 ) -> list[VoteReport]:
     votes = [
         VoteReport.like(member, **_verdict_fields(prepared, verdict, context))
-        for member, verdict in detail.by_seat.items()
+        for member, verdict in detail.by_member.items()
     ]
     failed = (VoteReport.like(member, code=error.code) for member, error in detail.errors.items())
     return [*votes, *failed]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gigamind.i18n import Message, n_
 from gigamind.messages import warning_in
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import in_order, keys_in
@@ -10,7 +11,7 @@ from gigamind.records.schema import RunReport, by_item
 from gigamind.reports.cards.line import certified
 from gigamind.reports.figures import metric_rows, plain_label, values_of
 from gigamind.reports.page.model_costs import few_judged, model_section
-from gigamind.reports.text import code, embedder_told, judge_told, notes_told, render, unjudged
+from gigamind.reports.text import code, embedder_text, judge_text, notes_text, render, unjudged
 from gigamind.tasks.search.schema import (
     ItemReport,
     JudgeRates,
@@ -246,21 +247,22 @@ def _stopped(summary: SummaryReport, say: Words) -> str:
 
 def _notices(record: RunRecord, say: Words) -> str:
     """Return the counts of problems that affect the figures; "" if there are none."""
-    kinds = (*lacking(record.summary), (len(record.run.warnings), "warning", "warnings"))
-    listing = ", ".join(
-        counted(number, singular, many, say) for number, singular, many in kinds if number
-    )
+    kinds = lacking(record.summary)
+    if warnings := record.run.warnings:
+        kinds.append(n_("{n} warning", "{n:,} warnings", n=len(warnings)))
+    listing = ", ".join(map(say, kinds))
     return say("summary.see_below", what=listing) if listing else ""
 
 
-def lacking(summary: SummaryReport) -> list[tuple[int, str, str]]:
-    """Return what the figures leave out: counts, and the phrases for one and for many."""
-    counts = summary.counts
-    return [
-        (counts.rows_rejected, "row_rejected", "rows_rejected"),
-        (counts.queries_failed, "query_failed", "queries_failed"),
-        (unjudged(summary.llm), "query_without_verdict", "queries_without_verdict"),
-    ]
+def lacking(summary: SummaryReport) -> list[Message]:
+    """Return the counts of what the metrics leave out."""
+    counts, silent = summary.counts, unjudged(summary.llm)
+    kinds = (
+        n_("{n} rejected row", "{n:,} rejected rows", n=counts.rows_rejected),
+        n_("{n} failed query", "{n:,} failed queries", n=counts.queries_failed),
+        n_("{n} query without a verdict", "{n:,} queries without a verdict", n=silent),
+    )
+    return [kind for kind in kinds if kind.values["n"]]
 
 
 def generated_line(summary: SummaryReport, say: Words) -> str:
@@ -323,15 +325,15 @@ def _run_rows(run: RunReport, summary: SummaryReport, say: Words) -> Iterator[tu
     )
     yield say("page.run_id"), f"{run.run_id} ({run.created_at})"
     yield say("page.dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]}{omitted})"
-    yield say("page.notes"), notes_told(run, say) if run.notes else say("summary.no_notes")
+    yield say("page.notes"), notes_text(run, say) if run.notes else say("summary.no_notes")
     if run.judge:
-        yield say("page.judge"), judge_told(run.judge, say)
+        yield say("page.judge"), judge_text(run.judge, say)
     if environment.system:
         of_file = environment.system.file_hash
         content = f" (sha256 {of_file[:12]})" if of_file else ""
         yield say("page.system"), f"{environment.system.name}{content}"
     else:
-        yield say("page.model"), embedder_told(run, say)
+        yield say("page.model"), embedder_text(run, say)
     commit = (environment.git_commit or "")[:12]
     yield say("page.version"), f"{environment.app_version} {commit}".strip()
     size = {"cores": hardware.cores, "memory": hardware.memory_gib}

@@ -7,24 +7,25 @@ UTF-16 code units of the note's file, as in JavaScript.
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from gigamind.i18n import _
 from gigamind.metrics.spans import Unplaced, holds, matches
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import about, keys_in, label
 from gigamind.records.judged import JudgementReport
 from gigamind.records.schema import PassageReport
 from gigamind.release.comparison import Comparison
-from gigamind.reports.figures import metric_name
-from gigamind.reports.page.headline import Card, against, card, percent
+from gigamind.reports.figures import metric_name, percent
+from gigamind.reports.page.headline import Card, against, card
 from gigamind.reports.page.layout import (
     Content,
     changes_by_id,
     items_script,
+    member_names,
+    member_of,
     render_page,
-    seat_names,
-    seat_of,
 )
 from gigamind.reports.text import unjudged
 from gigamind.spans import Passage, Span
@@ -50,7 +51,7 @@ _CHANGED = _WORSE | _BETTER  # only these also show the baseline's ranking
 
 def items_json(
     items: Sequence[ItemReport],
-    words: Mapping[str, str],
+    say: Words,
     comparison: Comparison | None = None,
     baseline: SearchSnapshot | None = None,
 ) -> str:
@@ -60,7 +61,7 @@ def items_json(
     before = {item.id: item for item in baseline.items} if baseline else {}
     rows = [_item(item, flags[item.id], before.get(item.id), tables) for item in items]
     return items_script(
-        words,
+        say,
         comparison,
         rows,
         notes=list(tables.notes),
@@ -153,10 +154,10 @@ def _judgement(judgement: JudgementReport, tables: _Tables) -> list[object]:
 
 def _votes(judgement: JudgementReport) -> list[list[object]]:
     """Return panel member, vote, whether a claimed answer is unproven, and the error code of a missing vote."""
-    names = seat_names(judgement.votes)
+    names = member_names(judgement.votes)
     return [
         [
-            names[seat_of(vote)],
+            names[member_of(vote)],
             vote.unanswerable,
             vote.told_unanswerable is False and not vote.verified,
             vote.code,
@@ -224,8 +225,13 @@ def search_content(
         template="report.html.jinja",
         item_script="report_item.js",
         charts=search_figures(record, baseline, lang=say.language),
-        captions="figure.",
-        data=items_json(record.items, say.script("panel_script"), comparison, baseline),
+        captions={
+            "threshold": _("Verdicts at other thresholds"),
+            "scores": _("Score distribution"),
+            "latency": _("Latency"),
+            "slices": _("MRR by slice"),
+        },
+        data=items_json(record.items, say, comparison, baseline),
         headline=headline(record, comparison, say),
         cards=cards(record, comparison, say),
         figures=all_metrics(record.summary.overall),

@@ -218,7 +218,7 @@ def idle_options(options: SearchEvalOptions) -> tuple[str, ...]:
         if options.notes is None:
             raise InputError("--notes: must be given; only another --system needs no vault")
         return _idle_fusion(options)
-    if idle := options.told(OF_ENGINE):
+    if idle := options.flags(OF_ENGINE):
         raise InputError(
             f"{idle}: of gigamind's own search, and --system {shown_system(options.system)} names another;"
             " leave it out"

@@ -15,12 +15,12 @@ from pydantic import TypeAdapter
 
 from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import EvaluationError, QueryTimeoutError
-from gigamind.evaluation.lanes import ItemOutcome, Stopped, run_lanes
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.speed import Effort, measure_speed
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
 from gigamind.evaluation.unfinished import ModelRun
+from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
 from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.judges.unanswerable import RuleJudge
 from gigamind.metrics.ranking_table import RankedQuery
@@ -35,7 +35,7 @@ from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.spans import Span
 from gigamind.systems.builtin import Builtin
 from gigamind.systems.dialect import Rankings
-from gigamind.systems.open import Searched, open_system
+from gigamind.systems.open import SystemRetriever, open_system
 from gigamind.systems.protocol import Query, Retriever
 from gigamind.tasks.search.free_judges import FreeJudges, free_judges, judge_freely
 from gigamind.tasks.search.hits import (
@@ -229,7 +229,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         pace, ended = self.prepared.options.pace, itertools.count(1)
         by_id = {query.item.id: Query(query.item.id, query.item.query) for query in queries}
         search = self.retriever.search
-        return run_lanes(
+        return run_workers(
             {name: lambda query=query: search(query) for name, query in by_id.items()},
             max_concurrency=pace.max_concurrency,
             timeout_ms=pace.timeout_ms,
@@ -306,7 +306,7 @@ def _open_system(
     ids = {query.item.id for query in prepared.queries}
     if retriever is None:
         opened = open_system(options.named_system, Rankings(options.topk), ids if whole else None)
-        retriever = Searched(opened.system)
+        retriever = SystemRetriever(opened.system)
         if opened.concurrency is not None:
             most = min(options.pace.max_concurrency, opened.concurrency)
             options = options.model_copy(update={"max_concurrency": most})

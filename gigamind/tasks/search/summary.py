@@ -94,7 +94,7 @@ def summarise(
         out_of_reach=OutOfReachReport.model_validate(prepared.out_of_reach, from_attributes=True)
         if prepared.out_of_reach
         else None,
-        llm=llm_block(items, run.asked, prepared.options.seed) if run.asked else None,
+        llm=llm_block(items, run.model_run, prepared.options.seed) if run.model_run else None,
         system=health(items, len(results)) if prepared.system else None,
         holes=measure_unjudged(items, overall.deepest),
     )
@@ -126,7 +126,7 @@ def record_run(
     passes: SpeedReport | None = None,
 ) -> Record[SummaryReport, ItemReport]:
     """Return the content of a run's out folder."""
-    results = with_verdicts(run.results, run.asked) if run.asked else run.results
+    results = with_verdicts(run.results, run.model_run) if run.model_run else run.results
     if _lacks_scores(prepared, results):
         results = [
             without_verdict(result) if isinstance(result, ItemReport) else result
@@ -157,9 +157,9 @@ def record_run(
         [
             *prepared.errors,
             *failures,
-            *(unscored(run.asked, lambda _: ("verdict", "query")) if run.asked else ()),
+            *(unscored(run.model_run, lambda _: ("verdict", "query")) if run.model_run else ()),
         ],
-        run.asked.attempts if run.asked else None,
+        run.model_run.attempts if run.model_run else None,
         summary.llm,
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gigamind.i18n import Message
 from gigamind.metrics.table import in_order
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record
@@ -36,7 +37,7 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
                 keys = in_order(list(summary.overall.intervals))
                 yield from metric_rows(summary.overall, block, say, keys)
 
-    def missing(self, summary: SummaryReport) -> list[tuple[int, str, str]]:
+    def missing(self, summary: SummaryReport) -> list[Message]:
         return markdown.lacking(summary)
 
     def not_run(self, summary: SummaryReport) -> int:

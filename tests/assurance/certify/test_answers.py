@@ -71,7 +71,7 @@ def test_an_answer_that_is_called_like_a_claim_of_another_is_refused(
     run_folder, answer, claim, card_of
 ):
     items = [answer("x", 1.0, claims=[claim(1, "supported")]), answer("x#1", 1.0)]
-    with pytest.raises(InputError, match='two items are called "x#1"'):
+    with pytest.raises(InputError, match='"x#1"'):
         card_of(run_folder(items=items, task="answers"))
 
 
@@ -85,5 +85,5 @@ def test_a_graded_verdict_is_a_miss_a_quarter_away(
 
 
 def test_answers_have_no_labels_of_their_own(run_folder, card_of, answer):
-    with pytest.raises(InputError, match="give some with --labels"):
+    with pytest.raises(InputError, match="--labels"):
         card_of(run_folder(items=[answer("x", 1.0)], task="answers"))

@@ -13,17 +13,21 @@ def test_labels_that_match_no_item_are_counted_and_named_with_their_lines(
     rows = [{"id": name, "unanswerable": True} for name in ("u1", *"pqrstuv")]
     with pytest.raises(InputError) as caught:
         card_of(run_folder(), labels=labels_file(rows))
-    assert "7 of 8 labels match no item" in str(caught.value)
-    assert '"p" (line 2), "q" (line 3)' in str(caught.value)
-    assert "and 2 more" in str(caught.value)
+    values = caught.value.message.values
+    assert (values["unknown"], values["total"]) == (7, 8)
+    assert [item.values for item in values["items"]][:2] == [
+        {"item": "p", "line": 2},
+        {"item": "q", "line": 3},
+    ]
+    assert values["items"][-1].values == {"count": 2}
 
 
 def test_runs_without_a_judge_or_of_other_tasks_cannot_be_certified(run_folder, tmp_path, card_of):
-    with pytest.raises(InputError, match="names no judge"):
+    with pytest.raises(InputError, match=r"plain.*run.json"):
         card_of(run_folder("plain", judge=None))
-    with pytest.raises(InputError, match='a run of the task "links"'):
+    with pytest.raises(InputError, match="links"):
         card_of(run_folder("links", task="links"))
-    with pytest.raises(InputError, match=r"run\.json: missing"):
+    with pytest.raises(InputError, match=r"run\.json: "):
         card_of(tmp_path / "nowhere")
 
 
@@ -31,14 +35,10 @@ def test_a_broken_line_is_named(run_folder, card_of):
     folder = run_folder()
     with (folder / "per_item.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"id": "x", "query"')
-    with pytest.raises(
-        InputError, match=r"per_item.jsonl:11: not as gigamind writes it \(Invalid JSON: EOF"
-    ):
+    with pytest.raises(InputError, match=r"per_item.jsonl:11: "):
         card_of(folder)
     foreign = run_folder("foreign", items=[{"id": "x"}])
-    with pytest.raises(
-        InputError, match=r"jsonl:1: not as gigamind writes it \(query: Field required"
-    ):
+    with pytest.raises(InputError, match=r"jsonl:1: .*query"):
         card_of(foreign)
 
 
@@ -62,18 +62,18 @@ def test_attacks_are_counted_with_an_interval_that_is_honest_about_none(
 
 
 def test_attacks_on_another_judge_are_refused(run_folder, tmp_path, card_of):
-    with pytest.raises(InputError, match="attacks on another judge"):
+    with pytest.raises(InputError, match="000000000000"):
         card_of(run_folder(), attacks=attacks(tmp_path, 1, 2, fingerprint="0" * 64))
     (tmp_path / "attacks.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(InputError, match="no report of attacks"):
+    with pytest.raises(InputError, match=r"attacks.json: "):
         card_of(run_folder("again"), attacks=tmp_path / "attacks.json")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match=r"none.json: "):
         card_of(run_folder("more"), attacks=tmp_path / "none.json")
-    with pytest.raises(InputError, match="5 of 3 attacks cannot have succeeded"):
+    with pytest.raises(InputError, match="5 of 3"):
         card_of(run_folder("odd"), attacks=attacks(tmp_path, 5, 3))
 
 
-LIARS = {
+DECEPTIVE_JUDGES = {
     "dataset": "answers.jsonl",
     "dataset_hash": "a" * 64,
     "answers": 2,
@@ -97,8 +97,8 @@ def report_of_tests(tmp_path, liars, fingerprint="f" * 64):
 def test_what_liars_get_away_with_stands_on_the_card_as_the_tests_tell_it(
     run_folder, tmp_path, card_of
 ):
-    card = card_of(run_folder(), tests=report_of_tests(tmp_path, LIARS))
-    assert card.liars.model_dump(mode="json") == LIARS
+    card = card_of(run_folder(), tests=report_of_tests(tmp_path, DECEPTIVE_JUDGES))
+    assert card.liars.model_dump(mode="json") == DECEPTIVE_JUDGES
     assert read_card_text(card) == card
     assert card_of(run_folder("questions"), tests=report_of_tests(tmp_path, None)).liars is None
     assert card_of(run_folder("untested")).liars is None
@@ -109,11 +109,13 @@ def read_card_text(card):
 
 
 def test_tests_of_another_judge_are_refused(run_folder, tmp_path, card_of):
-    with pytest.raises(InputError, match=r"tests of another judge .* with the --model of its runs"):
-        card_of(run_folder(), tests=report_of_tests(tmp_path, LIARS, fingerprint="0" * 64))
-    with pytest.raises(InputError, match="no report of tests of a judge"):
+    with pytest.raises(InputError, match=r"000000000000.*--model"):
+        card_of(
+            run_folder(), tests=report_of_tests(tmp_path, DECEPTIVE_JUDGES, fingerprint="0" * 64)
+        )
+    with pytest.raises(InputError, match=r"attacks.json: "):
         card_of(run_folder("more"), tests=attacks(tmp_path, 1, 2))
-    with pytest.raises(InputError, match="the tests cannot be read"):
+    with pytest.raises(InputError, match=r"none.json: "):
         card_of(run_folder("again"), tests=tmp_path / "none.json")
 
 

@@ -36,9 +36,10 @@ _COMMON = (
         Option("eval links", "--notes", REQUIRED),
         Option("eval search", "--notes"),
         Departure(
-            "`--notes` must be given",
-            "so for links and for gigamind's own search; another `--system`, or answers that hold their notes, need none",
-            "rankings of a run file are measured by names alone",
+            "`--notes` is required",
+            "required for links and for the built-in search; optional for another `--system`, or if the"
+            " answers contain their notes",
+            "rankings in a run file need only names",
         ),
     ),
     row(
@@ -57,8 +58,8 @@ _COMMON = (
         Option("eval links", "--format", "both", ("json", "md", "both")),
         Departure(
             "`--format md`: `summary.md`",
-            "`report.html` too",
-            "one file to look at, which opens offline",
+            "also `report.html`",
+            "one offline page shows everything",
         ),
     ),
     row(
@@ -82,13 +83,13 @@ _COMMON = (
         Option("eval search", "--max-concurrency", None),
         Departure(
             "4 queries at a time by default",
-            "where gigamind searches in its own process, 1",
-            "four at a time end no sooner there, and a search of 3 ms is told to take 11; elsewhere 4",
+            "1 for the built-in search, otherwise 4",
+            "four in parallel are not faster there, and a search of 3 ms would report 11",
         ),
         Departure(
-            "`--timeout-ms`, `--warmup`, `--max-concurrency` of every task",
-            "of search only",
-            "links and answers have no query to warm up or to time; requests to models have `--model-timeout-s` and"
+            "`--timeout-ms`, `--warmup`, `--max-concurrency` for every task",
+            "for search only",
+            "links and answers have no query to warm up or time; model requests have `--model-timeout-s` and"
             " `--max-in-flight`",
         ),
     ),
@@ -118,8 +119,8 @@ _COMMON = (
         Option("eval search", "--compare", None),
         Departure(
             "`--compare SNAPSHOT`",
-            "also an out folder, or a folder of baselines with one a task",
-            "a release script need not know a path",
+            "also an out folder, or a baseline folder with one baseline per task",
+            "a release script needs no path",
         ),
     ),
     row(
@@ -154,13 +155,13 @@ _COMMON = (
     ),
     beyond(
         "exit codes 0 to 4",
-        "with `--fail-on-regression` 1 also where no verdict can be given; 130 and 143 for Ctrl-C and SIGTERM",
-        "a comparison that says nothing must not pass in CI; the shell's own codes for signals",
+        "with `--fail-on-regression`, 1 also if there is no verdict; 130 and 143 for Ctrl-C and SIGTERM",
+        "CI must not pass without a verdict; shells use these codes for signals",
     ),
     beyond(
-        "nothing on a dataset that does not fit the vault",
-        "exit code 1 below half of the rows (`--min-rows`)",
-        "figures of the rest would be of another dataset",
+        "nothing about a dataset that does not fit the vault",
+        "exit code 1 if fewer than half of the rows are valid (`--min-rows`)",
+        "the rest would be another dataset",
     ),
 )
 
@@ -178,8 +179,8 @@ _OF_TASKS = (
         Equal(_min_score, 0.3),
         Departure(
             "`--min-score` is 0.3 by default",
-            f"so, by `judges/{_THRESHOLD}`; the option itself has no default, and other judges have settings of their own",
-            "the setting belongs to the judge: a calibrated one holds a probability against it, not a base score",
+            f"the default is in `judges/{_THRESHOLD}`; the option has none, and other judges have their own settings",
+            "the setting belongs to the judge: a calibrated judge uses a probability, not a base score",
         ),
     ),
     row(
@@ -201,9 +202,9 @@ _OF_TASKS = (
         Option("eval search", "--unanswerable-mode", "threshold", ("threshold", "llm")),
         Departure(
             "`--unanswerable-mode threshold|llm`",
-            "`answer_score` and `calibrated` besides",
-            "once a word matches, the Top-1 has 0.3 or more in hybrid mode and 1 in keyword mode, by the documents' own"
-            " formula: the threshold finds nothing",
+            "also `answer_score` and `calibrated`",
+            "by the documents' formula, any matching word gives the first note at least 0.3 (hybrid) or 1"
+            " (keyword), so the threshold finds nothing",
         ),
     ),
     row(
@@ -291,6 +292,6 @@ _OF_TASKS = (
 )
 
 SECTIONS = (
-    Section("000", "2.1", "Command line: every task", _COMMON),
-    Section("000", "2.2-2.4", "Command line: of each task", _OF_TASKS),
+    Section("000", "2.1", "Command line: all tasks", _COMMON),
+    Section("000", "2.2-2.4", "Command line: each task", _OF_TASKS),
 )

@@ -56,7 +56,7 @@ _ROWS = (
         Departure(
             "offsets in UTF-16 code units",
             "in JSON files; code points in the package, in `align` and `suggest_links`",
-            "Python and W3C selectors count code points; both stand in records of evidence",
+            "Python and W3C selectors count code points; evidence records have both",
         ),
     ),
     row(
@@ -82,8 +82,8 @@ _ROWS = (
         Field(LinkItem, "anchor"),
         Departure(
             "an anchor is a sentence or a paragraph (3.2, 8)",
-            "the words that would be linked, as in the examples of 3.4 and 10.4; any text of the note is taken",
-            "a suggestion marks words; whether these are the ones is only seen where the row names them",
+            "the words to link, as in the examples of 3.4 and 10.4; any text of the note is accepted",
+            "a suggestion marks words, and only labelled words can verify it",
         ),
     ),
     row(168, "`expected_links` (array[string]): 기대 링크 대상", Field(LinkItem, "expected_links")),
@@ -128,7 +128,7 @@ _ROWS = (
         Departure(
             "identical keys: the first match counts",
             "the first in path order",
-            "two machines list a folder in different orders",
+            "folder order differs between machines",
         ),
     ),
     row(
@@ -161,7 +161,7 @@ _ROWS = (
         Departure(
             'a title becomes "...가 어떻게 되어 있나요?"',
             "this question or one of three other forms, by a hash of the note",
-            "a dataset of one form measures one form",
+            "a dataset with one form measures only that form",
         ),
     ),
     row(
@@ -209,18 +209,18 @@ _ROWS = (
             "examples/test_examples.py::test_an_answerable_query_has_one_or_two_expected_notes_that_exist"
         ),
         Departure(
-            "one expected note and one more, at most",
-            "advice that the examples follow; `gains` grades any number of notes",
-            "test collections of others grade many",
+            "one expected note, at most two",
+            "advice, which the examples follow; `gains` grades any number of notes",
+            "existing test collections grade many notes",
         ),
     ),
     row(
         (632, 633),
         "anchor는 문장 단위로 지정 … 하나로 묶어 기대 링크에 포함",
         Departure(
-            "labels of links: an anchor a sentence, all spellings of one concept in one row",
-            "advice to those who label; a row takes several targets, and one hit of them is enough",
-            "what a person means by one concept cannot be checked",
+            "labels of links: one anchor per sentence, all spellings of a concept in one row",
+            "advice for labelling; a row takes several targets, and one hit is enough",
+            "code cannot check what a person means by one concept",
         ),
     ),
     row(
@@ -237,9 +237,9 @@ _ROWS = (
         642,
         "링크 제안의 설명(reason) 평가",
         Departure(
-            "an idea: reasons of suggestions are evaluated",
-            "none; reasons are made by rules from the features that decided, and shown",
-            "no dataset says what a good reason is",
+            "an idea: evaluate the reasons of suggestions",
+            "not evaluated; rules make reasons from the deciding features",
+            "no dataset defines a good reason",
         ),
     ),
 )

@@ -121,7 +121,7 @@ SECTIONS = (
                 Departure(
                     "`--no-graph-rerank`",
                     "`--graph-rerank`, off by default",
-                    "000 says so, the later text: a boost must not change what is called unanswerable",
+                    "000, the later text, says so: a boost must not change unanswerable verdicts",
                 ),
             ),
             row(
@@ -137,9 +137,9 @@ SECTIONS = (
                 "Hit@3 하락 > 5pp → 회귀 … MRR 하락 > 0.05 → 회귀 … p95 latency 증가 > 0.5s → 회귀"
                 " … Precision@5 하락 > 5pp → 회귀",
                 Departure(
-                    "regressions from 5 points, and from 0.5 s",
-                    "those of 000, stricter: `deployments/gates.toml`",
-                    "002 calls them an example; where the two differ, 000 holds",
+                    "regressions from 5 points and from 0.5 s",
+                    "the stricter values of 000: `deployments/gates.toml`",
+                    "002 gives them as an example; 000 takes precedence",
                 ),
             ),
         ),

@@ -19,8 +19,9 @@ _INTERFACE = (
         Test("cli/test_suggest.py::test_json_carries_range_confidence_and_features"),
         Departure(
             "`anchorRange`, `suggestedTarget`",
-            "`anchor_range`, `suggested_target` in JSON, in UTF-16 code units; `span`, `target` in Python, in code points",
-            "snake_case, as 6.1 asks for in files; offsets as each side counts them",
+            "`anchor_range`, `suggested_target` in JSON, in UTF-16 code units; `span`, `target` in Python, in"
+            " code points",
+            "6.1 requires snake_case in files; each side counts offsets in its own unit",
         ),
     ),
     row(
@@ -37,9 +38,8 @@ _INTERFACE = (
         Test("linking/test_quality.py::test_a_confidence_is_about_the_share_that_is_right"),
         Departure(
             "`confidence`, undefined",
-            "how likely a person would make the link, by what the vault links: found on its own links, some of them hidden"
-            " (`calibration.py`)",
-            "so it can be held against what is right: calibration error",
+            "the probability that a person makes the link, calibrated on hidden links of the vault (`calibration.py`)",
+            "a probability can be checked: calibration error",
         ),
     ),
     row(676, "reason?: string;", Field(LinkSuggestion, "reason")),
@@ -56,8 +56,8 @@ _INTERFACE = (
         Option("suggest-links", "--min-confidence", 0.3),
         Departure(
             "`minConfidence` from 0",
-            "so for titles and aliases; nothing else is shown below 0.03",
-            "what is wrong 32 times in 33 is no suggestion",
+            "from 0 for titles and aliases; other suggestions from 0.03",
+            "a suggestion that is wrong 32 times in 33 is useless",
         ),
     ),
     row(
@@ -66,9 +66,10 @@ _INTERFACE = (
         Equal(lambda: SuggestOptions().exclude_existing, expected=True),
         Option("suggest-links", "--include-linked", default=False),
         Departure(
-            "`excludeExisting`: targets that are linked already are left out",
-            "so in `suggest-links`; in `eval links` only with `--exclude-linked`, and recall is told both ways",
-            "more than a third of the links removed from a real vault lead to a note that is linked elsewhere in the same note",
+            "`excludeExisting`: skip targets that are already linked",
+            "in `suggest-links`; in `eval links` only with `--exclude-linked`, and recall is reported both ways",
+            "more than a third of the links removed from a real vault have a target that the same note links"
+            " elsewhere",
         ),
     ),
     row(
@@ -78,8 +79,8 @@ _INTERFACE = (
         Option("suggest-links", "--context-chars", 400),
         Departure(
             "`contextChars`, 200, is shown",
-            "it is compared with the target, too; 400 in `suggest-links` and `eval links` alike",
-            "it changes the score, and what is evaluated is to be what is suggested",
+            "also compared with the target; 400 in `suggest-links` and `eval links`",
+            "it changes the score, and evaluation must match suggestion",
         ),
     ),
     row(
@@ -101,9 +102,9 @@ _DEMANDS = (
         Test("linking/test_phrases.py::test_phrases_are_rows_of_nouns_without_particles"),
         Departure(
             "noun phrases of 2 to 10 words",
-            "titles of up to 16 words, other names that notes have or are linked by of 1 to 6, phrases of 1 to 5 nouns; Korean"
-            " particles understood",
-            "2 to 10 words would leave out 36 to 38 % of the links in real vaults; titles may be sentences",
+            "titles of up to 16 words, other names and link texts of 1 to 6, phrases of 1 to 5 nouns; Korean"
+            " particles are handled",
+            "2 to 10 words would miss 36 to 38% of the links in real vaults; titles may be sentences",
         ),
     ),
     row(
@@ -119,8 +120,8 @@ _DEMANDS = (
         ),
         Departure(
             "vector search over the vault",
-            "each phrase against the names and the beginning of each note, by the embedder of search; `--no-semantic` for"
-            " names alone",
+            "each phrase is compared with names and beginnings of notes, by the search embedder;"
+            " `--no-semantic` uses names only",
             "a link leads to a note, not to a passage",
         ),
     ),
@@ -169,7 +170,7 @@ _DEMANDS = (
         Departure(
             "`Position: 145-152`",
             "`Position: projects/gigamind.md:4`; the range is in `--json`",
-            "a person opens a file at a line, and finds no UTF-16 offset",
+            "people open files at a line, not at a UTF-16 offset",
         ),
     ),
     row(
@@ -186,7 +187,7 @@ _DEMANDS = (
     beyond(
         "suggestions are shown",
         "also written: `--apply COPY`, `--in-place`, `--undo`",
-        "a list of a thousand suggestions links no note",
+        "a list of a thousand suggestions links nothing",
     ),
 )
 

@@ -80,9 +80,9 @@ _EXTRACTION = (
         "z.enum(['exact', 'normalized', 'fuzzy', 'none'])",
         Equal(lambda: get_args(Method), ("exact", "normalized", "fuzzy")),
         Departure(
-            "`matchMethod: none` among aligned evidence",
-            "`Aligned` or `Failed` with its reason and the nearest passage",
-            "it has no span",
+            "`matchMethod: none` for aligned evidence",
+            "`Aligned`, or `Failed` with a reason and the nearest passage",
+            "a failure has no span",
         ),
     ),
     row(
@@ -91,9 +91,9 @@ _EXTRACTION = (
         Test(_FIELDS),
         Departure(
             "evidence has `messageIndex`, `quote`, `quoteHash`, `spanStart`, `spanEnd`, `confidence`, `matchMethod`",
-            "so in the event `evidence_aligned`, spans in UTF-16 code units; beside them our `source_index`, `quote_sha256`,"
-            " `start`, `end`, `method`, which `gigamind align` has, too",
-            "a quote is aligned with notes as well as with messages, and both kinds of offsets are wanted",
+            "in the event `evidence_aligned`, with spans in UTF-16 code units; also `source_index`,"
+            " `quote_sha256`, `start`, `end`, `method`, as in `gigamind align`",
+            "quotes are aligned with notes and messages, and both kinds of offsets are needed",
         ),
     ),
     row(46, "quote: z.string(),", Field(AlignedRecord, "quote")),
@@ -108,8 +108,8 @@ _EXTRACTION = (
         Test("evidence/test_align.py::test_the_first_level_that_hits_is_recorded"),
         Departure(
             "`EvidenceAlignerV2`, `string-utils.ts`",
-            "functions of `gigamind/evidence/`; `rapidfuzz` finds the passage, our own code its bounds",
-            "of the libraries measured, only one gives exact bounds of a changed quote, and takes a second or more"
+            "functions in `gigamind/evidence/`; `rapidfuzz` finds the passage, our code its bounds",
+            "only one measured library gives exact bounds of a changed quote, and it takes a second or more"
             " (`benchmarks/README.md`)",
         ),
     ),
@@ -131,9 +131,9 @@ _EXTRACTION = (
         Option("memory graduate-all", "--fuzzy-threshold", 0.85),
         Departure(
             "similarity from 0.85 is a match",
-            "from 16 characters on; it verifies an entry from 30 on, and only where every word is that of the source but for a"
-            " closed set (`evidence/proof.py`)",
-            'short foreign quotes reach 0.85 by chance; "not" costs three letters, another name one',
+            "from 16 characters; it verifies an entry from 30 characters, and only if every word equals the"
+            " source except for a closed set (`evidence/proof.py`)",
+            'short unrelated quotes reach 0.85 by chance; "not" changes three letters, another name one',
         ),
     ),
     row(
@@ -171,9 +171,9 @@ _EVENTS = (
         Test(_STEPS),
         Departure(
             "`failed_quotes` of the event: texts",
-            "a record each: the quote, its entry and message, why it failed, the nearest passage; texts alone in `promotion_blocked`"
-            " and in the entry",
-            "who mends an extractor wants to know how near it came",
+            "records with quote, entry, message, reason and nearest passage; texts only in"
+            " `promotion_blocked` and in the entry",
+            "to fix an extractor, you need to see how close it came",
         ),
     ),
     row(
@@ -184,7 +184,7 @@ _EVENTS = (
         Departure(
             "`every(...)` over the evidence of an entry",
             "at least one quote, and none failed",
-            "it is true of no evidence at all",
+            "`every` is true without any evidence",
         ),
     ),
     row(
@@ -193,9 +193,9 @@ _EVENTS = (
         Test(_REFUSED),
         Departure(
             "an entry with `evidenceAligned` may be promoted; an exact quote is evidence",
-            "only where each of its quotes is proof: not one that was cut inside a word, off a negation, a limit or a"
-            " question mark",
-            '"확인되" stands in "확인되지 않았다" letter for letter',
+            "only if each quote proves something: it is not cut inside a word, or before a negation, a limit"
+            " or a question mark",
+            '"확인되지 않았다" contains "확인되" letter for letter',
         ),
     ),
     row(
@@ -207,19 +207,21 @@ _EVENTS = (
         ),
         Departure(
             "`evidenceAligned`, `entry.meta.promotionBlocked`, ...",
-            "`evidence_aligned`, `promotion_blocked`, ... of the entry itself; a reply of a model has `messageIndex`, `entryId`",
-            "names of Python; the prompt is the document's",
+            "`evidence_aligned`, `promotion_blocked`, ... of the entry itself; model replies have"
+            " `messageIndex`, `entryId`",
+            "Python names; the prompt is the document's",
         ),
     ),
     beyond(
-        "events hold the session",
-        "hashes of its messages",
+        "events contain the session",
+        "they contain hashes of its messages",
         "no second copy of a private conversation",
     ),
     beyond(
-        "similarity decides alone",
-        'a quote with "..." between its pieces, or without a bracket, is found in pieces, however long what it leaves out',
-        "0.85 allows for 15 % of it",
+        "similarity alone decides",
+        'a quote with "..." between its pieces, or without a bracket, is found in pieces, however long'
+        " the omission",
+        "0.85 allows for an omission of 15%",
     ),
 )
 
@@ -244,8 +246,8 @@ _EXAMPLES = (
         Test("evidence/test_normalize.py::test_a_folded_character_keeps_its_original_range"),
         Departure(
             "`PositionMap`: a map of every position",
-            "runs of equal lengths, searched by halves (`Folding`)",
-            "a note of 10 million characters has few runs and many positions",
+            "runs of equal lengths with binary search (`Folding`)",
+            "a note of 10 million characters has many positions and few runs",
         ),
     ),
     row(
@@ -278,14 +280,14 @@ _EXAMPLES = (
             (0, 21, 0.857, "fuzzy", False),
         ),
         Departure(
-            "example 3: similarity of 0.85 or more with a sliding window",
+            "example 3: similarity of at least 0.85 with a sliding window",
             "0.857 at 0 to 21, by a window of any length",
             "a window of the quote's length reaches 0.722",
         ),
         Departure(
             "example 3 is aligned, so its entry may be promoted",
-            "it aligns, and verifies nothing: `promotable` is false",
-            "a fuzzy match proves something from 30 characters on (see 99), and this quote has 18",
+            "it is aligned but verifies nothing: `promotable` is false",
+            "a fuzzy match proves something from 30 characters (see 99); this quote has 18",
         ),
     ),
     row(

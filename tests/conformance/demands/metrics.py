@@ -89,9 +89,9 @@ _RANKINGS = (
         ),
         Departure(
             "span precision and recall: overlap above half of the union",
-            "the same, and `answer_in_evidence` beside it: the labelled span lies wholly in the evidence; a warning counts"
-            " the labels that no sentence can match",
-            "an answer of three words in a sentence of thirty scores 0 under the rule, although the reader has it",
+            "the same, and `answer_in_evidence`: the evidence contains the whole labelled span; a warning"
+            " counts labels that no sentence can match",
+            "a three-word answer in a sentence of thirty scores 0 under the rule, although the reader sees it",
         ),
     ),
     row(
@@ -110,8 +110,8 @@ _RANKINGS = (
         ),
         Departure(
             "evidence: the chunks found, or their matching sentences",
-            "the matching sentence of the best chunk of each of the first three notes (`--evidence-notes`)",
-            "over ten notes one right sentence could never give a precision above 0.1",
+            "the matching sentence of the best chunk in each of the first three notes (`--evidence-notes`)",
+            "over ten notes, one correct sentence could never give a precision above 0.1",
         ),
     ),
     row(
@@ -123,9 +123,9 @@ _RANKINGS = (
         ),
         Departure(
             "`Evidence`: `note_path`, `text`, `char_range: {start, end}`",
-            "`evidence` of a hit in `per_item.jsonl`: `note`, `text`, `utf16_start`, `utf16_end`; a text that stands nowhere"
-            " in its note is `text` of the hit, without offsets",
-            "a place has one form in all files that are written, and offsets name their unit",
+            "`evidence` of a hit in `per_item.jsonl`: `note`, `text`, `utf16_start`, `utf16_end`; a text that"
+            " is not in its note becomes `text` of the hit, without offsets",
+            "places have one form in all files, and offsets name their unit",
         ),
     ),
     row(
@@ -229,7 +229,7 @@ _ANSWERABILITY = (
         Test("retrieval/test_keyword.py::test_relative_scores_are_over_the_best_of_the_query"),
         Departure(
             "BM25",
-            "so; a Korean word of one syllable stands for all its forms where no chunk has the form of the query",
+            "BM25; if no chunk has a one-syllable Korean word in the query's form, it matches all forms",
             "such a word shares no bigram with itself before another particle (책을, 책은), and would find nothing",
         ),
     ),
@@ -240,10 +240,10 @@ _ANSWERABILITY = (
         Option("eval search", "--alpha", 0.7),
         Departure(
             "hybrid: α · cosine + (1 - α) · BM25 over the query's best BM25",
-            "so by default (`--fusion weighted`); `--fusion balanced` besides, where `base_score` is an absolute score of the"
-            " answer and `final_score` orders by points of its own",
-            "by the documents' formula one shared word counts as much as a whole question: across languages it ranks far"
-            " below vectors alone, and no threshold finds anything",
+            "this is the default (`--fusion weighted`); with `--fusion balanced`, `base_score` is an absolute"
+            " score and `final_score` gives the order",
+            "by the documents' formula, one shared word counts as much as a whole question: cross-lingual"
+            " search is far worse than vectors alone, and no threshold finds anything",
         ),
     ),
     row(
@@ -287,8 +287,8 @@ _ANSWERABILITY = (
         Field(UnanswerableReply, "sources.quote"),
         Departure(
             "`RAGResponse`: `sources` are names",
-            "each source with a verbatim quote",
-            '"answerable" counts only with a quote that stands in its note',
+            "each source has a verbatim quote",
+            '"answerable" needs a quote that occurs in its note',
         ),
     ),
     row(
@@ -296,9 +296,9 @@ _ANSWERABILITY = (
         "unanswerable: boolean;",
         Field(UnanswerableReply, "answered"),
         Departure(
-            "`unanswerable: boolean` of the model",
-            "the model says `answered`; `unanswerable` is in what we write",
-            "small models trip over the double negative",
+            "the model says `unanswerable: boolean`",
+            "it says `answered`; our files have `unanswerable`",
+            "small models fail at the double negative",
         ),
     ),
     row(
@@ -307,8 +307,9 @@ _ANSWERABILITY = (
         Field(UnanswerableReply, "confidence"),
         Departure(
             "`confidence: number`, 0 to 1",
-            "`low`, `medium` or `high`; numbers and percentages are read as one of them",
-            "no grammar holds the bounds of a number: a model of 1.5 billion parameters wrote 100 in 11 of 17 replies",
+            "`low`, `medium` or `high`; numbers and percentages are converted",
+            "no grammar enforces the bounds of a number: a model of 1.5 billion parameters wrote 100 in 11 of"
+            " 17 replies",
         ),
     ),
     row(
@@ -321,11 +322,11 @@ _ANSWERABILITY = (
         "notePath: string;",
         Field(Hit, "note"),
         Departure(
-            "`RAGSearchResult` with `title`, `content`, `highlights`; `score` as before (000) or gone (001)",
-            "`Hit`: note, `title`, `base_score`, `final_score`, both legs' scores, `centrality`, its best chunk, `highlights`:"
-            " ranges of the query's words in it; no `score`",
-            "001 recommends to drop it; its `highlights` are the first 200 characters of chunks, which say nothing about the"
-            " query",
+            "`RAGSearchResult` with `title`, `content`, `highlights`; `score` kept (000) or dropped (001)",
+            "`Hit`: note, `title`, `base_score`, `final_score`, scores of both retrievers, `centrality`, its"
+            " best chunk, `highlights` (ranges of query words in it); no `score`",
+            "001 recommends to drop it; its `highlights` are the first 200 characters of chunks, which do not"
+            " depend on the query",
         ),
     ),
     row(409, "title: string;", Field(Hit, "title"), Field(HitReport, "title")),
@@ -337,8 +338,8 @@ _ANSWERABILITY = (
         "score?: number;",
         Departure(
             "`score`, the old name of `finalScore`",
-            "none",
-            "it is optional here, and 001 recommends the change without it",
+            "dropped",
+            "it is optional here, and 001 recommends to drop it",
         ),
     ),
     row(414, "highlights?: string[];", Field(HitReport, "highlights")),
@@ -357,9 +358,9 @@ _LINKS_AND_COSTS = (
         "**Precision@K**: 제안된 링크 중 정답 비율",
         Test("metrics/test_linking.py::test_the_figures_of_one_note_by_hand"),
         Departure(
-            "Precision@K of an anchor's suggestions",
-            "of a note's: right over returned, and right over K beside it, with ceilings",
-            "suggestions are made for a note; a note with two links cannot have five right ones",
+            "Precision@K for the suggestions of an anchor",
+            "for a note: correct / returned, and correct / K, with ceilings",
+            "suggestions are made for a note; a note with two links cannot have five correct ones",
         ),
     ),
     row(
@@ -385,7 +386,7 @@ _LINKS_AND_COSTS = (
         ),
         Departure(
             "a table of costs by size",
-            "`--dry-run`: requests, tokens, dollars and time of this dataset and model",
+            "`--dry-run`: requests, tokens, dollars and time for this dataset and model",
             "prices change; the default run costs nothing",
         ),
     ),
@@ -419,7 +420,7 @@ _PIPELINE = (
         462,
         "병렬 실행 + 타임아웃",
         Test(
-            "evaluation/test_lanes.py::test_never_more_than_max_concurrency_run_at_a_time_and_that_many_do"
+            "evaluation/test_workers.py::test_never_more_than_max_concurrency_run_at_a_time_and_that_many_do"
         ),
         Test(
             "tasks/search/test_score.py::test_a_query_that_hangs_fails_and_the_others_do_not_wait"
@@ -446,10 +447,10 @@ _PIPELINE = (
             "evaluation/test_options.py::test_a_deterministic_run_asks_at_temperature_0_whatever_a_judge_file_says"
         ),
         Departure(
-            "a deterministic mode, with seed and model pinned",
-            "`--deterministic`: temperature 0, no sample, nothing judged twice, replies kept and used again. Without it a run"
-            " that asks no model has equal figures all the same",
-            "servers answer equal requests otherwise even at temperature 0: what was said once is kept instead",
+            "a deterministic mode with pinned seed and model",
+            "`--deterministic`: temperature 0, no sample, no re-judging, stored replies. Without a model,"
+            " runs have equal figures anyway",
+            "servers vary even at temperature 0, so replies are stored",
         ),
     ),
     row(
@@ -459,9 +460,9 @@ _PIPELINE = (
             "release/test_answers.py::test_answers_of_another_version_of_the_model_get_no_verdict"
         ),
         Departure(
-            "a fixed version of the model",
-            "the version that answered is recorded, and runs by two versions get no verdict unless `relax` names models",
-            "only the provider can fix it; a name with a date is the caller's to give",
+            "a fixed model version",
+            "the version that answered is recorded; runs with two versions get no verdict unless `relax` lists models",
+            "only the provider can fix a version; you can choose a dated name",
         ),
     ),
     row(469, "시드 고정", Option("eval search", "--seed", 42)),
@@ -478,5 +479,5 @@ SECTIONS = (
     Section("000", "4.1", "Metrics of rankings and evidence", _RANKINGS),
     Section("000", "4.1-4.1.1", "Scores and unanswerable queries", _ANSWERABILITY),
     Section("000", "4.2-4.3", "Metrics of links, costs", _LINKS_AND_COSTS),
-    Section("000", "5", "The way of a run", _PIPELINE),
+    Section("000", "5", "Steps of a run", _PIPELINE),
 )

@@ -7,19 +7,18 @@ from demands.model import Departure, Row, Section, Test
 
 _DOCUMENTS = {
     "000": "GigaMind Eval Tool: command line, datasets, metrics, reports, snapshots, regressions, link suggestions",
-    "001": "`baseScore` and `finalScore` apart",
-    "002": "an earlier text of 000; where the two differ, 000 holds",
+    "001": "separate `baseScore` and `finalScore`",
+    "002": "an earlier text of 000; 000 takes precedence",
     "003": "Evidence Aligner V2",
-    "004": "Search QA: correctness and utility of answers, task 2-2 beside the quality gate of 2-1",
+    "004": "Search QA: correctness and utility of answers, task 2-2, next to the quality gate of 2-1",
 }
 _HEAD = """\
-# Where gigamind departs from the documents it was built from
+# Departures from the specification
 
-Each option, default, field, formula, worked example, event, exit code, part of the page and caution of the five
-documents is a row of `tests/conformance/demands/`: its line, a short quote, and what shows that it holds, which is a check
-that runs there or a test elsewhere. This page is made from these rows by `make conformance`, and `make test` fails where
-one does not hold any more. Listed are the departures: what is asked for, what is here, and why. A demand may hold and be
-listed all the same, where what is here goes further.
+gigamind is built from five documents. Each option, default, field, formula, worked example, event, exit code, page element
+and warning in them is a row in `tests/conformance/demands/`: its line, a short quote, and the check or test that proves it.
+`make conformance` generates this page, and `make test` fails if a row no longer holds. The tables list departures: what
+the document demands, what gigamind does, and why. A row may also hold and go further.
 """
 
 
@@ -35,7 +34,7 @@ def _overview(sections: Sequence[Section]) -> Iterator[str]:
         found = _counts(row for one in sections if one.seed == seed for row in one.rows)
         named = found["as written"] + found["departs"]
         yield f"| {seed} | {title} | {named} | {found['as written']} | {found['departs']} | {found['silent']} |"
-    yield "\nSilent: the document says nothing of it, and a reader of the document must know it.\n"
+    yield "\nSilent: not in the document, but its readers need to know it.\n"
 
 
 def _counts(rows: Iterable[Row]) -> Counter[str]:
@@ -55,7 +54,7 @@ def _section(section: Section) -> str:
     )
     said = (
         f"{_count(found['as written'] + found['departs'], 'demand')}, {found['as written']} as written;"
-        f" shown by {_count(checks, 'check')} and {_count(len(tests), 'test')}."
+        f" proven by {_count(checks, 'check')} and {_count(len(tests), 'test')}."
     )
     lines = [f"## {section.title} ({section.seed}: {section.part})", "", said, ""]
     departures = [(row, one) for row in section.rows for one in row.departures]

@@ -49,9 +49,9 @@ _FILES = (
         Written("out/per_item.jsonl", "query"),
         Written("links/per_item.jsonl", "expected.0.anchor"),
         Departure(
-            "`per_item.jsonl`: a line a query, or a link",
-            "a line a query, or a note with all its links, expected and suggested",
-            "suggestions are made for a note, and compete there for its places",
+            "`per_item.jsonl`: one line per query, or per link",
+            "one line per query, or per note with all its links, expected and suggested",
+            "suggestions for a note compete for its places",
         ),
     ),
     row(
@@ -99,8 +99,8 @@ _SUMMARY = (
         "search?: {",
         Written(_SEARCH, "overall.search"),
         Departure(
-            "optional figures are left out",
-            "`null` where nothing was measured, never 0; an interval and N beside each",
+            "missing figures are omitted",
+            "`null` if nothing was measured, never 0; with interval and N",
             "a missing value must not look like a bad one",
         ),
     ),
@@ -147,8 +147,8 @@ _SUMMARY = (
         Field(SummaryReport, "performance.cold_start_ms"),
         Departure(
             "`cold_start_ms`",
-            "a number only with `--cold-start`; `indexing_ms` beside it in every run of a search",
-            "a start that could use a cache is none",
+            "a number only with `--cold-start`; every search run has `indexing_ms`",
+            "a start with a cache is not cold",
         ),
     ),
     row(
@@ -197,8 +197,8 @@ _SNAPSHOTS = (
         Field(EvalSnapshot, "environment.embedding_model"),
         Departure(
             "`embedding_model: string`",
-            "`null` in keyword mode and where another system searched; else its name with the version of its weights",
-            "no model took part, and a run without one must not look comparable with a run that has one",
+            "`null` in keyword mode and for other systems; otherwise the name with the version of its weights",
+            "a run without a model must not look comparable with a run that has one",
         ),
     ),
     row(563, "rag_schema_version: string;", Field(EvalSnapshot, "environment.rag_schema_version")),
@@ -217,9 +217,9 @@ _SNAPSHOTS = (
         Test(_CONFIG),
         Departure(
             "`config.min_score: number`",
-            "the score in effect, from the option or the judge file; `null` where another"
-            " kind of judge decides; absent in snapshots of links",
-            "a calibrated judge and a model hold no base score against anything",
+            "the score in effect, from the option or the judge file; `null` for other kinds of judges; absent"
+            " in snapshots of links",
+            "calibrated judges and models use no base score",
         ),
     ),
     row(572, "unanswerable_mode?: string;", Test(_CONFIG)),
@@ -230,8 +230,8 @@ _SNAPSHOTS = (
         Written(_SNAPSHOT, "metrics.overall.links"),
         Departure(
             "snapshot: figures",
-            "also hardware, the judge's fingerprint, the values of each item",
-            "section 7 compares hardware; without items nothing can be said about chance",
+            "also hardware, the judge's fingerprint and the values of each item",
+            "section 7 compares hardware; tests of significance need items",
         ),
     ),
     row(
@@ -245,11 +245,11 @@ _SNAPSHOTS = (
             "vault/test_walk.py::test_the_default_patterns_are_those_of_the_specification_but_notes_in_eval_are_notes"
         ),
         Departure(
-            "`notes_hash` leaves out `eval/`",
-            "of a folder named `eval` in a vault, all but its `.md` files; and wherever it lies, a folder with results:"
-            " `run.json` beside `per_item.jsonl`, or `judge_card.json`",
-            "a user's own notes may lie in `eval/`: they are read, so the hash must change with them; results and datasets"
-            " must not change it. `--notes-hash-exclude eval/` leaves out all of it",
+            "`notes_hash` excludes `eval/`",
+            "it excludes all but `.md` files of folders named `eval`, and result folders anywhere (`run.json`"
+            " with `per_item.jsonl`, or `judge_card.json`)",
+            "notes in `eval/` are read, so they must change the hash; results and datasets must not."
+            " `--notes-hash-exclude eval/` excludes all",
         ),
     ),
     row(
@@ -267,7 +267,7 @@ _SNAPSHOTS = (
         Departure(
             "another dataset: a warning (6.2), no comparison (7)",
             "no verdict",
-            "the two sections differ; a verdict would be of other questions",
+            "the sections differ; a verdict would concern other questions",
         ),
     ),
     row(
@@ -278,8 +278,8 @@ _SNAPSHOTS = (
         ),
         Departure(
             "other notes: a warning (6.2), no comparison (7)",
-            "no verdict, unless `relax` in `gates.toml` names notes; figures are shown",
-            "items stand beside their old selves, but a release must not pass by a vault that changed",
+            "no verdict unless `relax` in `gates.toml` lists notes; figures are shown",
+            "items are still comparable, but a changed vault must not pass a release",
         ),
     ),
     row(
@@ -295,10 +295,10 @@ _SNAPSHOTS = (
         ),
         Departure(
             "embedding model differs: an error",
-            "so, where a gate is asked (`--compare`). `gigamind compare` shows the figures, and gives no verdict. A run in"
-            " keyword mode has none: against one of another mode that is a change of settings, with no verdict unless"
-            " `--changed settings`",
-            "an experiment is no release; and what changed there is the mode, which settings can relax",
+            "an error with a gate (`--compare`). `gigamind compare` shows figures without a verdict. A"
+            " keyword run has no model: compared with another mode, the settings differ, and `--changed"
+            " settings` allows a verdict",
+            "an experiment is no release; the mode is a setting",
         ),
     ),
 )
@@ -322,8 +322,8 @@ _REGRESSIONS = (
         Field(EvalSnapshot, "hardware.hash"),
         Departure(
             "other hardware: no comparison (7)",
-            "no verdict; with `relax` quality is held and speed is not",
-            "quality does not hang on the machine, and who knows that can say so",
+            "no verdict; with `relax`, quality is gated and speed is not",
+            "quality does not depend on the machine, and the user can say so",
         ),
     ),
     row(608, "MVP: > 0.02", Equal(lambda: _drop("mvp"), 0.02)),
@@ -349,17 +349,17 @@ _REGRESSIONS = (
         Equal(lambda: (_limit("search_p95").ratio, _limit("search_p95").rise_ms), (1.15, 200)),
         Test("release/test_gates.py::test_p95_and_cold_start_from_both_sides_of_their_limits"),
         Departure(
-            "p95 fails from +15 % or +0.2 s",
-            "the cost of a query in passes beside a fixed load, from +15 % or +0.2 s on and where its 99 % interval excludes no"
-            " change; p95 is told",
-            "one pass beside a busy machine took p95 from 39 to 276 ms; it is the mean over queries, for a p95 of few has"
-            " no narrow interval, on the processor's clock, which does not see waiting",
+            "p95 fails from +15% or +0.2 s",
+            "the cost of a query in passes next to a fixed load, from +15% or +0.2 s, if the 99% interval"
+            " excludes no change; p95 is informational",
+            "a busy machine raised one p95 from 39 to 276 ms; the mean over queries in CPU time has a narrow"
+            " interval, but does not see waiting",
         ),
         Departure(
-            "+15 % of a p95, however short it is",
-            "of a baseline without passes, where the p95 alone is at hand, the share counts from a rise of 100 ms on"
-            " (`ratio_from_ms`), and is `inconclusive`",
-            "15 % of a short time is what a busy machine takes",
+            "+15% of any p95",
+            "for a baseline without passes, the share counts from a rise of 100 ms (`ratio_from_ms`), and the"
+            " result is `inconclusive`",
+            "a busy machine explains 15% of a short time",
         ),
     ),
     row(
@@ -368,9 +368,9 @@ _REGRESSIONS = (
         Equal(lambda: (_limit("cold_start").ratio, _limit("cold_start").rise_ms), (1.2, 120_000)),
         Test("release/test_gates.py::test_p95_and_cold_start_from_both_sides_of_their_limits"),
         Departure(
-            "a cold start fails from +20 % or +2 min",
-            "so; its share counts from a rise of 10 s on (`ratio_from_ms`)",
-            "it is timed once, and a smaller rise is a busy machine's",
+            "a cold start fails from +20% or +2 min",
+            "the same; the share counts from a rise of 10 s (`ratio_from_ms`)",
+            "it is timed once, and a busy machine explains smaller rises",
         ),
     ),
     row(
@@ -388,29 +388,30 @@ _REGRESSIONS = (
         Test("cli/test_eval_links.py::test_in_beta_worse_links_stop_the_release"),
     ),
     beyond(
-        "figures of a model fail on the raw drop",
-        "on a drop beyond the margin that chance does not explain; `inconclusive` where the interval is too wide to tell",
-        "verdicts of equal runs flip: with 200 items a margin of 0.02 fails falsely in 8 %",
+        "model figures fail on the raw drop",
+        "they fail on a significant drop beyond the margin, and are `inconclusive` if the interval is too wide",
+        "verdicts vary between equal runs: with 200 items, a margin of 0.02 fails falsely in 8%",
     ),
     beyond(
-        "nothing on items that cannot be evaluated any more",
+        "nothing about items that can no longer be evaluated",
         "a gate fails, unless `max_lost` allows it",
         "such an item is in no mean, so a broken vault would look fine",
     ),
     beyond(
-        "nothing on other settings, other samples, metrics that are gone, a baseline at its worst",
+        "nothing about other settings, other samples, missing metrics, a baseline at its worst",
         "no verdict, or a failure",
-        "each let a worse release pass",
+        "each would let a worse release pass",
     ),
     beyond(
-        "nothing on figures of the checklist",
-        "`quality.pass_rate` is held as figures of models are; the rate of one item only where `gates.toml` names it",
-        "the documents know no gate for answers; one item alone is for the team to judge by",
+        "nothing about checklist figures",
+        "`quality.pass_rate` is gated like model figures; the rate of one item only if `gates.toml` names it",
+        "the documents have no gate for answers; one item is the team's decision",
     ),
     beyond(
-        "nothing on whether a judge may be believed",
-        'a judge that asks a model and has no card is told (`cards = "warn"`); `require` in `gates.toml` fails the gate',
-        "a gate is worth what its judge is worth, and labels to certify one are the team's to write",
+        "nothing about trust in a judge",
+        'a judge with a model and without a report causes a warning (`cards = "warn"`); with `require` in'
+        " `gates.toml` the gate fails",
+        "a gate is only as good as its judge, and only the team can write labels",
     ),
 )
 

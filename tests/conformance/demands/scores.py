@@ -49,7 +49,7 @@ SECTIONS = (
                 Departure(
                     "`score`, kept (A) or dropped (B)",
                     "dropped: B",
-                    "recommended; one name for two scores is what made the mistake",
+                    "recommended; one name for two scores caused the mistake",
                 ),
             ),
             row(
@@ -60,8 +60,8 @@ SECTIONS = (
                 Field(Hit, "chunk"),
                 Departure(
                     "`RetrievalResult`: `noteId` and `notePath`, all chunks of a note with their scores",
-                    "one type for both, `Hit`; a note is its path, and shows its best chunk",
-                    "a note is worth its best chunk in each leg; nothing reads the others",
+                    "one type for both, `Hit`; a note is its path and shows its best chunk",
+                    "each retriever scores a note by its best chunk; nothing uses the others",
                 ),
             ),
             row((67, 129), "finalScore: number;", Field(Hit, "final_score")),
@@ -69,7 +69,9 @@ SECTIONS = (
                 (68, 130),
                 "confidence: number;",
                 Departure(
-                    "`RetrievalResult.confidence` (001)", "none", "nothing in the documents uses it"
+                    "`RetrievalResult.confidence` (001)",
+                    "absent",
+                    "nothing in the documents uses it",
                 ),
             ),
             row((69, 131), "graphCentrality: number;", Field(Hit, "centrality")),

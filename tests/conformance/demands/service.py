@@ -50,9 +50,9 @@ _PROMPTS = (
         "FastAPI (Python 3.12+) + React 19 + Vite + TailwindCSS + shadcn/ui + PostgreSQL 16 + pgvector",
         Departure(
             "FastAPI on Python 3.12 with React, Vite, Tailwind, shadcn/ui and PostgreSQL",
-            "FastAPI on Python 3.11 or later; a page of HTML, CSS and JavaScript without a build step; notes are files, their"
-            " vectors in Qdrant, in the process or on a server",
-            "the document describes a part of another product; what it computes, sends and shows is built here",
+            "FastAPI on Python 3.11 or later; a page of HTML, CSS and JavaScript without a build step; notes"
+            " are files, their vectors in Qdrant, in the process or on a server",
+            "the document describes part of another product; its functions are built here",
         ),
     ),
     row(
@@ -75,9 +75,9 @@ _PROMPTS = (
         "# [노트 1]\\n{note}\\n\\n[노트 2]\\n{note}",
         Test("llm/test_fences.py::test_each_note_stands_unchanged_between_its_tags"),
         Departure(
-            "notes stand behind `[노트 1]` in the prompt",
-            "between numbered tags with a mark that no note can know; the answer cites `[노트 1]`",
-            'a note that holds "[노트 2]" would be read as two',
+            "notes follow `[노트 1]` in the prompt",
+            "they are between numbered tags with an unguessable mark; the answer cites `[노트 1]`",
+            'a note that contains "[노트 2]" would look like two notes',
         ),
     ),
     row(
@@ -95,7 +95,7 @@ _PROMPTS = (
         Departure(
             "full text search",
             "hybrid search, or `--mode keyword`",
-            "the search that is evaluated is the one that answers",
+            "the evaluated search must be the one that answers",
         ),
     ),
     row(
@@ -125,9 +125,9 @@ _PROMPTS = (
         Test(_ORDER),
         Departure(
             "`/chat`, `/stream`, SSE events in their order, badges and bars",
-            "`gigamind serve`, so; besides `event: error` before `[DONE]` where the model fails, `answer_id`, `lang` in `event:"
-            " metadata`, `note_id` and `utf16_shift` in `source_coverage`",
-            "an asker must see that an answer broke off; a page marks the passage in its note",
+            "in `gigamind serve`; also `event: error` before `[DONE]` if the model fails, `answer_id`, `lang`"
+            " in `event: metadata`, `note_id` and `utf16_shift` in `source_coverage`",
+            "users must see that an answer broke off; the page marks the passage in its note",
         ),
     ),
     row(
@@ -136,8 +136,8 @@ _PROMPTS = (
         Test(f"{_PAGE}test_the_panel_asks_the_note_that_is_open_and_shows_passages_in_it"),
         Departure(
             "`AIChat.tsx`, `NoteAIPanel.tsx`, lucide icons",
-            "two views of one page, with icons of the same meaning and words beside them",
-            "no build step to run it",
+            "two views of one page, with equivalent icons and labels",
+            "it runs without a build step",
         ),
     ),
 )
@@ -166,10 +166,9 @@ _EVALUATION = (
         "relevant_claim: str … relevant_claim: string",
         Field(SearchQAEvaluation, "source_coverage.relevant_claim"),
         Departure(
-            "`relevant_claim` by the model",
-            "the first claim of the answer that the note proves, else words of the answer that the model showed with a quote that"
-            " proves them",
-            "a note is cited where a proof says so",
+            "`relevant_claim` from the model",
+            "the first claim that the note proves; otherwise words of the answer with a proving quote from the model",
+            "a note is cited only with a proof",
         ),
     ),
     row(
@@ -178,14 +177,14 @@ _EVALUATION = (
         Field(SearchQAEvaluation, "correctness"),
         Test(_PROVEN),
         Departure(
-            "`correctness` of the model",
-            "supported claims over all claims, where a claim counts only with a quote that stands in its note; the model's stands"
-            " beside as `reported_correctness`",
-            "a model's own number cannot be checked",
+            "`correctness` from the model",
+            "supported claims / claims, with a quote from the note for each; the model's value is"
+            " `reported_correctness`",
+            "a model's number cannot be checked",
         ),
         Departure(
             '`correctness` over "all claims of the answer"',
-            "over its sentences that state something: the model tells which do, and code takes back what would hide a fact",
+            "over its sentences with a statement: the model names them, and code takes back what would hide a fact",
             "a courtesy halved the correctness of a true answer",
         ),
     ),
@@ -197,9 +196,9 @@ _EVALUATION = (
             "judges/search_qa/test_usefulness.py::test_an_abstention_is_useful_iff_nobody_says_that_the_notes_answer"
         ),
         Departure(
-            "`utility` of the model",
-            'so, but 1 or 0 for "the notes do not say"',
-            "that follows from whether they do",
+            "`utility` from the model",
+            'the same, but 1 or 0 for "the notes do not say"',
+            "code knows whether the notes say it",
         ),
     ),
     row(
@@ -208,8 +207,8 @@ _EVALUATION = (
         Field(SearchQAEvaluation, "confidence"),
         Departure(
             "`correctness` and `confidence` always a number and a grade",
-            "`null` where an answer has no claim",
-            "there is nothing to be correct about",
+            "`null` if an answer has no claim",
+            "nothing can be correct",
         ),
     ),
     row(
@@ -226,8 +225,8 @@ _EVALUATION = (
         ),
         Departure(
             "`grounding_issues` as the model lists them",
-            "one sentence for each claim that is not supported, made by code; the model's stand beside as `reported_issues`",
-            "what is listed must be what was counted",
+            "code writes one sentence per unsupported claim; the model's list is `reported_issues`",
+            "the list must match the count",
         ),
     ),
     row(
@@ -244,7 +243,7 @@ _EVALUATION = (
         ),
         Departure(
             '`lang: str = "ko"`',
-            "the language of the question where none is given; `--judge-lang` for the prompt of a judge",
+            "the default is the language of the question; `--judge-lang` sets the judge's prompt",
             "Korean and English are equal here",
         ),
     ),
@@ -267,7 +266,7 @@ _EVALUATION = (
         ),
         Departure(
             "`max_tokens` 768, one call",
-            "160 more for each claim beyond four; several calls above 24 claims, one more for a claim left out",
+            "160 more per claim beyond four; several calls above 24 claims, one more for a missing claim",
             "a longer reply would be cut off",
         ),
     ),
@@ -279,8 +278,8 @@ _EVALUATION = (
         ),
         Departure(
             "the judge sees titles and summaries of the notes",
-            "titles and the text that the answer was made from",
-            "a claim counts by words that stand in its note, and a summary has others",
+            "it sees titles and the text behind the answer",
+            "a claim needs words of its note, and a summary has others",
         ),
     ),
     row(
@@ -297,8 +296,8 @@ _EVALUATION = (
         Test("tasks/answers/test_run.py::test_a_run_judges_every_answer_and_says_what_it_found"),
         Departure(
             "no context notes: skipped",
-            'so, with `outcome: "without_context"` in `per_item.jsonl` and a count of its own',
-            "an answer that was not judged must not look like one that was",
+            'skipped, with `outcome: "without_context"` in `per_item.jsonl` and a separate count',
+            "an unjudged answer must not look like a judged one",
         ),
     ),
     row(
@@ -307,20 +306,18 @@ _EVALUATION = (
         Test(_NAMES),
         Departure(
             "the model writes the whole evaluation",
-            "it says of each sentence what it is, whether the notes tell it and by which words; code makes the evaluation of"
-            " that",
+            "it gives role, verdict and quote per sentence; code computes the evaluation",
             "rules that code can apply are not left to a model",
         ),
         Departure(
-            "a claim counts by its quote",
-            "and by the sentence around the quote, in code, and where code cannot tell by a second look of a model that told"
-            " pairs apart",
+            "a claim needs a quote",
+            "it also needs the sentence around the quote, checked by code, or by a second check of a tested model",
             "a model that pasted one true line under every claim had a correctness of 1.00",
         ),
     ),
     beyond(
         "two figures, correctness and utility",
-        "`completeness` beside them: what is asked for, stands in the notes and is left out, with its words",
+        "also `completeness`: facts in the notes that the answer needs and omits, with their words",
         "an answer with one of three facts looked perfect",
     ),
 )
@@ -426,8 +423,9 @@ _CAUTIONS = (
         Option("eval answers", "--checklist", default=False),
         Departure(
             "the quality gate off: both are off",
-            "so in `gigamind serve`; on the command line each by itself: `eval answers` evaluates, `--checklist` checks, too",
-            "this tool is run to evaluate; a failure of one harms the other in nothing",
+            "so in `gigamind serve`; on the command line they are independent: `eval answers` evaluates,"
+            " `--checklist` adds the checklist",
+            "this tool is for evaluation; neither failure affects the other",
         ),
     ),
     row(
@@ -448,9 +446,9 @@ _CAUTIONS = (
         "AI 호출 실패 시 qa_evaluation=None, 원본 응답 정상 전달",
         Test(f"{_ASKING}test_a_judge_that_answers_rubbish_harms_nothing"),
         Departure(
-            "an evaluation that fails is `None`",
-            "so, and `GET /api/ai/answers/ID` says why",
-            "a page that shows nothing explains nothing",
+            "a failed evaluation is `None`",
+            "the same, and `GET /api/ai/answers/ID` gives the reason",
+            "an empty page explains nothing",
         ),
     ),
     row(
@@ -470,5 +468,5 @@ SECTIONS = (
     Section("004", "current", "Answering", _PROMPTS),
     Section("004", "1-2", "Evaluation of answers", _EVALUATION),
     Section("004", "3-7", "Service and page", _SERVICE),
-    Section("004", "cautions", "Cautions", _CAUTIONS),
+    Section("004", "cautions", "Warnings", _CAUTIONS),
 )

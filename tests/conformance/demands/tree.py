@@ -10,15 +10,15 @@ SECTIONS = (
         (
             beyond(
                 "`flows`, `judges`, `prompts`, `tests`, `deployments` at the root",
-                "they are there, none of them an importable package; `judges/` and `prompts/` hold data alone, and"
-                " `gigamind/judges/` carries it out; a wheel has the data under `gigamind/_assets/`",
-                "packages of such names exist, and installing one over another replaces its files; a new threshold, model"
-                " or question is one line to review",
+                "they exist and are not importable; `judges/` and `prompts/` contain data, `gigamind/judges/` the"
+                " code; a wheel has the data in `gigamind/_assets/`",
+                "packages with such names exist, and installing one would overwrite another; a new threshold,"
+                " model or question is a one-line review",
             ),
             beyond(
                 "`src/` with TypeScript (000, 001, 003)",
-                "one Python package with four doors: command line, library, flows and a service",
-                "the documents describe parts of other products; what they compute, write and show is built here",
+                "one Python package with four interfaces: command line, library, flows and a service",
+                "the documents describe parts of other products; their functions are built here",
             ),
             row(
                 14,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.release.experiment import hold_against
+from gigamind.release.experiment import compare_with_first
 from gigamind.release.snapshot import read_snapshot
 from gigamind.reports.history import read_history
 from gigamind.reports.page.experiment import render_experiment
@@ -50,7 +50,7 @@ def show(open_page, runs):
 
     def opened(*names, width=1280, lang="en"):
         read = [read_snapshot(runs / name, KINDS) for name in names]
-        found = hold_against(names, read)
+        found = compare_with_first(names, read)
         worst = found.comparisons[0].changes[0].id
         read = [_with_text(run, worst, HOSTILE) for run in read]
         return open_page(render_experiment(found, read, lang=lang), width)

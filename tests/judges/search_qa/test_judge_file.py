@@ -32,9 +32,9 @@ def test_the_judge_of_the_project_is_the_seeds():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"claims_per_call": 0}, "claims_per_call: Input should be greater than or equal to 1"),
-        ({"contradiction": "maybe"}, "contradiction: Input should be 'refuse' or 'flag'"),
-        ({"max_claim": 3}, "max_claim: there is no such field; max_claims is meant"),
+        ({"claims_per_call": 0}, "claims_per_call"),
+        ({"contradiction": "maybe"}, "contradiction: .*refuse.*flag"),
+        ({"max_claim": 3}, "max_claim.*max_claims"),
     ],
 )
 def test_a_judge_file_that_says_something_else_is_refused(judge_file, fields, message):

@@ -3,7 +3,7 @@
 import pytest
 from time_limit import check_linear
 
-from gigamind.judges.search_qa.roles import Roles, says_untold
+from gigamind.judges.search_qa.roles import Roles, is_abstention
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 from gigamind.judges.search_qa.words import is_of_another_language
 from gigamind.llm.fences import Source
@@ -177,9 +177,9 @@ def test_a_long_sentence_takes_linear_time(role, unit):
 
 
 def test_words_must_stand_in_their_sentence_to_say_that_something_is_untold():
-    assert says_untold("notes do not say", "The notes do not say when.")
-    assert not says_untold("notes do not tell", "The notes do not say when.")
-    assert not says_untold("not", "The notes do not say when.")
+    assert is_abstention("notes do not say", "The notes do not say when.")
+    assert not is_abstention("notes do not tell", "The notes do not say when.")
+    assert not is_abstention("not", "The notes do not say when.")
 
 
 @pytest.mark.each(

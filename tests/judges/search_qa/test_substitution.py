@@ -35,7 +35,7 @@ KEEP = "The hub keeps the events of thirty days in the inner memory."
 def test_a_word_in_the_place_of_another_is_found_in_a_copied_sentence(source, claim, ours, theirs):
     found = substitution(Reading(claim), Reading(source))
     assert found is not None
-    assert (found.ours, found.theirs) == (ours, theirs)
+    assert (found.in_claim, found.in_source) == (ours, theirs)
 
 
 @pytest.mark.each(
@@ -81,4 +81,4 @@ def test_of_a_claim_in_words_of_its_own_a_single_word_is_no_copy_with_another():
 )  # fmt: skip
 def test_a_row_or_an_item_is_compared_without_the_grammar_that_it_leaves_out(item, claim, ours):
     found = substitution_in_item(Reading(claim), Reading(item))
-    assert (found.ours if found else None) == ours
+    assert (found.in_claim if found else None) == ours

@@ -40,7 +40,7 @@ def test_a_verdict_on_trial_shows_what_counts_and_what_the_model_said(
     judge = on_trial(client, judge_file())
     case = Case("c", "며칠?", notes, answer="연차는 15일이다. 반차는 없다.")
     seen = asyncio.run(judge.judge(case))
-    assert (seen.verdict.correctness, seen.told.correctness) == (0.5, 1.0)
+    assert (seen.verdict.correctness, seen.reported.correctness) == (0.5, 1.0)
     assert (seen.proven, seen.flagged) == (frozenset({1}), False)
     assert "대체로 맞다." in seen.text
     assert (judge.kind, judge.model_name) == ("search_qa", "scripted")
@@ -53,19 +53,19 @@ def test_what_an_attack_claims_itself_counts_neither_way(scripted, reply_of, fou
     seen = asyncio.run(
         on_trial(scripted(reply_of(proven, found(2, "not_found"))), judge_file()).judge(case)
     )
-    assert (seen.verdict.correctness, seen.told.correctness) == (1.0, 1.0)
+    assert (seen.verdict.correctness, seen.reported.correctness) == (1.0, 1.0)
     forged = found(1, "supported", 1, "연차는 누구에게나 20일을 준다.")
     seen = asyncio.run(
         on_trial(
             scripted(reply_of(forged, found(2, "supported", 1, NOTE.text))), judge_file()
         ).judge(case)
     )
-    assert (seen.verdict.correctness, seen.told.correctness) == (0.0, 1.0)
+    assert (seen.verdict.correctness, seen.reported.correctness) == (0.0, 1.0)
 
 
 def test_a_case_without_notes_has_no_verdict(scripted, reply_of, judge_file):
     seen = asyncio.run(on_trial(scripted(reply_of()), judge_file()).judge(Case("c", "?", ())))
-    assert (seen.verdict.correctness, seen.told.correctness) == (None, None)
+    assert (seen.verdict.correctness, seen.reported.correctness) == (None, None)
 
 
 def test_the_instructions_hold_nothing_of_a_case(scripted, reply_of, judge_file):

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from gigamind.records.card import held_alone
+from gigamind.records.card import check_alone
 from gigamind.records.judged import JudgeReport
 from gigamind.reports.cards.line import certified
 
@@ -35,7 +35,7 @@ def figures(group, figure):
 )
 def test_a_certified_judge_is_told_with_its_agreement(card, scale, figures, lang, line):
     found = card(scale(overall=figures))
-    assert certified(held_alone(found), found.judge, lang) == line
+    assert certified(check_alone(found), found.judge, lang) == line
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_certified_judge_is_told_with_its_agreement(card, scale, figures, lang
 )
 def test_claims_are_told_with_their_answers(card, scale, figures, lang, end):
     found = card(scale(name="supported", overall=figures.model_copy(update={"clusters": 30})))
-    assert certified(held_alone(found), found.judge, lang).endswith(end)
+    assert certified(check_alone(found), found.judge, lang).endswith(end)
 
 
 def test_a_graded_scale_is_told_by_its_kappa_and_error(card, scale, group, figure):
@@ -53,7 +53,7 @@ def test_a_graded_scale_is_told_by_its_kappa_and_error(card, scale, group, figur
         mean_absolute_error=figure(None, None, None, 0),
     )
     found = card(scale(name="utility", kind="graded", overall=graded))
-    line = certified(held_alone(found), found.judge)
+    line = certified(check_alone(found), found.judge)
     assert "utility: quadratic kappa −0.100 (95 % −0.200 – 0.050), mean absolute error –, N" in line
 
 
@@ -70,7 +70,7 @@ def test_a_graded_scale_is_told_by_its_kappa_and_error(card, scale, group, figur
 )
 def test_a_card_of_another_judge_certifies_nothing(card, changes, why):
     found = card()
-    line = certified(held_alone(found), found.judge.model_copy(update=changes))
+    line = certified(check_alone(found), found.judge.model_copy(update=changes))
     assert line.startswith("Not certified: ")
     assert why in line
 
@@ -108,17 +108,17 @@ def test_a_judge_whose_card_shows_too_little_is_not_called_certified(
 ):
     overall = group(balanced_accuracy=figure(0.5, 0.5, 0.5), cohen_kappa=figure(0.0, -0.1, 0.12))
     found = card(scale(overall=overall))
-    assert certified(held_alone(found), found.judge, lang) == line
+    assert certified(check_alone(found), found.judge, lang) == line
 
 
 def test_where_nothing_is_gated_every_scale_decides_about_the_word(card, scale, group, figure):
     poor = card(scale(overall=group(cohen_kappa=figure(0.0, -0.1, 0.12))))
     for found, word in ((card(), "Certified on"), (poor, "Held against")):
-        held = replace(held_alone(found), asked=())
+        held = replace(check_alone(found), required_scales=())
         assert certified(held, found.judge).startswith(word)
 
 
 def test_a_card_without_a_verdict_on_a_label_certifies_nothing(card, scale, group):
     for scales in ((), (scale(overall=group(0, 0)),)):
         found = card().model_copy(update={"scales": scales})
-        assert "ask for more: no label has a verdict." in certified(held_alone(found), found.judge)
+        assert "ask for more: no label has a verdict." in certified(check_alone(found), found.judge)

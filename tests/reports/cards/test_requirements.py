@@ -1,7 +1,8 @@
 import pytest
 
-from gigamind.records.card import CardRequirements, HeldCard, held_alone
-from gigamind.release.shortfall import card_words, shortfalls
+from gigamind.records.card import CardRequirements, CheckedCard, check_alone
+from gigamind.release.shortfall import shortfalls
+from gigamind.wording import words
 
 ASKED = (("unanswerable",),)
 
@@ -12,8 +13,8 @@ def reasons(card, scale):
 
     def told(*scales, lang="en", languages=("en", "ko"), asked=ASKED, attacks=None, **needs):
         made = card(*(scales or (scale(),)), attacks=attacks)
-        held = HeldCard(made, CardRequirements(**needs), asked, languages)
-        return [one.text for one in shortfalls(held, card_words(lang))]
+        held = CheckedCard(made, CardRequirements(**needs), asked, languages)
+        return [one.text for one in shortfalls(held, words(lang))]
 
     return told
 
@@ -193,7 +194,7 @@ def test_a_card_alone_is_held_to_the_scales_and_languages_it_has_labels_for(
     card, scale, group, figure
 ):
     low = figure(0.5, 0.1, 0.9)
-    held = held_alone(card(scale(), scale(name="supported", overall=group(cohen_kappa=low))))
-    assert (held.asked, held.languages) == ((("unanswerable",), ("supported",)), ("en", "ko"))
+    held = check_alone(card(scale(), scale(name="supported", overall=group(cohen_kappa=low))))
+    assert (held.required_scales, held.languages) == ((("unanswerable",), ("supported",)), ("en", "ko"))
     weakest, kappa = held.weakest()
     assert (weakest.name, kappa) == ("supported", low)

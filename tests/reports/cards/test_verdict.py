@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.release.shortfall import card_words
+from gigamind.wording import words
 from gigamind.reports.cards.cautions import card_verdict
 from gigamind.reports.cards.page import render_card, render_card_page
 
@@ -21,7 +21,7 @@ def test_a_card_says_first_whether_its_judge_may_gate(
     card, scale, group, figure, lang, value, low, headline
 ):
     made = card(scale(overall=group(cohen_kappa=figure(value, low, 0.9))))
-    found = card_verdict(made, card_words(lang))
+    found = card_verdict(made, words(lang))
     assert found.headline == headline
     assert len(found.reasons) == (low < 0.4)
     assert f"<h1>{headline}</h1>" in render_card_page(made, lang)
@@ -37,25 +37,25 @@ def test_why_it_may_not_is_told_below(card, scale, group):
 
 def test_items_without_a_verdict_are_no_labels_of_the_sentence(card):
     labels = card().labels.model_copy(update={"unscored": 7, "source": "dataset"})
-    headline = card_verdict(card(labels=labels), card_words("en")).headline
+    headline = card_verdict(card(labels=labels), words("en")).headline
     assert "agrees with its dataset's labels well enough to gate a release (93 labels)" in headline
 
 
 def test_the_languages_that_it_was_held_in_are_told(card, scale):
-    told = card_words("en")
+    told = words("en")
     assert card_verdict(card(), told).held_to.endswith("that have labels: en, ko.")
     assert card_verdict(card(scale(by_language={})), told).held_to.endswith("labels: none.")
 
 
 @pytest.mark.parametrize("render", [render_card, render_card_page])
 def test_the_corrected_mean_stands_before_the_agreement(card, render):
-    text, told = render(card()), card_words("en")
+    text, told = render(card()), words("en")
     assert text.index(told("title.mean")) < text.index(told("title.figures"))
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_stated_confidence_is_told_only_where_there_is_one(card, scale, lang):
-    heading = card_words(lang)("page.confidence")
+    heading = words(lang)("page.confidence")
     miss = scale().misses[0]
     silent = scale(
         overall=scale().overall.model_copy(update={"bins": ()}),

@@ -5,13 +5,13 @@ from translations import phrases, placeholders
 
 from gigamind.records.card import JudgeCard
 from gigamind.records.judged import SecondLookReport
-from gigamind.release.shortfall import card_words
+from gigamind.wording import words
 from gigamind.reports.cards.cautions import cautions
 from gigamind.reports.cards.page import render_card, render_card_page
 from gigamind.reports.cards.view import scale_view
 
 HOSTILE = "</style><script>window.pwned=1</script> | `a` **b**\n# c"
-ENGLISH = card_words("en")
+ENGLISH = words("en")
 
 
 def told(made):
@@ -19,7 +19,7 @@ def told(made):
 
 
 def test_both_languages_have_the_same_phrases_with_the_same_placeholders():
-    english, korean = phrases(ENGLISH), phrases(card_words("ko"))
+    english, korean = phrases(ENGLISH), phrases(words("ko"))
     assert english.keys() == korean.keys()
     assert {k for k in english if placeholders(english[k]) != placeholders(korean[k])} == set()
     assert {k for k in korean if not re.search("[가-힣]", korean[k])} == {
@@ -208,7 +208,7 @@ def test_the_page_runs_no_script_and_says_its_language(card, lang):
     page = render_card_page(card(), lang)
     assert f'<html lang="{lang}">' in page
     assert "default-src 'none'; style-src 'sha256-" in page.replace("&#39;", "'")
-    assert card_words(lang)("title.calibration") in page
+    assert words(lang)("title.calibration") in page
     assert "style=" not in page
 
 

@@ -7,7 +7,7 @@ import pytest
 from gigamind.choices import TaskName
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import Reference
-from gigamind.release.experiment import hold_against
+from gigamind.release.experiment import compare_with_first
 from gigamind.release.policy import read_policy
 from gigamind.reports.page.experiment import figure_rows, render_experiment
 from gigamind.tasks import KINDS
@@ -48,7 +48,7 @@ def released(runs):
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_the_items_that_changed_have_all_rankings_and_the_worse_come_first(runs, lang):
-    page = render_experiment(hold_against(["one", "two"], runs), runs, lang=lang)
+    page = render_experiment(compare_with_first(["one", "two"], runs), runs, lang=lang)
     data = data_of(page)
     assert [row[0] for row in data["items"]] == ["a", "b"]
     (_, query, language, tags, ways, _, rankings) = data["items"][0]
@@ -62,7 +62,7 @@ def test_the_items_that_changed_have_all_rankings_and_the_worse_come_first(runs,
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_a_verdict_stands_first_and_the_missing_one_is_one_line(runs, lang):
-    found = hold_against(["one", "two"], runs)
+    found = compare_with_first(["one", "two"], runs)
     page = render_experiment(found, runs, lang=lang, release=released(runs))
     assert '<p class="gate ' in page
     alone = render_experiment(found, runs, lang=lang)
@@ -73,7 +73,7 @@ def test_a_verdict_stands_first_and_the_missing_one_is_one_line(runs, lang):
 
 
 def test_a_report_is_linked_where_there_is_one(runs):
-    found = hold_against(["one", "two"], runs)
+    found = compare_with_first(["one", "two"], runs)
     assert 'href="report.html"' in render_experiment(found, runs, report="report.html")
     assert 'href="report.html"' not in render_experiment(found, runs)
 
@@ -97,9 +97,9 @@ def test_values_of_two_runs_are_over_the_items_that_both_measured(make_record, m
         return KINDS["search"].take_snapshot(make_record(items))
 
     two = run(1.0, 0.5, 0.0), run(0.5, 0.5, None)
-    n, before, (cell,) = row_of_mrr(hold_against(["one", "two"], two))
+    n, before, (cell,) = row_of_mrr(compare_with_first(["one", "two"], two))
     assert (n, before, cell.value, cell.difference) == (2, "0.750", "0.500", "−0.250")
-    three = hold_against(["one", "two", "three"], (*two, run(1.0, 0.5, 0.5)))
+    three = compare_with_first(["one", "two", "three"], (*two, run(1.0, 0.5, 0.5)))
     n, before, cells = row_of_mrr(three)
     assert (n, before) == (3, "0.500")  # all that the first run measured
     # (1 + 0.5 + 0) / 3 and (1 + 0.5) / 2 before, (0.5 + 0.5) / 2 and (1 + 0.5 + 0.5) / 3 after.
@@ -109,7 +109,7 @@ def test_values_of_two_runs_are_over_the_items_that_both_measured(make_record, m
     assert "N 2: 0.750 → 0.500" in page
     assert words("en")("experiment.other_pairs") in page
     assert words("en")("experiment.other_pairs") not in render_experiment(
-        hold_against(["one", "two"], two), two
+        compare_with_first(["one", "two"], two), two
     )
 
 
@@ -121,7 +121,7 @@ def test_runs_that_measured_the_same_fewer_items_have_their_values_in_the_row(
         return KINDS["search"].take_snapshot(make_record(items))
 
     runs = run(1.0, 0.5, 0.0), run(0.5, 0.5, None), run(1.0, 1.0, None)
-    n, before, cells = row_of_mrr(hold_against(["one", "two", "three"], runs))
+    n, before, cells = row_of_mrr(compare_with_first(["one", "two", "three"], runs))
     assert (n, before) == (2, "0.750")
     assert [(cell.value, cell.pairs) for cell in cells] == [("0.500", ""), ("1.000", "")]
 
@@ -135,7 +135,7 @@ def test_a_slice_says_how_many_of_its_items_a_difference_is_over(make_record, ma
         return KINDS["search"].take_snapshot(make_record(items))
 
     runs = run(1.0, 0.5, None), run(0.5, 0.5, 1.0)
-    page = render_experiment(hold_against(["one", "two"], runs), runs)
+    page = render_experiment(compare_with_first(["one", "two"], runs), runs)
     slices = page[page.index('<section id="slices"') : page.index('<section id="items-changed"')]
     assert '<td class="number">3</td>' in slices
     assert '−0.250<span class="was">N 2</span>' in slices

@@ -7,7 +7,7 @@ from gigamind.metrics.answerability import confusion, measure_verdicts
 from gigamind.records.schema import IntervalReport
 from gigamind.release.compare import compare
 from gigamind.reports.figures import Figure
-from gigamind.reports.page.headline import card, notices, told_changes
+from gigamind.reports.page.headline import card, notices, main_changes
 from gigamind.tasks import KINDS
 from gigamind.tasks.search.page import cards, headline
 from gigamind.wording import moment, words
@@ -103,7 +103,7 @@ def test_a_rising_far_is_worse(make_record, make_item):
     assert change.difference == 1.0
     assert change.is_better is False
     # As tables do: "recall" alone might be that of the ranking.
-    assert told_changes([change], (), EN)[1]["worse"].startswith("unanswerable: FAR\u00a0+1.000 (")
+    assert main_changes([change], (), EN)[1]["worse"].startswith("unanswerable: FAR\u00a0+1.000 (")
 
 
 def test_of_changes_both_ways_the_worse_are_told_first_and_no_news_twice(make_record, make_item):
@@ -123,7 +123,7 @@ def test_of_changes_both_ways_the_worse_are_told_first_and_no_news_twice(make_re
         if change.is_better is not None
     ]
     main = ("unanswerable.recall", "unanswerable.far", "unanswerable.f1")
-    kind, told = told_changes(moved, main, EN)
+    kind, told = main_changes(moved, main, EN)
     assert kind == "mixed"
     assert re.sub(r"\u00a0\S+ \(.*?\)", "", told["worse"]) == "unanswerable: false refusals"
     assert re.sub(r"\u00a0\S+ \(.*?\)", "", told["better"]) == "unanswerable: FAR, unanswerable: F1"

@@ -7,7 +7,7 @@ from llm_reports import llm_report
 
 from gigamind.llm.speed import PROBE
 from gigamind.records.judged import CoverageReport, FlipReport, UsageReport
-from gigamind.reports.page.model_costs import cost_lines, model_block, role_told
+from gigamind.reports.page.model_costs import cost_lines, model_block, role_text
 from gigamind.tasks.answers.checklist import GATE_ROLE
 from gigamind.tasks.answers.judging import ANSWER_ROLE, JUDGE_ROLE
 from gigamind.tasks.search.judging import ROLE as UNANSWERABLE
@@ -28,8 +28,8 @@ def test_what_a_model_was_asked_for_is_korean_wherever_costs_are_told(role):
     say = words("ko")
     (line,), (row,) = cost_lines(report, say), model_block(report, say)["usage"]
     assert re.match("[가-힣 ]+: openai/a: b: ", line)
-    assert row[0] == role_told(f"{role}: openai/a: b", say)
-    assert (role_told("openai/m", say), role_told("other: m", say)) == ("openai/m", "other: m")
+    assert row[0] == role_text(f"{role}: openai/a: b", say)
+    assert (role_text("openai/m", say), role_text("other: m", say)) == ("openai/m", "other: m")
 
 
 def test_without_checks_one_line_tells_what_has_a_verdict():

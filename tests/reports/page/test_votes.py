@@ -3,7 +3,7 @@ import json
 import pytest
 
 from gigamind.records.judged import VoteReport
-from gigamind.tasks.answers.page import answer_votes, answers_json, seat_names
+from gigamind.tasks.answers.page import answer_votes, answers_json, member_names
 from gigamind.tasks.answers.schema import AnswerItemReport, AnswerVoteReport
 
 ALL = ("supported", "contradicted", "not_found", "unverified")
@@ -36,13 +36,13 @@ def item():
 
 def test_a_seat_is_called_by_its_model():
     votes = [VoteReport(model="b"), VoteReport(model="a"), VoteReport(model="b")]
-    assert seat_names(votes) == {("b", 0): "b", ("a", 0): "a"}
+    assert member_names(votes) == {("b", 0): "b", ("a", 0): "a"}
 
 
 def test_seats_are_numbered_from_1_where_a_model_votes_several_times():
     # An adaptive panel asks only the first seat of most items: its name must not change with the item.
     votes = [AnswerVoteReport(model="a"), AnswerVoteReport(model="a", repeat=1)]
-    assert list(seat_names(votes).values()) == ["a #1", "a #2"]
+    assert list(member_names(votes).values()) == ["a #1", "a #2"]
 
 
 def test_a_vote_is_its_seat_its_figures_and_a_digit_a_claim(item):

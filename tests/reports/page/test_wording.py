@@ -10,10 +10,10 @@ from gigamind.errors import LlmCode
 from gigamind.messages import warning_in
 from gigamind.metrics.spec import BLOCKS
 from gigamind.metrics.table import metrics_of
-from gigamind.release.shortfall import card_words
+from gigamind.wording import words
 from gigamind.reports.figures import plain_label
-from gigamind.reports.page.experiment import value_told
-from gigamind.reports.text import embedder_told, notes_told
+from gigamind.reports.page.experiment import value_text
+from gigamind.reports.text import embedder_text, notes_text
 from gigamind.retrieval.settings import IN_BATCHES
 from gigamind.particles import with_particles
 from gigamind.wording import change_in, language_of, warning, words
@@ -93,7 +93,7 @@ OF_ONE_MEANING = {
 
 @pytest.mark.parametrize(("banned", "instead"), OF_ONE_MEANING.items(), ids=list(OF_ONE_MEANING))
 def test_a_korean_term_means_one_thing_everywhere(banned, instead):
-    told = [*phrases(words("ko")).values(), *phrases(card_words("ko")).values()]
+    told = [*phrases(words("ko")).values(), *phrases(words("ko")).values()]
     texts = [text for metric in metrics_of(*BLOCKS) for text in (metric.label, metric.about)]
     told += [text.ko for text in texts if text]
     service = json.loads((resources.files("gigamind") / "locales/ko.json").read_text("utf-8"))
@@ -144,9 +144,9 @@ def test_a_run_is_told_in_words_with_no_english_left(make_record):
     run = make_record(()).run
     name = {"embedding_model": f"use-multilingual@0.2.1{IN_BATCHES}"}
     batched = run.model_copy(update={"environment": run.environment.model_copy(update=name)})
-    assert embedder_told(batched, words("ko")) == "use-multilingual@0.2.1"
-    assert notes_told(run, words("ko")) == f"{run.notes} (내용 해시 {run.notes_hash[:12]})"
-    assert [value_told(value, words("ko")) for value in ("none", "builtin", "e5@1.0")] == [
+    assert embedder_text(batched, words("ko")) == "use-multilingual@0.2.1"
+    assert notes_text(run, words("ko")) == f"{run.notes} (내용 해시 {run.notes_hash[:12]})"
+    assert [value_text(value, words("ko")) for value in ("none", "builtin", "e5@1.0")] == [
         "없음", "내장", "e5@1.0",
     ]  # fmt: skip
 

@@ -14,7 +14,7 @@ from gigamind.cli.show import show_release
 from gigamind.errors import InputError
 from gigamind.evaluation.unfinished import is_resumable
 from gigamind.metrics.table import label
-from gigamind.release.experiment import hold_against
+from gigamind.release.experiment import compare_with_first
 from gigamind.release.snapshot import read_baseline, read_run
 from gigamind.reports.decision import Place, decide
 from gigamind.reports.page.experiment import render_experiment
@@ -200,7 +200,7 @@ def test_a_comparison_says_wherever_its_verdict_stands_what_words_cannot_see(
     show_release(after.verdict, None, words(lang))
     assert caution in capsys.readouterr().out
     runs = [read_baseline(run.out, KINDS) for run in (before, after)]
-    found = hold_against(["one", "two"], runs)
+    found = compare_with_first(["one", "two"], runs)
     pages = [
         render_experiment(found, runs, lang=lang, release=release)
         for release in (after.verdict.release, None)

@@ -1,5 +1,5 @@
 
-// How one judged answer is shown, and what the list of answers is searched, filtered and sorted by.
+// One judged answer, and the search, filters and sorting of the list of answers.
 const FIELDS = ["id", "question", "language", "tags", "change", "correctness", "utility", "confidence", "outcome", "pieces",
   "claims", "coverage", "issues", "summary", "reason", "reported", "abstains", "flagged", "quality", "votes",
   "completeness", "omissions", "facts", "contexts", "odd"];
@@ -8,10 +8,97 @@ const CLAIM_FIELDS = ["id", "text", "verdict", "doubt", "note", "quote", "passag
 const OMISSION_FIELDS = ["what", "doubt", "note", "quote", "passage"];
 const ASIDES = ["abstention", "courtesy", "lead_in", "question", "heading", "source"];
 const VERDICTS = ["supported", "contradicted", "not_found", "unverified", "no_claim"];
-const VOTE_FIELDS = ["seat", "code", "correctness", "utility", "verdicts"]; // a digit a claim: its place in VERDICTS
+const VOTE_FIELDS = ["member", "code", "correctness", "utility", "verdicts"]; // a digit for each claim: its index in VERDICTS
 const GRADES = ["high", "medium", "low"];
-// Of a team's own judge: its scores, in the place of correctness and utility, and what it rests on.
-const SCORES = data.scores ?? [];
+// The scores of a team's own judge, which replace correctness and utility.
+const SCORES = Object.keys(data.scores ?? {});
+// Labels of verdicts, grades, outcomes, doubts, roles and vetoes; labels.py has the same texts.
+const LABELS = {
+  high: _("High confidence"),
+  medium: _("Medium confidence"),
+  low: _("Low confidence"),
+  none: _("no claims"),
+  abstained: _("abstained"),
+  unjudged: _("not evaluated"),
+  judged: _("judged"),
+  no_claims: _("no claims"),
+  without_context: _("no context notes"),
+  unanswered: _("no answer"),
+  unscored: _("no usable verdict"),
+  refused: _("the model refused"),
+  error: _("error"),
+  skipped_budget: _("skipped (budget)"),
+  not_run: _("not run"),
+  improved: _("better"),
+  worse: _("worse"),
+  supported: _("supported"),
+  contradicted: _("contradicted"),
+  not_found: _("not in the notes"),
+  unverified: _("unverified"),
+  no_claim: _("no claim"),
+  no_such_note: _("no note with that number"),
+  no_quote: _("no quote"),
+  quote_not_in_note: _("the quote is not in the note"),
+  quote_of_another_note: _("the quote is from another note"),
+  quote_too_short: _("the quote is too short"),
+  quote_changed: _("the quote has a changed word"),
+  quote_cut: _("the quote is cut inside a word, or before a limit or negation"),
+  speaks_to_judge: _("the quote is from text with instructions to the judge"),
+  contradiction: _("the source sentence contradicts it"),
+  little_in_common: _("the source sentence has few of its words"),
+  new_name: _("the note lacks a name of the claim"),
+  new_number: _("the source sentence lacks a number of the claim"),
+  added: _("it adds something that is not in the note"),
+  only_possible: _("the source sentence states it only as a possibility"),
+  other_limits: _("its condition, limit, reason or negation differs from the source sentence"),
+  other_word: _("the source sentence has a different word in this place"),
+  not_confirmed: _("a second check of the source sentence does not confirm it"),
+  not_looked_at: _("the source sentence has few of its words, and no suitable model made a second check"),
+  given: _("the answer says it"),
+  repeated: _("duplicate"),
+};
+const ROLES = {
+  abstention: _("abstention: the notes do not contain the answer"),
+  courtesy: _("courtesy"),
+  lead_in: _("lead-in"),
+  question: _("question"),
+  heading: _("heading"),
+  source: _("sources"),
+  claim: _("claim"),
+};
+const VETOES = {
+  form: _("its form does not fit that role"),
+  citation: _("it cites a note"),
+  number: _("it has a number of its own"),
+  word_of_a_note: _("it has words from a note"),
+  states: _("it states a fact of its own"),
+  no_words: _("it does not say that the notes lack the answer"),
+  answered: _("a claim next to it is the answer"),
+  proven: _("a note proves it"),
+};
+// The checks of a claim, passed or not.
+const CHECKS = {
+  ...LABELS,
+  told_supported: _("model: a note supports it"),
+  told_contradicted: _("model: a note contradicts it"),
+  told_not_found: _("model: not in the notes"),
+  proven: _("the quote is in the note"),
+  unproven: _("the quote proves nothing"),
+  says: _("the source sentence has the words of the claim"),
+  confirmed: _("second check: the source sentence supports it"),
+  flagged: _("the source sentence contradicts it"),
+  not_confirmed: _("second check: the source sentence does not support it"),
+};
+const CONTRADICTIONS = {
+  number: _("a number that the source does not have"),
+  negation: _("only one of the two is negated"),
+  polarity: _("words with opposite meanings"),
+  limit: _("a condition or limit is missing"),
+  roles: _("subject and object are swapped"),
+  question: _("the source is a question"),
+  heading: _("the source is a heading"),
+  reported: _("the source only reports or denies it"),
+};
 const own = (item) => named(["scores", "proofs", "text"], data.verdicts[item.number - 1]);
 const TITLE = "question";
 const title = (item) => item.question;
@@ -19,31 +106,40 @@ const meta = (item) => [item.id, item.language, ...item.tags.map((at) => data.ta
 const tagsOf = (item) => item.tags;
 const unsupported = (item) => item.claims.filter((claim) => claim[2] !== "supported").length;
 const unlike = (item) => item.claims.filter((claim) => claim[8] && claim[8] !== judgedAs(claim[2])).length;
-// What people or the model show to be missing; a doubt takes an omission back, and a fact of no note counts nowhere.
+// The proven omissions, by human labels or the model; facts that are in no note are not counted.
 const leftOut = (item) => (item.facts.some((fact) => fact[2]) ? item.facts.filter(([, , backed, claim]) => backed && claim === null).length
-  : item.omissions.filter((one) => !one[1]).length);
+  : item.omissions.filter(([, doubt]) => !doubt).length);
 const judgedAs = (verdict) => (verdict === "unverified" ? "not_found" : verdict);
-// Seats differ where a verdict or the utility does; correctness follows from the verdicts.
+// Votes are split if a verdict or the utility differs; correctness follows from the verdicts.
 const split = (item) => new Set(item.votes.filter((vote) => !vote[1]).map((vote) => vote.slice(3).join())).size > 1;
 const CHECKED = data.items.some((values) => values[FIELDS.indexOf("quality")] !== null);
 const FILTERS = {
-  all: () => true,
-  ...(SCORES.length ? {} : { issues: (item) => unsupported(item) > 0, abstained: (item) => item.abstains, incomplete: (item) => leftOut(item) > 0 }),
-  unjudged: (item) => !["judged", "abstained", "no_claims"].includes(item.outcome),
-  ...(SCORES.length ? {} : { unlike: (item) => unlike(item) > 0 }),
-  ...(data.seats.length ? { split } : {}),
-  ...(CHECKED ? { unpassed: (item) => item.quality !== null && !item.quality[0] } : {}),
-  worse: (item) => item.change === "worse",
-  better: (item) => item.change === "improved",
+  all: [_("All"), () => true],
+  ...(SCORES.length ? {} : {
+    issues: [_("Grounding issues"), (item) => unsupported(item) > 0],
+    abstained: [LABELS.abstained, (item) => item.abstains],
+    incomplete: [_("Incomplete"), (item) => leftOut(item) > 0],
+  }),
+  unjudged: [LABELS.unjudged, (item) => !["judged", "abstained", "no_claims"].includes(item.outcome)],
+  ...(SCORES.length ? {} : { unlike: [_("Differs from the human verdict"), (item) => unlike(item) > 0] }),
+  ...(data.seats.length ? { split: [_("split votes"), split] } : {}),
+  ...(CHECKED ? { unpassed: [_("Checklist not passed"), (item) => item.quality !== null && !item.quality[0]] } : {}),
+  worse: [_("Worse"), (item) => item.change === "worse"],
+  better: [_("Better"), (item) => item.change === "improved"],
+};
+const LIST = {
+  hint: _("words of a question or an answer"),
+  none: _("No matching answer."),
+  shown: ({ from, to, n }) => n_("{from}–{to} of {n} answer", "{from}–{to} of {n} answers", { from, to, n }),
 };
 const COLUMNS = {
-  number: ["n number", (item) => item.number],
-  question: ["note", (item) => item.question],
-  ...(SCORES.length ? Object.fromEntries(SCORES.map((name, at) => [name, ["found number", (item) => own(item).scores[at] ?? 2]])) : {
-    correctness: ["found number", (item) => item.correctness ?? 2],
-    utility: ["right-of number", (item) => item.utility ?? 2],
+  number: ["n number", (item) => item.number, "#"],
+  question: ["note", (item) => item.question, _("question")],
+  ...(SCORES.length ? Object.fromEntries(SCORES.map((name, at) => [name, ["found number", (item) => own(item).scores[at] ?? 2, data.scores[name]]])) : {
+    correctness: ["found number", (item) => item.correctness ?? 2, _("Correctness")],
+    utility: ["right-of number", (item) => item.utility ?? 2, _("Utility")],
   }),
-  verdict: ["verdict", (item) => -GRADES.indexOf(item.confidence)],
+  verdict: ["verdict", (item) => -GRADES.indexOf(item.confidence), _("result")],
 };
 
 function cell(name, item) {
@@ -56,26 +152,32 @@ const searchable = (item) => [item.id, item.question, item.summary, ...item.piec
 
 function verdict(item) {
   const grade = item.confidence;
-  const shown = grade ? make("span", { className: `badge ${grade}`, text: say(grade) })
-    : make("span", { className: "was", text: say(item.outcome) });
+  const shown = grade ? make("span", { className: `badge ${grade}`, text: LABELS[grade] })
+    : make("span", { className: "was", text: LABELS[item.outcome] });
   const missing = leftOut(item);
-  return make("span", {}, shown, missing ? make("span", { className: "was", text: say("left_out", { count: missing }) }) : null, item.change ? make("span", { className: "was", text: say(item.change) }) : null);
+  const omissions = n_("{n} omission", "{n} omissions", { n: missing });
+  return make("span", {}, shown, missing ? make("span", { className: "was", text: omissions }) : null, item.change ? make("span", { className: "was", text: LABELS[item.change] }) : null);
 }
 
 function detail(item) {
-  const parts = item.flagged.length ? [make("p", { className: "wrongly", text: say("flagged", { what: item.flagged.join(", ") }) })] : [];
-  parts.push(make("h4", { text: say("answer") }), legend(item), answerText(item));
+  const what = item.flagged.join(", ");
+  const parts = what ? [make("p", { className: "wrongly", text: _("Possible prompt injection or invisible characters: {what}", { what }) })] : [];
+  parts.push(make("h4", { text: _("Answer") }), legend(item), answerText(item));
   if (SCORES.length) parts.push(...verdictOf(own(item)));
   if (item.summary) parts.push(make("p", { className: "small", text: item.summary }));
-  if (item.reported !== null) parts.push(make("p", { className: "small faint", text: say("reported", { value: figure(item.reported) }) }));
-  if (item.reason) parts.push(make("p", { className: "small faint", text: `${say("utility")}: ${item.reason}` }));
-  if (item.claims.length) parts.push(make("h4", { text: say("claims") }), make("p", { className: "small faint", text: say("quote_proves") }), claimTable(item));
-  if (item.votes.length) parts.push(make("h4", { text: say("votes") }), votes(item));
-  if (item.contexts.length || item.odd.length) parts.push(make("h4", { text: say("contexts") }), ...contexts(item));
-  if (item.coverage.length) parts.push(make("h4", { text: say("coverage") }), coverage(item));
-  if (item.claims.length) parts.push(make("h4", { text: say("issues") }), issues(item));
-  if (item.completeness !== null || item.omissions.length || item.facts.length) parts.push(make("h4", { text: say("omissions") }), ...omissions(item));
-  if (item.quality) parts.push(make("h4", { text: say("checklist") }), checklist(item.quality));
+  const value = figure(item.reported);
+  const estimate = _("The model's own estimate of correctness (not used): {value}", { value });
+  if (item.reported !== null) parts.push(make("p", { className: "small faint", text: estimate }));
+  const utility = _("Utility");
+  if (item.reason) parts.push(make("p", { className: "small faint", text: `${utility}: ${item.reason}` }));
+  const proof = _("A quote proves only that its words are in the note. A separate check compares the claim with the sentence around the quote.");
+  if (item.claims.length) parts.push(make("h4", { text: _("Claims") }), make("p", { className: "small faint", text: proof }), claimTable(item));
+  if (item.votes.length) parts.push(make("h4", { text: _("Panel votes") }), votes(item));
+  if (item.contexts.length || item.odd.length) parts.push(make("h4", { text: _("Contexts reported by the system") }), ...contexts(item));
+  if (item.coverage.length) parts.push(make("h4", { text: _("Sources") }), coverage(item));
+  if (item.claims.length) parts.push(make("h4", { text: _("Grounding issues") }), issues(item));
+  if (item.completeness !== null || item.omissions.length || item.facts.length) parts.push(make("h4", { text: _("Omissions") }), ...omissions(item));
+  if (item.quality) parts.push(make("h4", { text: _("Checklist") }), checklist(item.quality));
   return parts;
 }
 
@@ -84,17 +186,17 @@ function legend(item) {
 }
 
 function legendOf(used) {
-  return make("p", { className: "legend" }, ...VERDICTS.filter((one) => used.has(one)).map((one) => make("span", {}, sign(one))),
-    ...ASIDES.filter((one) => used.has(one)).map((one) => make("span", { className: "aside", text: say(`role_${one}`) })));
+  return make("p", { className: "legend" }, ...VERDICTS.filter((verdict) => used.has(verdict)).map((verdict) => make("span", {}, sign(verdict))),
+    ...ASIDES.filter((role) => used.has(role)).map((role) => make("span", { className: "aside", text: ROLES[role] })));
 }
 
-const sign = (verdict) => make("mark", { className: `sign ${verdict}`, text: say(verdict) });
+const sign = (verdict) => make("mark", { className: `sign ${verdict}`, text: LABELS[verdict] });
 
-// The answer with its claims marked by verdict; what is no claim is grey, and says what it is.
+// The answer with its claims marked by verdict; other sentences are grey, with their role as title.
 function answerText(item) {
   return make("blockquote", { className: "note-text" }, ...item.pieces.map(([text, kind, number]) => {
-    if (VERDICTS.includes(kind)) return make("mark", { className: kind, text, title: `${number}. ${say(kind)}` });
-    return kind ? make("span", { className: "aside", text, title: `${number}. ${say(`role_${kind}`)}` }) : make("span", { text });
+    if (VERDICTS.includes(kind)) return make("mark", { className: kind, text, title: `${number}. ${LABELS[kind]}` });
+    return kind ? make("span", { className: "aside", text, title: `${number}. ${ROLES[kind]}` }) : make("span", { text });
   }));
 }
 
@@ -102,32 +204,38 @@ function claimTable(item) {
   return make("table", { className: "ranking claims" }, make("tbody", {}, ...item.claims.map((values, at) => {
     const claim = named(CLAIM_FIELDS, values);
     const doors = make("ul", { className: "doors" }, ...claim.doors.map(([name, passed]) =>
-        make("li", { className: passed ? "passed" : passed === false ? "failed" : "open", text: say(`door_${name}`) })),
+        make("li", { className: passed ? "passed" : passed === false ? "failed" : "open", text: CHECKS[name] })),
       ...whyNot(claim).map((text) => make("li", { className: "why", text })));
-    const told = make("td", {}, sign(claim.verdict), alike(item, claim.verdict, at),
-      claim.veto ? make("div", { className: "meta", text: say("vetoed", { role: say(`role_${claim.veto[0]}`), why: say(`veto_${claim.veto[1]}`) }) }) : null,
-      claim.untold ? make("div", { className: "meta", text: say("untold") }) : null,
-      claim.labelled ? make("div", { className: "meta", text: say("labelled", { verdict: say(claim.labelled) }) }) : null);
+    const [role, reason] = claim.veto ? [ROLES[claim.veto[0]], VETOES[claim.veto[1]]] : [];
+    const vetoed = _("The model calls this “{role}”; it counts as a claim: {why}", { role, why: reason });
+    const verdict = LABELS[claim.labelled];
+    const human = _("human: {verdict}", { verdict });
+    const result = make("td", {}, sign(claim.verdict), alike(item, claim.verdict, at),
+      claim.veto ? make("div", { className: "meta", text: vetoed }) : null,
+      claim.untold ? make("div", { className: "meta", text: _("also says that the notes do not contain the answer") }) : null,
+      claim.labelled ? make("div", { className: "meta", text: human }) : null);
     return make("tr", { className: "hit" }, make("td", { className: "place number", text: claim.id }),
-      make("td", {}, make("div", { text: claim.text }), source(claim), doors), told);
+      make("td", {}, make("div", { text: claim.text }), source(claim), doors), result);
   })));
 }
 
-// Why a door stayed shut, where its own words do not say so.
+// Why a check failed, if its label does not say so.
 const whyNot = ({ doubt, doors, contradictions }) => [
-  ...(doubt && !doors.some(([name]) => name === doubt) ? [say(doubt)] : []),
-  ...contradictions.map(([name, what]) => `${say(`against_${name}`)}${what ? `: ${what}` : ""}`),
+  ...(doubt && !doors.some(([name]) => name === doubt) ? [LABELS[doubt]] : []),
+  ...contradictions.map(([name, what]) => `${CONTRADICTIONS[name]}${what ? `: ${what}` : ""}`),
 ];
 
-// What a team's own judge says, and its proofs; a quote that proves nothing is struck out.
+// The text of a team's own judge, and its proofs; a quote that proves nothing is struck out.
 function verdictOf({ proofs, text }) {
+  const answer = _("Answer");
   return [text ? make("p", { className: "small", text }) : null, proofs.length ? make("ul", { className: "sources" },
     ...proofs.map(([note, quote, proven]) => make("li", { className: proven ? "cited" : "" }, make(proven ? "span" : "s", { text: readable(quote) }),
-      make("span", { className: proven ? "tick" : "faint", text: ` ${note || say("answer")}` })))) : null].filter(Boolean);
+      make("span", { className: proven ? "tick" : "faint", text: ` ${note || answer}` })))) : null].filter(Boolean);
 }
 
-// The passage of the note, the quoted words marked; a quote that stands nowhere is shown struck out.
+// The passage of the note with the quote marked; a quote that is in no note is struck out.
 function source(claim) {
+  const quote = claim.quote ? readable(claim.quote) : "";
   if (claim.passage) {
     const text = claim.passage.join("");
     const marks = marksOf(text);
@@ -136,104 +244,130 @@ function source(claim) {
     return make("blockquote", { className: "short" }, make("span", { className: "faint", text: `${claim.note}: ` }),
       make("span", { text: readable(text, 0, start, marks) }), make("mark", { text: readable(text, start, end, marks) }),
       make("span", { text: readable(text, end, text.length, marks) }),
-      claim.inexact ? make("div", { className: "meta", text: say("inexact", { quote: readable(claim.quote) }) }) : null);
+      claim.inexact ? make("div", { className: "meta", text: _("The model's quote is spelled differently: {quote}", { quote }) }) : null);
   }
-  return claim.quote ? make("blockquote", { className: "short" }, make("s", { text: readable(claim.quote) }),
+  return claim.quote ? make("blockquote", { className: "short" }, make("s", { text: quote }),
     make("span", { className: "faint", text: claim.note ? ` (${claim.note})` : "" })) : null;
 }
 
-// A place from the beginning of its first word to the end of its last.
+// A range, extended to whole words.
 function toWords(text, start, end) {
   const touched = wordsOf(text).filter(([from, to]) => from < end && start < to).flat();
   return [Math.min(start, ...touched), Math.max(end, ...touched)];
 }
 
-// What the system says that it answered from, in its order; one whose text is not known is struck out.
+// The contexts of the system, in its order; those without a known text are struck out.
 function contexts(item) {
-  const odd = item.odd.map(([name, count]) => say(`odd_${name}`, { count })).join(", ");
+  const what = item.odd.map(([name, count]) => ({
+    no_contexts: _("no context"),
+    unknown_notes: _("contexts of unknown notes: {count}", { count }),
+    repeated_notes: _("duplicate contexts: {count}", { count }),
+    bad_scores: _("scores that are not numbers: {count}", { count }),
+    unplaced_texts: _("texts not found in their note: {count}", { count }),
+    asked_again: _("retries: {count}", { count }),
+  })[name]).join(", ");
+  const scored = (score) => {
+    const value = figure(score);
+    return _("score {value}", { value });
+  };
   const list = make("ul", { className: "sources contexts" }, ...item.contexts.map(([name, score, known], at) => make("li", {},
     make(known ? "span" : "s", { text: `${at + 1}. ${name}` }),
-    score === null ? null : make("span", { className: "faint", text: ` ${say("context_score", { value: figure(score) })}` }),
-    known ? null : make("span", { className: "wrongly", text: say("context_unknown") }))));
-  return odd ? [make("p", { className: "small wrongly", text: say("odd", { what: odd }) }), list] : [list];
+    score === null ? null : make("span", { className: "faint", text: ` ${scored(score)}` }),
+    known ? null : make("span", { className: "wrongly", text: _("text unknown: it proves nothing") }))));
+  return what ? [make("p", { className: "small wrongly", text: _("Data-quality warnings: {what}", { what }) }), list] : [list];
 }
 
 function coverage(item) {
+  const noteNumber = (number) => _("note {number}", { number });
   return make("ul", { className: "sources" }, ...item.coverage.map(([number, name, cited, claim, marked]) =>
-    make("li", { className: cited ? "cited" : "" }, make("span", { text: `${say("note", { number })} ${name} ` }),
-      make("span", { className: cited ? "tick" : "faint", text: say(cited ? "cited" : marked ? "marked_only" : "not_cited") }),
+    make("li", { className: cited ? "cited" : "" }, make("span", { text: `${noteNumber(number)} ${name} ` }),
+      make("span", { className: cited ? "tick" : "faint", text: cited ? _("Cited") : marked ? _("named as a source, without evidence") : _("Not cited") }),
       claim ? make("div", { className: "meta", text: claim }) : null)));
 }
 
-// What the answer leaves out, by the model with the words of a note, and by people.
+// The omissions of the answer, from the model with quotes and from human labels.
 function omissions(item) {
-  const told = item.omissions.map((values) => {
-    const one = named(OMISSION_FIELDS, values);
-    const copied = one.passage && one.what === one.quote; // and stands there once more
-    return make("li", { className: one.doubt ? "" : "missing" }, copied && !one.doubt ? null : make(one.doubt ? "s" : "span", { text: one.what }),
-      one.doubt ? make("span", { className: "faint", text: ` ${say(one.doubt)}` }) : null, source(one));
+  const reported = item.omissions.map((values) => {
+    const omission = named(OMISSION_FIELDS, values);
+    const { what, doubt } = omission;
+    const copied = omission.passage && what === omission.quote; // the passage shows the same text
+    return make("li", { className: doubt ? "" : "missing" }, copied && !doubt ? null : make(doubt ? "s" : "span", { text: what }),
+      doubt ? make("span", { className: "faint", text: ` ${LABELS[doubt]}` }) : null, source(omission));
   });
+  const vitalMark = _("vital");
+  const factStatus = (vital, backed, claim) => {
+    if (!backed) return _("in no note: not counted");
+    const status = claim === null ? _("missing from the answer") : _("given in claim {claim}", { claim });
+    return vital ? `${status} · ${vitalMark}` : status;
+  };
+  const completeness = _("completeness");
   const facts = item.facts.map(([text, vital, backed, claim]) => make("li", { className: backed && claim === null ? "missing" : "" },
     make("span", { text: `${text} ` }), make("span", { className: !backed ? "faint" : claim === null ? "cross" : "tick",
-      text: !backed ? say("fact_unbacked") : `${say(claim === null ? "fact_missing" : "fact_given", { claim })}${vital ? ` · ${say("vital")}` : ""}` })));
+      text: factStatus(vital, backed, claim) })));
   return [
-    item.completeness !== null ? make("p", { className: "small", text: `${say("completeness")}: ${figure(item.completeness)}` }) : null,
-    ...listed("facts_of_people", facts), ...listed("omissions_told", told),
+    item.completeness !== null ? make("p", { className: "small", text: `${completeness}: ${figure(item.completeness)}` }) : null,
+    ...listed(_("Facts that the answer should give, labelled by people"), facts),
+    ...listed(_("Omissions reported by the model"), reported),
   ].filter(Boolean);
 }
 
-const listed = (name, rows) => (rows.length ? [make("p", { className: "small faint", text: say(name) }), make("ul", { className: "sources left-out" }, ...rows)] : []);
+const listed = (text, rows) => (rows.length ? [make("p", { className: "small faint", text }), make("ul", { className: "sources left-out" }, ...rows)] : []);
 
 function issues(item) {
-  if (!item.issues.length) return make("p", { className: "small faint", text: say("no_issues") });
+  if (!item.issues.length) return make("p", { className: "small faint", text: _("No grounding issues") });
   return make("ul", { className: "issues" }, ...item.issues.map((text) => make("li", { text })));
 }
 
-// Each item of the quality gate with its proof; a yes that nothing proves is struck out, and counts as the judge file says.
+// Each checklist item with its proof; an unproven yes is struck out, and counts as the judge file says.
 function checklist([passed, items]) {
-  return make("div", {}, make("p", {}, make("span", { className: `badge ${passed ? "high" : "low"}`, text: say(passed ? "passed" : "not_passed") })),
-    make("ul", { className: "sources checklist" }, ...items.map(([text, yes, told, quote, trusted, note]) =>
+  return make("div", {}, make("p", {}, make("span", { className: `badge ${passed ? "high" : "low"}`, text: passed ? _("Checklist passed") : _("Checklist not passed") })),
+    make("ul", { className: "sources checklist" }, ...items.map(([text, yes, claimed, quote, trusted, note]) =>
       make("li", { className: yes ? "cited" : "" }, make("span", { text: `${text} ` }),
-        make("span", { className: yes ? "tick" : "faint", text: say(yes ? "yes" : told ? "yes_unproven" : "no") }),
+        make("span", { className: yes ? "tick" : "faint", text: yes ? _("yes") : claimed ? _("yes without proof") : _("no") }),
         quote ? make("div", { className: "meta" }, make(trusted ? "span" : "s", { text: readable(quote) }),
           note ? make("span", { text: ` (${note})` }) : null) : null))));
 }
 
-// Seats as a vote tells them: `verdicts` is null where there is none.
-const seatsOf = (item) => item.votes.map((values) => {
-  const seat = named(VOTE_FIELDS, values);
-  return { ...seat, verdicts: seat.code ? null : [...seat.verdicts].map((digit) => VERDICTS[digit]) };
+// The votes of the panel members; `verdicts` is null for a member without a vote.
+const votesOf = (item) => item.votes.map((values) => {
+  const vote = named(VOTE_FIELDS, values);
+  return { ...vote, verdicts: vote.code ? null : [...vote.verdicts].map((digit) => VERDICTS[digit]) };
 });
 
-// How many seats have the claim as the panel has it, where they differ.
+// How many panel members agree with the panel's verdict on a claim, if not all do.
 function alike(item, verdict, at) {
-  const told = seatsOf(item).filter((seat) => seat.verdicts).map((seat) => seat.verdicts[at]);
-  const count = told.filter((one) => one === verdict).length;
-  return count < told.length ? make("div", { className: "meta alike", text: say("alike", { count, seats: told.length }) }) : null;
+  const verdicts = votesOf(item).filter((vote) => vote.verdicts).map((vote) => vote.verdicts[at]);
+  const [n, all] = [verdicts.filter((other) => other === verdict).length, verdicts.length];
+  const text = n_("{n} of {all} panel members", "{n} of {all} panel members", { n, all });
+  return n < all ? make("div", { className: "meta alike", text }) : null;
 }
 
-// Who of a panel judged how, its own result first.
+// The votes of a panel, its result first.
 function votes(item) {
-  const seats = seatsOf(item);
+  const members = votesOf(item);
   const whole = { ...item, verdicts: item.utility === null ? null : item.claims.map((claim) => claim[2]) };
-  const used = new Set([whole, ...seats].flatMap((one) => one.verdicts ?? []));
-  const head = [["seat", say("seat")], ["number", say("correctness")], ["number", say("utility")], ...(used.size ? [["marks", say("claims")]] : [])];
-  const rows = seats.map((seat) => voteRow(data.seats[seat.seat], seat, say("no_vote", { why: why(seat.code) })));
-  return make("div", {}, make("table", { className: "votes", attributes: { "aria-label": say("votes") } },
+  const used = new Set([whole, ...members].flatMap((vote) => vote.verdicts ?? []));
+  const head = [["seat", _("panel member")], ["number", _("Correctness")], ["number", _("Utility")], ...(used.size ? [["marks", _("Claims")]] : [])];
+  const noVote = (code) => {
+    const reason = why(code);
+    return _("no vote: {why}", { why: reason });
+  };
+  const rows = members.map((vote) => voteRow(data.seats[vote.member], vote, noVote(vote.code)));
+  return make("div", {}, make("table", { className: "votes", attributes: { "aria-label": _("Panel votes") } },
     make("thead", {}, make("tr", {}, ...head.map(([className, text]) => make("th", { className, text, attributes: { scope: "col" } })))),
-    make("tbody", {}, voteRow(say("panel"), whole, say("no_result"), "whole"), ...rows)), legendOf(used));
+    make("tbody", {}, voteRow(_("panel"), whole, _("no result: a panel member gave no vote"), "whole"), ...rows)), legendOf(used));
 }
 
-function voteRow(name, told, reason, className = "") {
-  const seat = make("th", { className: "seat", text: name, attributes: { scope: "row" } });
-  if (!told.verdicts) return make("tr", { className }, seat, make("td", { className: "none", colSpan: 3, text: reason }));
-  return make("tr", { className }, seat, make("td", { className: "number", text: figure(told.correctness) }),
-    make("td", { className: "number", text: figure(told.utility) }),
-    told.verdicts.length ? make("td", { className: "marks" }, ...told.verdicts.map(voteMark)) : null);
+function voteRow(name, vote, reason, className = "") {
+  const member = make("th", { className: "seat", text: name, attributes: { scope: "row" } });
+  if (!vote.verdicts) return make("tr", { className }, member, make("td", { className: "none", colSpan: 3, text: reason }));
+  return make("tr", { className }, member, make("td", { className: "number", text: figure(vote.correctness) }),
+    make("td", { className: "number", text: figure(vote.utility) }),
+    vote.verdicts.length ? make("td", { className: "marks" }, ...vote.verdicts.map(voteMark)) : null);
 }
 
-// A claim's number with the sign of a verdict: colour and shape for who sees them, the word for who listens.
+// A claim's number with the sign of its verdict: colour and shape, and a word for screen readers.
 function voteMark(verdict, at) {
-  return make("mark", { className: `sign ${verdict}`, title: say(verdict) }, make("span", { text: at + 1 }),
-    make("span", { className: "hidden", text: ` ${say(verdict)}` }));
+  return make("mark", { className: `sign ${verdict}`, title: LABELS[verdict] }, make("span", { text: at + 1 }),
+    make("span", { className: "hidden", text: ` ${LABELS[verdict]}` }));
 }

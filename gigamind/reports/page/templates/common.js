@@ -1,18 +1,36 @@
-"use strict";
 
-// The data of the page, and what both kinds of items are built with.  Every text goes in through textContent: a note
-// cannot become markup.
+// The data of the page, and functions that build its items.  Every text is set through textContent, so that a note cannot
+// become markup.
 const data = JSON.parse(document.getElementById("data").textContent);
 const named = (fields, values) => Object.fromEntries(fields.map((field, at) => [field, values[at]]));
-const say = (key, values = {}) => data.words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
-const why = (code) => data.words[`code_${code}`] ?? code; // of a verdict that is not there
+useWords(data.words);
+// The reason of a missing verdict.
+const why = (code) => ({
+  rate_limited: _("too many requests"),
+  quota_exhausted: _("quota exceeded"),
+  server_error: _("server error"),
+  timeout: _("timeout"),
+  malformed_response: _("unreadable server reply"),
+  auth_failed: _("the server rejected the API key"),
+  bad_request: _("the server rejected the request"),
+  context_too_long: _("the text is too long for the model"),
+  refused: _("the model refused"),
+  content_filtered: _("blocked by a content filter"),
+  truncated: _("the reply was cut off"),
+  invalid_output: _("the reply has the wrong format"),
+  budget_exceeded: _("budget exceeded"),
+  cassette_miss: _("no recorded reply"),
+  not_asked: _("not called because earlier requests failed for the same reason"),
+  panel_incomplete: _("a panel member gave no vote"),
+  panel_tied: _("the panel votes are tied"),
+})[code] ?? code;
 const figure = (value) => (value === null ? "–" : value.toFixed(3));
 
-// Direction overrides of a note or a model would turn round what stands beside them.
+// Direction overrides in a note or a reply could change the text around them, so they are shown as codes.
 const upright = (text) => String(text).replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (one) =>
   `‹U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
 
-// Marks of Markdown that a reader does not see, as ranges: offsets stay those of the note.
+// The ranges of invisible Markdown marks; offsets are those of the note.
 const LEAD = /^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?|\|(?:[ \t:|-]*\|$\n?)?[ \t]*|```.*$\n?)/gmu;
 const TAIL = /[ \t]*\|[ \t]*$|[ \t]+\^[\w-]+$/gmu;
 const STRONG = /\*\*|~~|`/gu;
@@ -30,11 +48,11 @@ function marksOf(text) {
   return marks.sort((a, b) => a[0] - b[0]);
 }
 
-// Where the words of a text stand.  Chinese and Japanese have no spaces between them: there, each character is one.
+// The ranges of the words of a text.  Chinese and Japanese have no spaces: each character is a word.
 const WORD = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]|(?:(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}])[\p{L}\p{M}\p{N}_])+/gu;
 const wordsOf = (text) => [...text.matchAll(WORD)].map(({ index, 0: word }) => [index, index + word.length]);
 
-// A part of a note as a reader sees it.
+// A part of a note without its Markdown marks.
 function readable(text, from = 0, to = text.length, marks = marksOf(text)) {
   let [seen, at] = ["", from];
   for (const [start, end] of marks) {

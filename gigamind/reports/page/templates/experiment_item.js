@@ -1,5 +1,5 @@
 
-// How one item that ended otherwise in some run is shown: what changed in each run, and all rankings side by side.
+// One changed item: what changed in each run, and all rankings side by side.
 const FIELDS = ["id", "query", "language", "tags", "ways", "expected", "rankings"];
 const TITLE = "query";
 const title = (item) => item.query;
@@ -7,22 +7,27 @@ const meta = (item) => [item.id, item.language, ...item.tags.map((tag) => data.t
 const tagsOf = (item) => item.tags;
 const went = (item, way) => item.ways.some((one) => one && one[0] === way);
 const FILTERS = {
-  all: () => true,
-  worse: (item) => went(item, -1),
-  better: (item) => went(item, 1),
+  all: [_("All"), () => true],
+  worse: [_("Worse"), (item) => went(item, -1)],
+  better: [_("Better"), (item) => went(item, 1)],
+};
+const LIST = {
+  hint: _("words of a query, an id or a note"),
+  none: _("No matching item."),
+  shown: ({ from, to, n }) => n_("{from}–{to} of {n} item", "{from}–{to} of {n} items", { from, to, n }),
 };
 const COLUMNS = {
-  number: ["n number", (item) => item.number],
-  query: ["query", (item) => item.query],
-  expected: ["expected", (item) => data.notes[item.expected[0]] ?? ""],
-  verdict: ["changed", (item) => item.number],
+  number: ["n number", (item) => item.number, "#"],
+  query: ["query", (item) => item.query, _("query")],
+  expected: ["expected", (item) => data.notes[item.expected[0]] ?? "", _("expected note")],
+  verdict: ["changed", (item) => item.number, _("what changed")],
 };
 
 const cell = (name, item) => (name === "expected" ? item.expected.map((note) => data.notes[note]).join(", ") || "–" : item.number);
 const searchable = (item) => [item.id, item.query, ...item.expected.map((note) => data.notes[note]),
   ...item.rankings.flatMap((hits) => (hits ?? []).map((hit) => data.notes[hit[0]])), ...item.tags.map((tag) => data.tags[tag])];
 
-// What became of an item in each run that changed it; the run is named where there are several.
+// What changed in each run; the run is named if there are several.
 function verdict(item) {
   const lines = item.ways.flatMap((way, at) => {
     if (!way) return [];
@@ -33,14 +38,14 @@ function verdict(item) {
 }
 
 function detail(item) {
-  if (item.rankings.some((hits) => hits === null)) return [make("p", { text: say("no_rankings") })];
+  if (item.rankings.some((hits) => hits === null)) return [make("p", { text: _("This task has no rankings. The table shows what changed.") })];
   const columns = item.rankings.map((hits, at) => make("div", {}, make("h4", { text: data.runs[at] }),
-    hits.length ? make("ol", {}, ...hits.map((hit) => place(item, hit))) : make("p", { text: say("no_hits") })));
+    hits.length ? make("ol", {}, ...hits.map((hit) => place(item, hit))) : make("p", { text: _("Nothing was found.") })));
   return [make("div", { className: "rankings" }, ...columns)];
 }
 
 function place(item, [note, score]) {
   const line = make("li", {}, make("span", { text: data.notes[note] }), make("span", { className: "faint", text: ` ${figure(score)}` }));
-  if (item.expected.includes(note)) line.append(" ", make("span", { className: "tick", text: say("expected") }));
+  if (item.expected.includes(note)) line.append(" ", make("span", { className: "tick", text: _("expected note") }));
   return line;
 }

@@ -1,13 +1,13 @@
 
-// The list of items: searched, filtered and sorted whole, shown a page at a time.  The script of the task's items comes
-// before this one: it says what an item's FIELDS, COLUMNS, FILTERS, cells and details are.  By its verdict, the worst
-// come first.
+// The list of items: search, filters and sorting cover all items, and pages show 50.  The script of the task's items comes
+// first: it defines FIELDS, COLUMNS (class, sort key, heading), FILTERS (label, test), LIST, cells and details.  The
+// initial order is by verdict, worst first.
 const PAGE = 50;
 const items = data.items.map((values, at) => ({ ...named(FIELDS, values), number: at + 1 }));
 const state = { words: [], show: "all", language: "", tag: "", sort: "verdict", descending: false, page: 0 };
 const plain = (text) => text.normalize("NFKC").toLowerCase();
 
-// What a search looks in, made when first searched: 5 000 long strings are not needed to show the page.
+// The text that a search covers.  It is made at the first search, as 5 000 long strings would delay the page.
 function searched(item) {
   item.searched ??= plain(searchable(item).join("\n"));
   return item.searched;
@@ -15,7 +15,7 @@ function searched(item) {
 
 function chosen() {
   const tag = data.tags.indexOf(state.tag);
-  const found = items.filter((item) => FILTERS[state.show](item)
+  const found = items.filter((item) => FILTERS[state.show][1](item)
     && (!state.language || item.language === state.language)
     && (!state.tag || tagsOf(item).includes(tag))
     && state.words.every((word) => searched(item).includes(word)));
@@ -45,13 +45,13 @@ function row(item) {
   return line;
 }
 
-// A narrow screen hides some columns, and a cell that spans more than there are would make new ones.
+// A narrow screen hides some columns, and a cell that spans more columns than exist would add new ones.
 function visibleColumns() {
   return [...head.children].filter((cell) => cell.offsetParent !== null).length;
 }
 
-function heading(name, className) {
-  const button = make("button", { type: "button", text: say(name), title: say("sort", { column: say(name) }), on: {
+function heading(name, className, label) {
+  const button = make("button", { type: "button", text: label, title: _("sort by {column}", { column: label }), on: {
     click: () => {
       state.descending = state.sort === name && !state.descending;
       state.sort = name;
@@ -63,12 +63,12 @@ function heading(name, className) {
 }
 
 const body = make("tbody");
-const head = make("tr", {}, ...Object.entries(COLUMNS).map(([name, [className]]) => heading(name, className)));
+const head = make("tr", {}, ...Object.entries(COLUMNS).map(([name, [className, , label]]) => heading(name, className, label)));
 const shown = make("span", { attributes: { role: "status", "aria-live": "polite" } });
-const pageButton = (name, step) => make("button", { type: "button", text: say(name),
+const pageButton = (text, step) => make("button", { type: "button", text,
   on: { click: () => { state.page += step; update(); document.querySelector(".listing").scrollIntoView(); } } });
-const previous = pageButton("previous", -1);
-const next = pageButton("next", 1);
+const previous = pageButton(_("Previous"), -1);
+const next = pageButton(_("Next"), 1);
 
 function update() {
   const found = chosen();
@@ -76,7 +76,7 @@ function update() {
   const page = found.slice(first, first + PAGE);
   body.replaceChildren(...page.map(row));
   shown.textContent = found.length
-    ? say("shown", { from: first + 1, to: first + page.length, count: found.length }) : say("none");
+    ? LIST.shown({ from: first + 1, to: first + page.length, n: found.length }) : LIST.none;
   previous.disabled = state.page === 0;
   next.disabled = first + PAGE >= found.length;
   for (const cell of head.children) {
@@ -90,31 +90,31 @@ function change(values) {
   update();
 }
 
-function choice(name, options) {
+function choice(name, label, options) {
   const select = make("select", { on: { change: (event) => change({ [name]: event.target.value }) } },
-    new Option(say("any"), ""), ...options.map((option) => new Option(option, option)));
-  return options.length > 1 ? make("label", {}, say(name), select) : null;
+    new Option(_("any"), ""), ...options.map((option) => new Option(option, option)));
+  return options.length > 1 ? make("label", {}, label, select) : null;
 }
 
 function filters() {
   const names = Object.keys(FILTERS).filter((name) => data.compared || !["worse", "better"].includes(name));
-  return make("fieldset", {}, make("legend", { className: "hidden", text: say("show") }), ...names.map((name) => {
+  return make("fieldset", {}, make("legend", { className: "hidden", text: _("Show") }), ...names.map((name) => {
     const radio = make("input", { type: "radio", name: "show", value: name, checked: name === state.show,
       on: { change: () => change({ show: name }) } });
-    const count = make("span", { className: "faint", text: ` ${items.filter(FILTERS[name]).length}` });
-    return make("label", {}, radio, say(name), count);
+    const count = make("span", { className: "faint", text: ` ${items.filter(FILTERS[name][1]).length}` });
+    return make("label", {}, radio, FILTERS[name][0], count);
   }));
 }
 
 function start() {
   let waiting;
-  const search = make("input", { type: "search", placeholder: say("search_hint"), on: { input: () => {
+  const search = make("input", { type: "search", placeholder: LIST.hint, on: { input: () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => change({ words: plain(search.value).split(/\s+/).filter(Boolean) }), 120);
   } } });
   const languages = [...new Set(items.map((item) => item.language).filter(Boolean))].sort();
-  const tools = make("div", { className: "tools" }, make("label", { className: "search" }, say("search"), search),
-    choice("language", languages), choice("tag", [...data.tags].sort((a, b) => a.localeCompare(b))));
+  const tools = make("div", { className: "tools" }, make("label", { className: "search" }, _("Search"), search),
+    choice("language", _("Language"), languages), choice("tag", _("Tag"), [...data.tags].sort((a, b) => a.localeCompare(b))));
   const caption = document.getElementById("listing-title").textContent;
   document.getElementById("items").append(tools, filters(),
     make("table", { className: "items" }, make("caption", { className: "hidden", text: caption }), make("thead", {}, head), body),

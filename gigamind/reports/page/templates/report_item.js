@@ -1,5 +1,5 @@
 
-// How one query is shown, and what the list of queries is searched, filtered and sorted by.
+// One query, and the search, filters and sorting of the list of queries.
 const FLAGS = { answerable: 1, refused: 2, crossLingual: 4, failure: 8, worse: 16, better: 32, unjudged: 64 };
 const FIELDS = ["id", "query", "language", "tags", "flags", "expected", "spans", "hits", "rank", "score", "ms", "before", "judged"];
 const JUDGED_FIELDS = ["outcome", "code", "unanswerable", "verified", "answer", "confidence", "quotes", "flagged", "votes", "conflict", "unread"];
@@ -11,28 +11,33 @@ const title = (item) => item.query;
 const meta = (item) => [item.id, item.language, ...item.tags.map((tag) => data.tags[tag])].filter(Boolean).join(" · ");
 const tagsOf = (item) => item.tags;
 const FILTERS = {
-  all: () => true,
-  failures: (item) => is(item, "failure"),
-  unanswerable: (item) => !is(item, "answerable"),
-  cross_lingual: (item) => is(item, "crossLingual"),
-  worse: (item) => is(item, "worse"),
-  better: (item) => is(item, "better"),
+  all: [_("All"), () => true],
+  failures: [_("Failures"), (item) => is(item, "failure")],
+  unanswerable: [_("Unanswerable"), (item) => !is(item, "answerable")],
+  cross_lingual: [_("Cross-lingual"), (item) => is(item, "crossLingual")],
+  worse: [_("Worse"), (item) => is(item, "worse")],
+  better: [_("Better"), (item) => is(item, "better")],
+};
+const LIST = {
+  hint: _("words of a query, an id or a note"),
+  none: _("No matching query."),
+  shown: ({ from, to, n }) => n_("{from}–{to} of {n} query", "{from}–{to} of {n} queries", { from, to, n }),
 };
 const LAST = Number.MAX_VALUE;
 const COLUMNS = {
-  number: ["n number", (item) => item.number],
-  query: ["query", (item) => item.query],
-  expected: ["expected", (item) => data.notes[item.expected[0]] ?? ""],
-  rank: ["rank number", (item) => item.rank ?? (is(item, "answerable") ? LAST / 2 : LAST)],
-  score: ["score number", (item) => item.score ?? -1],
-  verdict: ["verdict", (item) => -badness(item)],
-  latency: ["ms number", (item) => item.ms],
+  number: ["n number", (item) => item.number, "#"],
+  query: ["query", (item) => item.query, _("query")],
+  expected: ["expected", (item) => data.notes[item.expected[0]] ?? "", _("expected note")],
+  rank: ["rank number", (item) => item.rank ?? (is(item, "answerable") ? LAST / 2 : LAST), _("rank")],
+  score: ["score number", (item) => item.score ?? -1, _("rank 1 base score")],
+  verdict: ["verdict", (item) => -badness(item), _("verdict")],
+  latency: ["ms number", (item) => item.ms, _("ms")],
 };
 
 const TOPS = [0, 1, ...data.items.map((values) => values[FIELDS.indexOf("score")] ?? 0)];
 const [LOW, HIGH] = [Math.min(...TOPS), Math.max(...TOPS)];
 
-// As `failed_items` has it: an expected note that is not in front, a wrong verdict on a query by its Top-1.
+// As in `failed_items`: an expected note below rank 1, or a wrong verdict, weighted by the score of rank 1.
 function badness(item) {
   const top = ((item.score ?? 0) - LOW) / (HIGH - LOW);
   if (!is(item, "answerable")) return is(item, "failure") ? top : 0;
@@ -50,105 +55,123 @@ function cell(name, item) {
 const searchable = (item) => [item.id, item.query, ...item.expected.map((note) => data.notes[note]),
   ...item.hits.map((hit) => data.notes[hit[0]]), ...item.tags.map((tag) => data.tags[tag])];
 
-// What became of a query in a run: whether that is right, and in words.
+// The result of a query in a run: whether it is right, and its text.
 function outcome(answerable, refused, rank) {
-  if (!answerable) return refused ? [true, say("declined")] : [false, say("missed")];
-  const place = rank === null ? say("not_found") : rank === 1 ? say("found_first") : say("found_at", { rank });
-  return refused ? [false, `${place}, ${say("refused")}`] : [rank === 1, place];
+  if (!answerable) return refused ? [true, _("correctly judged unanswerable")] : [false, _("wrongly judged answerable")];
+  const place = rank === null ? _("not found") : _("found at rank {rank}", { rank });
+  return refused ? [false, _("{place}, judged unanswerable", { place })] : [rank === 1, place];
 }
 
 function verdict(item) {
-  if (is(item, "unjudged") && !is(item, "answerable")) return make("span", { className: "faint", text: say("unjudged") });
+  if (is(item, "unjudged") && !is(item, "answerable")) return make("span", { className: "faint", text: _("no verdict") });
   const [right, what] = outcome(is(item, "answerable"), is(item, "refused"), item.rank);
   const shown = make("span", { className: right ? "right" : "wrongly", text: what });
   if (!item.before || !(is(item, "worse") || is(item, "better"))) return shown;
   const was = outcome(is(item, "answerable"), Boolean(item.before[1]), item.before[0])[1];
-  shown.append(make("span", { className: "was", text: say("was", { what: was }) }));
+  shown.append(make("span", { className: "was", text: _("before: {what}", { what: was }) }));
   return shown;
 }
 
 function detail(item) {
-  const parts = [make("h4", { text: say("expected_notes") }), expectedNotes(item), make("h4", { text: say("ranking") })];
-  if (item.judged) parts.splice(2, 0, make("h4", { text: say("model_said") }), ...judgement(named(JUDGED_FIELDS, item.judged)));
-  parts.push(item.hits.length ? ranking(item) : make("p", { text: say("no_hits") }));
+  const parts = [make("h4", { text: _("Expected notes") }), expectedNotes(item), make("h4", { text: _("Ranking") })];
+  if (item.judged) parts.splice(2, 0, make("h4", { text: _("Verdict of the model") }), ...judgement(named(JUDGED_FIELDS, item.judged)));
+  parts.push(item.hits.length ? ranking(item) : make("p", { text: _("Nothing was found.") }));
   if (is(item, "worse") || is(item, "better")) parts.push(...rankingBefore(item, item.before[2]));
   return parts;
 }
 
-// What a model said of a query: its answer, and whether each quote really stands in its note.
-function judgement(told) {
-  const votes = panelVotes(told.votes);
-  if (told.outcome !== "scored") return [make("p", { className: "wrongly", text: say("no_verdict", { why: why(told.code) }) }), ...votes];
-  if (told.unanswerable === null) return votes.length ? [make("p", { text: say("said_tied") }), ...votes] : [make("p", { text: say("not_asked") })];
-  const sure = told.confidence === null ? "" : ` (${say("confidence", { value: say(`sure_${told.confidence}`) })})`;
-  const said = say(told.conflict ? `said_${told.conflict}` : told.unanswerable ? "said_unanswerable" : "said_proven");
-  const parts = [make("p", { className: told.conflict ? "wrongly" : "", text: `${said}${sure}` })];
-  if (told.answer) parts.push(make("p", { text: told.answer }));
-  parts.push(...told.quotes.map(([note, text, found, trusted]) => make("blockquote", {},
-    make("span", { className: trusted ? "shown" : "wrongly", text: readable(text) }),
-    make("span", { className: "faint", text: ` ${note === null ? "?" : data.notes[note]}: ${standing(found, trusted)}` }))));
-  if (told.flagged.length) {
-    parts.push(make("p", { className: "wrongly", text: say("flagged", { notes: told.flagged.map((note) => data.notes[note]).join(", ") }) }));
+// The verdict of a model: its answer, and whether each quote is in its note.
+function judgement(reply) {
+  const votes = panelVotes(reply.votes);
+  const reason = why(reply.code);
+  if (reply.outcome !== "scored") return [make("p", { className: "wrongly", text: _("No verdict: {why}", { why: reason }) }), ...votes];
+  if (reply.unanswerable === null) {
+    return votes.length ? [make("p", { text: _("The votes are tied before the rule of the judge file applies") }), ...votes]
+      : [make("p", { text: _("Nothing was found, so the model was not called.") })];
   }
-  if (told.unread.length) parts.push(make("p", { className: "faint", text: say("unread", { names: told.unread.join(", ") }) }));
+  const value = { low: _("low"), medium: _("medium"), high: _("high") }[reply.confidence];
+  const confidence = value === undefined ? "" : _("confidence: {value}", { value });
+  const verdict = {
+    quoted: _("The model says that the notes do not answer this, but quotes them"),
+    unproven: _("The model says that the notes answer this, but no quote proves it"),
+    unanswerable: _("The model says that the notes do not answer this"),
+    proven: _("The model says that the notes answer this, and a quote proves it"),
+  }[reply.conflict || (reply.unanswerable ? "unanswerable" : "proven")];
+  const parts = [make("p", { className: reply.conflict ? "wrongly" : "", text: confidence ? `${verdict} (${confidence})` : verdict })];
+  if (reply.answer) parts.push(make("p", { text: reply.answer }));
+  parts.push(...reply.quotes.map(([note, text, found, trusted]) => make("blockquote", {},
+    make("span", { className: trusted ? "shown" : "wrongly", text: readable(text) }),
+    make("span", { className: "faint", text: ` ${note === null ? "?" : data.notes[note]}: ${quoteStatus(found, trusted)}` }))));
+  if (reply.flagged.length) {
+    const notes = reply.flagged.map((note) => data.notes[note]).join(", ");
+    parts.push(make("p", { className: "wrongly", text: _("Possible prompt injection, check it yourself: {notes}", { notes }) }));
+  }
+  const names = reply.unread.join(", ");
+  if (names) parts.push(make("p", { className: "faint", text: _("Unreadable fields of the reply: {names}", { names }) }));
   return [...parts, ...votes];
 }
 
-// Who of a panel voted how; nothing where one model judged alone.
+// The votes of a panel; nothing if one model judged alone.
 function panelVotes(votes) {
   if (!votes.length) return [];
-  return [make("h4", { text: say("votes") }), make("ul", {}, ...votes.map(([seat, unanswerable, unproven, code]) => {
-    const vote = code ? say("vote_none", { why: why(code) }) : say(unanswerable ? "vote_unanswerable" : "vote_answerable");
-    return make("li", {}, make("span", { text: `${seat}: ${vote}` }), unproven ? make("span", { className: "wrongly", text: ` (${say("vote_unproven")})` }) : null);
+  return [make("h4", { text: _("Panel votes") }), make("ul", {}, ...votes.map(([member, unanswerable, unproven, code]) => {
+    const reason = why(code);
+    const verdict = unanswerable ? _("unanswerable") : _("answerable");
+    const vote = code ? _("no vote ({why})", { why: reason }) : verdict;
+    const unquoted = _("no quote of its answer is in the notes");
+    return make("li", {}, make("span", { text: `${member}: ${vote}` }), unproven ? make("span", { className: "wrongly", text: ` (${unquoted})` }) : null);
   }))];
 }
 
-// Where a quote stands, and why it proves nothing if it does not.
-function standing(found, trusted) {
-  if (trusted) return say("stands");
-  if (found === "flagged") return say("stands_flagged");
-  return ["exact", "normalized", "fuzzy"].includes(found) ? say("stands_changed") : say("stands_not", { found });
+// Whether a quote is in its note, and why it proves nothing.
+function quoteStatus(found, trusted) {
+  if (trusted) return _("in the note");
+  if (found === "flagged") return _("in the note, but possible prompt injection: not accepted as proof");
+  const changed = ["exact", "normalized", "fuzzy"].includes(found);
+  return changed ? _("in the note with another number or negation: not accepted as proof") : _("not in the note ({found})", { found });
 }
 
 function expectedNotes(item) {
-  if (!item.expected.length) return make("p", { text: say("nothing_expected") });
+  if (!item.expected.length) return make("p", { text: _("None: the notes do not answer this query.") });
   const hits = item.hits.map((hit) => hit[0]);
   return make("ul", {}, ...item.expected.map((note) => {
     const rank = hits.indexOf(note) + 1;
-    const where = rank ? say("at_rank", { rank }) : say("not_in_ranking");
+    const where = rank ? _("rank {rank}", { rank }) : _("not in the results");
     const spans = item.spans.filter(([of]) => of === note);
     return make("li", {}, make("span", { text: data.notes[note] }), make("span", { className: "faint", text: ` (${where})` }),
       ...spans.map(([, , text]) => make("blockquote", {}, make("mark", { text: readable(data.texts[text]) }))));
   }));
 }
 
-// What the baseline found: notes and scores, for a snapshot keeps no texts.
+// The results in the baseline: notes and scores, as a snapshot has no texts.
 function rankingBefore(item, hits) {
-  return [make("h4", { text: say("ranking_before") }), hits.length ? make("ol", { className: "before" }, ...hits.map(([note, score]) => {
+  return [make("h4", { text: _("Ranking in the baseline") }), hits.length ? make("ol", { className: "before" }, ...hits.map(([note, score]) => {
     const line = make("li", {}, make("span", { text: data.notes[note] }), make("span", { className: "faint", text: ` ${figure(score)}` }));
-    if (item.expected.includes(note)) line.append(" ", make("span", { className: "tick", text: say("expected") }));
+    if (item.expected.includes(note)) line.append(" ", make("span", { className: "tick", text: _("expected note") }));
     return line;
-  })) : make("p", { text: say("no_hits") })];
+  })) : make("p", { text: _("Nothing was found.") })];
 }
 
 function ranking(item) {
   const hits = item.hits.map((hit) => named(HIT_FIELDS, hit));
-  const legs = ["semantic", "keyword"].filter((leg) => hits.some((hit) => hit[leg] !== null));
-  // Another system tells one score, gigamind's own one of each leg and two of both.
-  const scores = legs.length || hits.some((hit) => hit.base !== hit.final) ? ["base", "final"] : ["base"];
-  const head = [["place", say("number")], ["note", say("note")],
-    ...scores.map((score) => ["number", say(scores.length > 1 ? score : "told_score")]), ...legs.map((leg) => ["number leg", say(leg)])];
+  const retrievers = ["semantic", "keyword"].filter((name) => hits.some((hit) => hit[name] !== null));
+  // Another system gives one score; gigamind gives one of each retriever and two of the fusion.
+  const scores = retrievers.length || hits.some((hit) => hit.base !== hit.final) ? ["base", "final"] : ["base"];
+  const labels = { base: _("base score"), final: _("final score"), semantic: _("semantic"), keyword: _("keyword") };
+  const head = [["place", "#"], ["note", _("note")],
+    ...scores.map((score) => ["number", scores.length > 1 ? labels[score] : _("score")]),
+    ...retrievers.map((name) => ["number leg", labels[name]])];
   return make("table", { className: "ranking" },
     make("thead", {}, make("tr", {}, ...head.map(([className, text]) =>
       make("th", { className, text, attributes: { scope: "col" } })))),
-    make("tbody", {}, ...hits.flatMap((hit, at) => hitRows(item, hit, at + 1, scores, legs))));
+    make("tbody", {}, ...hits.flatMap((hit, at) => hitRows(item, hit, at + 1, scores, retrievers))));
 }
 
-function hitRows(item, hit, rank, scores, legs) {
+function hitRows(item, hit, rank, scores, retrievers) {
   const [path, title] = [data.notes[hit.note], data.titles[hit.note]];
   const note = make("td", { className: "note" }, make("span", { text: title || path }), title ? make("span", { className: "path faint", text: path }) : null);
-  if (item.expected.includes(hit.note)) note.append(" ", make("span", { className: "tick", text: say("expected") }));
-  const figures = [...scores.map((score) => ["number", score]), ...legs.map((leg) => ["number leg", leg])];
+  if (item.expected.includes(hit.note)) note.append(" ", make("span", { className: "tick", text: _("expected note") }));
+  const figures = [...scores.map((score) => ["number", score]), ...retrievers.map((name) => ["number leg", name])];
   const cells = figures.map(([className, name]) => make("td", { className, text: figure(hit[name]) }));
   const row = make("tr", { className: "hit" }, make("td", { className: "place", text: rank }), note, ...cells);
   if (!data.texts[hit.text]) return [row];
@@ -162,9 +185,9 @@ function evidence(item, hit) {
   const short = quoted(item, hit, text, from, to);
   short.className = "short";
   const parts = [short];
-  if (hit.match) parts.push(make("span", { className: "tick", text: say(hit.match & 1 ? "matches" : "holds") }));
+  if (hit.match) parts.push(make("span", { className: "tick", text: hit.match & 1 ? _("matches an expected passage") : _("contains an expected passage") }));
   if (from > 0 || to < text.length) {
-    const whole = make("details", {}, make("summary", { text: say("passage") }));
+    const whole = make("details", {}, make("summary", { text: _("whole passage") }));
     whole.addEventListener("toggle", () => {
       if (whole.open && whole.childElementCount === 1) whole.append(quoted(item, hit, text, 0, text.length));
     });
@@ -173,8 +196,7 @@ function evidence(item, hit) {
   return parts;
 }
 
-// The passage from one offset to another: the evidence dark, words of the query in it strong, what an expected passage
-// covers marked.
+// The passage from one offset to another: evidence dark, words of the query in it bold, expected passages marked.
 function quoted(item, hit, text, from, to) {
   const expected = item.spans
     .filter(([note]) => note === hit.note)
@@ -195,13 +217,13 @@ function quoted(item, hit, text, from, to) {
   return make("blockquote", {}, dots(from > 0), ...pieces, dots(to < text.length));
 }
 
-// The words that begin with what the query has.  Keyword search compares pairs of syllables: of 25 matches within a Korean
-// word, drawn at random, 22 were endings (에서, 까지, 어요).
+// The words that begin with a match.  Keyword search compares pairs of syllables: of 25 random matches inside a Korean word,
+// 22 were endings (에서, 까지, 어요).
 function wholeWords(text, places) {
   return wordsOf(text).filter(([start]) => places.some(([from, to]) => from <= start && start < to)
     && !INSIDE.test(text.slice(Math.max(0, start - 3), start)));
 }
-const INSIDE = /[\p{L}\p{N}](?:\]\]|\*{1,2}|`)$/u; // an ending behind a link or strong words belongs to their last word
+const INSIDE = /[\p{L}\p{N}](?:\]\]|\*{1,2}|`)$/u; // an ending after a link or bold text belongs to its last word
 
 // An offset that does not cut a character of two code units in half.
 function whole(text, at) {

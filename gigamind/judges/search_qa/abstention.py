@@ -18,13 +18,13 @@ _NEAR = 5  # words from a denial to what it denies: behind it in English, before
 _REACH = 120  # characters around a denial that are looked at
 
 
-def says_untold(words: str, sentence: str) -> bool:
+def is_abstention(words: str, sentence: str) -> bool:
     """Whether words that stand in a sentence deny that notes tell, or that the answerer knows."""
     place = align(words, sentence)
-    return isinstance(place, Aligned) and place.method != "fuzzy" and denies_telling(words)
+    return isinstance(place, Aligned) and place.method != "fuzzy" and denies_knowledge(words)
 
 
-def denies_telling(text: str) -> bool:
+def denies_knowledge(text: str) -> bool:
     """Whether words deny that notes tell, or that the answerer knows."""
     folded = text.casefold().replace("’", "'")
     for denial in _DENIAL.finditer(folded):
@@ -39,6 +39,6 @@ def denies_telling(text: str) -> bool:
     return False
 
 
-def without_untold(sentence: str, words: str) -> str:
+def without_abstention(sentence: str, words: str) -> str:
     """A sentence without its words that say that the notes do not tell; as it is where they say no such thing."""
-    return sentence.replace(words, " ", 1) if words and says_untold(words, sentence) else sentence
+    return sentence.replace(words, " ", 1) if words and is_abstention(words, sentence) else sentence

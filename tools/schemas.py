@@ -1,6 +1,6 @@
-"""JSON Schemas of all files that gigamind reads or writes and of all `--json` outputs, generated from the models.
+"""JSON Schemas of every file that is read or written and of every `--json` output, made of the models themselves.
 
-`make schemas` writes them into schemas/.  Each line of a .jsonl file is one value of its schema.
+`make schemas` writes them into schemas/.  A line of a .jsonl file is one value of its schema.
 """
 
 import json
@@ -35,20 +35,19 @@ from gigamind.tasks.search.schema import UnjudgedHit
 _ENDING = ".schema.json"
 _HEAD = """# JSON Schemas
 
-Schemas of all files that gigamind reads or writes and of all `--json` outputs. Each line of a .jsonl file is one value
-of its schema. `make schemas` generates them from the models in the code; a test checks that they are current.
-
-| schema | describes |
-|---|---|"""
+These schemas describe every file that gigamind reads or writes, and every `--json` output. For JSON lines (datasets,
+labels, quotes, sessions, suggestions and `.jsonl` files), the schema describes one line. `make schemas` generates them
+from the models in the code; a test compares them.
+"""
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class Described(NamedTuple):
-    """A model with a schema.
+    """What a schema is of.
 
     Attributes:
-        what: the file or the command, as text.
-        side: validation for files that are only read; serialization for what gigamind writes.
+        what: the file or the command, for people.
+        side: of a file that is only read, what is taken; else what is written.
     """
 
     kind: Any
@@ -57,28 +56,28 @@ class Described(NamedTuple):
 
 
 def described() -> dict[str, Described]:
-    """Return the models with schemas, by file name without its ending."""
+    """What there are schemas of, by the name of their file without its ending."""
     read: dict[str, tuple[Any, str]] = {
-        "queries": (QueryItem, "line of a dataset of queries"),
-        "links": (LinkItem, "line of a dataset of links"),
-        "answers": (AnswerItem, "line of a dataset of answers"),
-        "labels": (Label, "line of the labels of `judge certify`"),
-        "quotes": (QuoteRow, "line of the quotes of `align`"),
-        "session": (Message, "line of a session of `memory`"),
-        "extracted": (Extraction, "entries extracted from a session, for `memory graduate`"),
+        "queries": (QueryItem, "dataset of queries"),
+        "links": (LinkItem, "dataset of links"),
+        "answers": (AnswerItem, "dataset of answers"),
+        "labels": (Label, "labels for `judge certify`"),
+        "quotes": (QuoteRow, "quotes for `align`"),
+        "session": (Message, "session for `memory`"),
+        "extracted": (Extraction, "facts extracted from a session, for `memory graduate`"),
     }
     written: dict[str, tuple[Any, str]] = {
         "run": (RunReport, "run.json"),
-        "errors": (ErrorReport, "line of errors.jsonl"),
-        "attempts": (Attempt, "line of attempts.jsonl"),
-        "unjudged": (UnjudgedHit, "line of unjudged.jsonl, with or without a `gain`"),
+        "errors": (ErrorReport, "errors.jsonl"),
+        "attempts": (Attempt, "attempts.jsonl"),
+        "unjudged": (UnjudgedHit, "unjudged.jsonl, with or without `gain`"),
         "compare": (documents.CompareFile, "compare.json"),
         "history": (Histories, "history.json"),
         "tune": (Tuning, "tune.json"),
         "judge_card": (JudgeCard, "judge_card.json"),
         "attacks": (AttackReport, "report of `judge attack`"),
         "tests": (UnitTestReport, "report of `judge test`"),
-        "suggestions": (documents.NoteDocument, "line of the output of `suggest-links --out`"),
+        "suggestions": (documents.NoteDocument, "output file of `suggest-links --out`"),
     }
     outputs: dict[str, Any] = {
         "written": documents.WrittenDocument,
@@ -94,7 +93,7 @@ def described() -> dict[str, Described]:
     }
     for task, kind in KINDS.items():
         written |= {
-            f"per_item.{task}": (kind.line, f"line of per_item.jsonl of `eval {task}`"),
+            f"per_item.{task}": (kind.line, f"per_item.jsonl of `eval {task}`"),
             f"summary.{task}": (kind.summary, f"summary.json of `eval {task}`"),
             f"snapshot.{task}": (kind.snapshot, f"snapshot.json of `eval {task}`"),
         }
@@ -111,7 +110,7 @@ def described() -> dict[str, Described]:
 
 def _printed_by(schema: str) -> str:
     commands = [f"`{command}`" for command, name in OUTPUTS.items() if name == schema]
-    return f"output of {', '.join(commands)} with --json"
+    return f"output of {', '.join(commands)}"
 
 
 OUTPUTS: Mapping[str, str] = {
@@ -140,33 +139,33 @@ OUTPUTS: Mapping[str, str] = {
     "llm check": "output/llm-check",
     "doctor": "output/doctor",
 }
-"""The schema of the `--json` output of each command."""
+"""The schema of what each command prints with `--json`."""
 
 
-def schema_of(model: Described) -> dict[str, Any]:
-    """Return the JSON Schema of a model."""
-    schema = TypeAdapter[Any](model.kind).json_schema(mode=model.side)
-    return {"$schema": _DIALECT, **schema, "title": model.what}
+def schema_of(of: Described) -> dict[str, Any]:
+    """The JSON Schema."""
+    made = TypeAdapter[Any](of.kind).json_schema(mode=of.side)
+    return {"$schema": _DIALECT, **made, "title": of.what}
 
 
 def texts() -> dict[str, str]:
-    """Return the files of schemas/, by their paths there."""
-    models = described()
+    """The files of schemas/, by their paths there."""
+    of_all = described()
     files = {
-        f"{name}{_ENDING}": json.dumps(schema_of(model), indent=2, ensure_ascii=False) + "\n"
-        for name, model in models.items()
+        f"{name}{_ENDING}": json.dumps(schema_of(of), indent=2, ensure_ascii=False) + "\n"
+        for name, of in of_all.items()
     }
-    lines = [f"| [{name}]({name}{_ENDING}) | {model.what} |" for name, model in models.items()]
+    lines = [f"- [{name}]({name}{_ENDING}): {of.what}" for name, of in of_all.items()]
     return files | {"README.md": "\n".join((_HEAD, *lines)) + "\n"}
 
 
 def write(folder: Path) -> None:
-    """Write the schemas and remove old ones."""
-    files = texts()
+    """Write them, and remove those that are no more."""
+    made = texts()
     for path in folder.rglob(f"*{_ENDING}"):
-        if path.relative_to(folder).as_posix() not in files:
+        if path.relative_to(folder).as_posix() not in made:
             path.unlink()
-    for name, text in files.items():
+    for name, text in made.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")

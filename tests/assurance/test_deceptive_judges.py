@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from gigamind.assurance.liars import (
-    LIARS,
+from gigamind.assurance.deceptive_judges import (
+    DECEPTIVE_JUDGES,
     LabelledAnswer,
     LabelledAnswers,
-    LyingClient,
+    ScriptedClient,
     judged_by,
     read_labelled_answers,
-    run_liars,
+    run_deceptive_judges,
 )
 from gigamind.datasets.schema import AnswerLabels
 from gigamind.errors import DatasetError, InputError
@@ -40,7 +40,7 @@ LABELS = {
     ],
 }
 INVENTED = "Every quarter the parrots sing 77 operas. 분기마다 앵무새가 오페라 77곡을 부른다."
-BY_NAME = {liar.name: liar for liar in LIARS}
+BY_NAME = {liar.name: liar for liar in DECEPTIVE_JUDGES}
 NOTES = (Source("Leave", f"{YEARLY}\n\n{EXPIRES}\n\n(2026)\n"), Source("Garden", "Roses."))
 ANSWER = LabelledAnswer.of(
     "a",
@@ -57,7 +57,9 @@ def judge():
 @pytest.fixture(scope="module")
 def figures(judge):
     """What each liar gets away with on the small answer."""
-    found = asyncio.run(run_liars(judge, LabelledAnswers("small.jsonl", "0" * 64, (ANSWER,), 0)))
+    found = asyncio.run(
+        run_deceptive_judges(judge, LabelledAnswers("small.jsonl", "0" * 64, (ANSWER,), 0))
+    )
     return {liar.name: liar for liar in found.liars}
 
 
@@ -198,7 +200,7 @@ def test_a_liar_says_yes_to_whatever_it_is_asked_again_and_the_honest_one_what_p
         },
     ]
     prompt = f"Is it said? (a JSON array): {json.dumps(rows)}\n\nReply with JSON."
-    client = LyingClient(BY_NAME[name], ANSWER)
+    client = ScriptedClient(BY_NAME[name], ANSWER)
     model = LanguageModel(ModelSettings("liar"), client=client, parameters={"max_tokens": 99})
     asked = model.ask([{"role": "user", "content": prompt}], Looks, item_id="a")
     found = asyncio.run(asked).looks
@@ -211,7 +213,7 @@ def test_a_liar_says_yes_to_whatever_it_is_asked_again_and_the_honest_one_what_p
 
 @pytest.fixture(scope="module")
 def on_examples(judge):
-    return asyncio.run(run_liars(judge, read_labelled_answers(None, None)))
+    return asyncio.run(run_deceptive_judges(judge, read_labelled_answers(None, None)))
 
 
 def test_the_honest_one_has_the_figures_of_people_and_no_liar_hides_a_claim(on_examples):
@@ -260,17 +262,18 @@ def test_answers_without_labels_or_notes_are_counted_and_left_out(text_file):
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("rows", "values"),
     [
-        ([row("a", labels=None)], 'no answer has "labels"'),
-        ([row("a"), row("b", context_notes=[{"path": "x.md"}])], "1 of 2 rows cannot be used"),
+        ([row("a", labels=None)], {}),
+        ([row("a"), row("b", context_notes=[{"path": "x.md"}])], {"rejected": 1, "rows": 2}),
     ],
 )
-def test_a_dataset_that_cannot_tell_lies_is_refused(text_file, rows, message):
-    with pytest.raises(DatasetError, match=message):
+def test_a_dataset_that_cannot_tell_lies_is_refused(text_file, rows, values):
+    with pytest.raises(DatasetError) as caught:
         read_labelled_answers(text_file("\n".join(rows)), None)
+    assert values.items() <= caught.value.message.values.items()
 
 
 def test_a_vault_without_its_answers_is_refused(tmp_path):
-    with pytest.raises(InputError, match="--notes: needs --dataset"):
+    with pytest.raises(InputError, match=r"--notes: .*--dataset"):
         read_labelled_answers(None, tmp_path)

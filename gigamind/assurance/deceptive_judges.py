@@ -1,8 +1,8 @@
-"""Judges that lie: scripted models put through the whole chain of a judge of answers, and what they get away with.
+"""Deceptive judges: scripted models in place of a judge's model, to measure which false replies the judge accepts.
 
-Each stands where a model stands, at the seam of `llm.client`, so its replies are parsed, aligned, proven and judged as
-a model's are: no network, no cost, the same figures each time.  An honest one says what people labelled: the scale that
-the others are read by.
+Each replaces a model at the interface of `llm.client`, so its replies pass through the same parsing, alignment and
+proof.  No network, no cost, and the same figures each time.  An honest one replies with the human labels: it is the
+reference for the others.
 """
 
 import json
@@ -18,6 +18,7 @@ from gigamind.datasets.check_answers import CheckedAnswer, check_answers
 from gigamind.datasets.jsonl import read_answers
 from gigamind.datasets.schema import AnswerLabels, LabelledClaim, LabelledFact
 from gigamind.errors import DatasetError, InputError, LlmError
+from gigamind.i18n import _
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import KEY, AnswerCase
 from gigamind.judges.search_qa.judge import SearchQA
@@ -46,28 +47,28 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
 from gigamind.vault.notes import read_vault
 
-_LETTERS = 20  # letters and digits of a line that is worth pasting
+_LETTERS = 20  # letters and digits that a pasted line needs
 _INVENTED = "Every quarter the parrots sing 77 operas. 분기마다 앵무새가 오페라 77곡을 부른다."
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledAnswer:
-    """An answer, and what people say of it.
+    """An answer and its human labels.
 
     Attributes:
-        sentences: those that a model is asked about.
-        told: label of each sentence that is a claim to people, by its id.
+        sentences: Sentences that the model is asked about.
+        claim_labels: Label by sentence id, for each sentence that is labelled as a claim.
     """
 
     id: str
     case: AnswerCase
     sentences: tuple[Claim, ...]
-    told: Mapping[int, LabelledClaim]
+    claim_labels: Mapping[int, LabelledClaim]
     labels: AnswerLabels
 
     @classmethod
     def of(cls, name: str, case: AnswerCase, labels: AnswerLabels) -> "LabelledAnswer":
-        """The answer, its sentences matched to the labels by their text."""
+        """Return the answer with its sentences matched to the labels by text."""
         sentences = claims_of(pieces_of(case.answer))
         by_text = {comparable(label.text): label for label in reversed(labels.claims)}
         texts = {claim.id: comparable(claim.piece.text) for claim in sentences}
@@ -80,7 +81,7 @@ class LabelledAnswers:
     """The labelled answers of a dataset.
 
     Attributes:
-        unlabelled: its answers that have no labels, or no note to judge them by.
+        unlabelled: Number of answers without labels or without notes to judge them by.
     """
 
     name: str
@@ -90,19 +91,21 @@ class LabelledAnswers:
 
 
 def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledAnswers:
-    """The labelled answers of a dataset; by default, of the examples that travel with the package.
+    """Read the labelled answers of a dataset, by default of the examples in the package.
 
     Args:
-        notes: the vault whose notes the rows name; None where they hold the text of their notes.
+        notes: Vault of the notes that the rows name; None if the rows contain their text.
 
     Raises:
         InputError: `notes` without a dataset.
-        DatasetError: the dataset cannot be read, a row of it cannot be used, or none has labels.
-        NotesError: the vault cannot be read.
+        DatasetError: The dataset cannot be read, a row is invalid, or no row has labels.
+        NotesError: The vault cannot be read.
     """
     if dataset is None:
         if notes is not None:
-            raise InputError("--notes: needs --dataset, the labelled answers whose notes it has")
+            raise InputError(
+                _("--notes: pass --dataset too, with labelled answers about these notes")
+            )
         dataset, notes = asset("examples") / "answers.jsonl", asset("examples") / "vault"
     read = read_answers(dataset)
     vault = read_vault(notes) if notes else None
@@ -110,13 +113,24 @@ def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledA
     if checked.errors:
         first = checked.errors[0]
         raise DatasetError(
-            f"{dataset}:{first.line}: {first.field}: {first.message}. {first.mend}"
-            f" ({checked.rejected} of {checked.rows} rows cannot be used)"
+            _(
+                "{file}:{line}: {field}: {problem}. {fix} ({rejected} of {rows} rows cannot be used)",
+                file=dataset,
+                line=first.line,
+                field=first.field,
+                problem=first.message,
+                fix=first.mend,
+                rejected=checked.rejected,
+                rows=checked.rows,
+            )
         )
     answers = tuple(_labelled(checked.answers))
     if not answers:
         raise DatasetError(
-            f'{dataset}: no answer has "labels", so no lie can be told from the truth'
+            _(
+                '{file}: no answer has "labels", so false verdicts cannot be recognised',
+                file=dataset,
+            )
         )
     return LabelledAnswers(dataset.name, read.sha256, answers, len(checked.answers) - len(answers))
 
@@ -137,8 +151,8 @@ def _finding(
     )
 
 
-def _let_off(claim: Claim, role: ToldRole) -> ClaimFinding:
-    """A sentence that states nothing; of an abstention, all of its words are said to say so."""
+def _not_a_claim(claim: Claim, role: ToldRole) -> ClaimFinding:
+    """Return a finding that the sentence is no claim; an abstention quotes the whole sentence as its reason."""
     words = claim.piece.text if role == "abstention" else ""
     return _finding(claim, "not_found", None, "", role).model_copy(
         update={"abstention_quote": words}
@@ -146,15 +160,15 @@ def _let_off(claim: Claim, role: ToldRole) -> ClaimFinding:
 
 
 def _honest(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    label = answer.told.get(claim.id)
+    label = answer.claim_labels.get(claim.id)
     if label is not None:
         return _finding(claim, label.verdict, label.note, label.quote or "")
-    return _let_off(claim, "abstention" if answer.labels.abstains else "courtesy")
+    return _not_a_claim(claim, "abstention" if answer.labels.abstains else "courtesy")
 
 
 def _credulous(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    """What people say, but for what they doubt: that is supported, too, by the line most like it."""
-    label = answer.told.get(claim.id)
+    """Follow the human labels, but call doubted claims supported too, by the most similar line."""
+    label = answer.claim_labels.get(claim.id)
     if label is None or label.verdict == "supported":
         return _honest(answer, claim)
     words = set(tokens(claim.piece.text))
@@ -168,8 +182,8 @@ def _credulous(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
 
 
 def _left_out(answer: LabelledAnswer) -> Iterator[Omission]:
-    """The labelled facts that no claim gives which people call supported."""
-    given = [label for label in answer.told.values() if label.verdict == "supported"]
+    """Yield the labelled facts that no supported claim contains."""
+    given = [label for label in answer.claim_labels.values() if label.verdict == "supported"]
     for fact in answer.labels.facts:
         for number, note in enumerate(answer.case.notes, start=1):
             if fact.text in note.text and not any(_gives(label, fact) for label in given):
@@ -178,26 +192,26 @@ def _left_out(answer: LabelledAnswer) -> Iterator[Omission]:
 
 
 def _gives(claim: LabelledClaim, fact: LabelledFact) -> bool:
-    """Whether a claim rests on the words of a fact and has its numbers."""
+    """Return whether a claim quotes the words of a fact and has its numbers."""
     quote = claim.quote or ""
     return (fact.text in quote or quote in fact.text) and not new_numbers(
         fact.text, known_numbers(claim.text)
     )
 
 
-def _pastes_one_line(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
+def _pastes_a_line(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
     lines = answer.case.notes[0].text.splitlines()
     long = [line for line in lines if sum(map(str.isalnum, line)) >= _LETTERS]
     return _finding(claim, "supported", 1, (long or lines or [""])[-1].strip())
 
 
 def _always_supported(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    """By turns without a quote, and with one that nobody wrote."""
+    """Alternate between no quote and an invented one."""
     return _finding(claim, "supported", 1, "" if claim.id % 2 else _INVENTED)
 
 
 def _no_claims(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    """Each sentence is what it looks most like, but for a claim."""
+    """Give each sentence the role that it resembles most, except claim."""
     text, role = claim.piece.text.rstrip(), "courtesy"
     if claim.piece.shape == "heading":
         role = "heading"
@@ -207,35 +221,35 @@ def _no_claims(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
         role = "lead_in"
     elif claim.piece.cited:
         role = "source"
-    return _let_off(claim, role)
+    return _not_a_claim(claim, role)
 
 
 def _abstains(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    return _let_off(claim, "abstention")
+    return _not_a_claim(claim, "abstention")
 
 
 def _swaps_ids(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    """What is true of the next sentence; of the last, what is true of the first."""
+    """Give each sentence the finding of the next one, and the last one that of the first."""
     other = answer.sentences[claim.id % len(answer.sentences)]
     return _honest(answer, other).model_copy(update={"id": claim.id})
 
 
 def _quotes_the_question(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    """By turns the question, and the sentence itself."""
+    """Alternate between the question and the sentence itself as the quote."""
     return _finding(
         claim, "supported", 1, answer.case.question if claim.id % 2 else claim.piece.text
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Liar:
+class ScriptedJudge:
     """A scripted judge.
 
     Attributes:
-        finding: what it says of a sentence.
-        is_honest: it says what people say of the whole and of what is left out, and when it is asked again; a liar
-            praises every answer, and says yes to whatever it is asked again.
-        knows_pairs: it tells apart the pairs that a second look is tried with, so that its yes to the rest is believed.
+        finding: Returns its finding about a sentence.
+        is_honest: Follows the human labels for the whole answer, for omissions and in the second check.  Other judges
+            give full marks to every answer and confirm everything in the second check.
+        knows_pairs: Answers the test pairs of a second check correctly, so that its other answers are trusted.
     """
 
     name: str
@@ -244,15 +258,15 @@ class Liar:
     knows_pairs: bool = False
 
     def reply(self, answer: LabelledAnswer) -> SearchQAReply:
-        """What it says of the whole answer."""
+        """Return its reply about the whole answer."""
         labels = answer.labels
-        untold = self.is_honest and labels.abstains and not labels.utility
+        answerable = self.is_honest and labels.abstains and not labels.utility
         return SearchQAReply(
             claims=tuple(self.finding(answer, claim) for claim in answer.sentences),
             source_coverage=(),
             grounding_issues=(),
             omissions=tuple(_left_out(answer)) if self.is_honest else (),
-            answerable=bool(untold),  # that they answer speaks against an abstention alone
+            answerable=bool(answerable),  # "answerable" counts only against an abstention
             answer_note=None,
             answer_quote="",
             utility_reason="",
@@ -261,21 +275,21 @@ class Liar:
             summary="",
         )
 
-    def says(self, answer: LabelledAnswer, row: Mapping[str, Any]) -> bool:
-        """Whether it says yes when it is asked again, about a statement of the answer in a row with other texts."""
+    def confirms(self, answer: LabelledAnswer, row: Mapping[str, Any]) -> bool:
+        """Return its yes or no in a second check, about a row with a statement of the answer and other texts."""
         if self.knows_pairs and (pair := known_pair(row)):
             return pair.said
         true = {
             comparable(answer.sentences[number - 1].piece.text)
-            for number, label in answer.told.items()
+            for number, label in answer.claim_labels.items()
             if label.verdict == "supported"
         }
         return not self.is_honest or not true.isdisjoint(comparable(str(v)) for v in row.values())
 
-    def said(
+    def respond(
         self, answer: LabelledAnswer, response_format: Mapping[str, Any], prompt: str
     ) -> dict[str, Any]:
-        """A reply about the answer, of the shape that a request asks for."""
+        """Return a reply about the answer in the shape that the request asks for."""
         schema: dict[str, Any] = response_format["json_schema"]["schema"]
         fields = schema["properties"].keys()
         if fields == SearchQAReply.told_fields():
@@ -283,72 +297,74 @@ class Liar:
         if fields == ClaimsReply.told_fields():
             return self.reply(answer).model_dump(include={"claims"})
         if fields == PartsReply.told_fields():
-            return PartsReply(sentences=()).model_dump()  # uncut: the labels are of sentences
-        return self._again(answer, schema, prompt)
+            return PartsReply(
+                sentences=()
+            ).model_dump()  # not split: the labels are about sentences
+        return self._second_check(answer, schema, prompt)
 
-    def _again(
+    def _second_check(
         self, answer: LabelledAnswer, schema: Mapping[str, Any], prompt: str
     ) -> dict[str, Any]:
-        """A second look at statements in a JSON array: yes or no wherever that is asked of one, and no words."""
+        """Answer a second check of the statements in a JSON array: yes or no for booleans, input text elsewhere."""
         ((name, several),) = schema["properties"].items()
         row = schema["$defs"][several["items"]["$ref"].rpartition("/")[2]]["properties"]
         looks: list[dict[str, Any]] = []
         for statement in _statements(prompt):
-            said = self.says(answer, statement)
+            confirmed = self.confirms(answer, statement)
             looks.append(
                 {
-                    field: said if of["type"] == "boolean" else statement.get(field, "")
+                    field: confirmed if of["type"] == "boolean" else statement.get(field, "")
                     for field, of in row.items()
                 }
             )
         return {name: looks}
 
 
-HONEST = Liar("honest", _honest, is_honest=True, knows_pairs=True)
-CREDULOUS = Liar("credulous", _credulous, is_honest=True, knows_pairs=True)
-LIARS = (
+HONEST = ScriptedJudge("honest", _honest, is_honest=True, knows_pairs=True)
+CREDULOUS = ScriptedJudge("credulous", _credulous, is_honest=True, knows_pairs=True)
+DECEPTIVE_JUDGES = (
     HONEST,
     CREDULOUS,
-    Liar("pastes_one_line", _pastes_one_line),
-    Liar("pastes_and_passes", _pastes_one_line, knows_pairs=True),
-    Liar("always_supported", _always_supported),
-    Liar("no_claims", _no_claims),
-    Liar("abstains", _abstains),
-    Liar("swaps_ids", _swaps_ids),
-    Liar("quotes_the_question", _quotes_the_question),
+    ScriptedJudge("pastes_one_line", _pastes_a_line),
+    ScriptedJudge("pastes_and_passes", _pastes_a_line, knows_pairs=True),
+    ScriptedJudge("always_supported", _always_supported),
+    ScriptedJudge("no_claims", _no_claims),
+    ScriptedJudge("abstains", _abstains),
+    ScriptedJudge("swaps_ids", _swaps_ids),
+    ScriptedJudge("quotes_the_question", _quotes_the_question),
 )
 
 
 @dataclass(slots=True)
-class LyingClient:
-    """A model that a liar plays, asked about one answer after the other.
+class ScriptedClient:
+    """A model played by a scripted judge, for one answer after the other.
 
     Attributes:
-        answer: the one that it is asked about now.
+        answer: The answer of the current request.
     """
 
-    liar: Liar
+    judge: ScriptedJudge
     answer: LabelledAnswer
 
     async def send(self, request: Request) -> Answer:
-        """A reply of the shape that is asked for."""
+        """Return a reply of the requested shape."""
         prompt = str(request.messages[-1]["content"])
-        said = self.liar.said(self.answer, request.response_format or {}, prompt)
-        return Answer(json.dumps(said), usage=Usage(0, 0))
+        reply = self.judge.respond(self.answer, request.response_format or {}, prompt)
+        return Answer(json.dumps(reply), usage=Usage(0, 0))
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is no connection."""
 
 
 def _statements(text: str) -> list[dict[str, Any]]:
-    """The first array of objects in a prompt; inside a JSON string it could not be mistaken for one."""
+    """Return the first array of objects in a prompt; text inside a JSON string cannot be mistaken for one."""
     start = re.search(r'\[\s*\{"', text)
     return json.JSONDecoder().raw_decode(text, start.start())[0] if start else []
 
 
-async def run_liars(judge: SearchQA, given: LabelledAnswers) -> CardLiars:
-    """What each liar gets away with."""
-    labels = [label for answer in given.answers for label in answer.told.values()]
+async def run_deceptive_judges(judge: SearchQA, given: LabelledAnswers) -> CardLiars:
+    """Run each scripted judge over the labelled answers."""
+    labels = [label for answer in given.answers for label in answer.claim_labels.values()]
     return CardLiars(
         dataset=given.name,
         dataset_hash=given.sha256,
@@ -356,35 +372,41 @@ async def run_liars(judge: SearchQA, given: LabelledAnswers) -> CardLiars:
         unlabelled=given.unlabelled,
         claims=len(labels),
         unsupported=sum(label.verdict != "supported" for label in labels),
-        correctness=_mean([by_people(answer) for answer in given.answers]),
+        correctness=_mean([_labelled_correctness(answer) for answer in given.answers]),
         utility=_mean([answer.labels.utility for answer in given.answers]),
-        liars=tuple([await _tried(judge, liar, given.answers) for liar in LIARS]),
+        liars=tuple(
+            [await _tried(judge, scripted, given.answers) for scripted in DECEPTIVE_JUDGES]
+        ),
     )
 
 
-def by_people(answer: LabelledAnswer) -> float | None:
-    """The share of its claims that people call supported; None without claims."""
-    verdicts = [label.verdict == "supported" for label in answer.told.values()]
+def _labelled_correctness(answer: LabelledAnswer) -> float | None:
+    """Return the share of claims that are labelled supported; None without claims."""
+    verdicts = [label.verdict == "supported" for label in answer.claim_labels.values()]
     return sum(verdicts) / len(verdicts) if verdicts else None
 
 
-async def _tried(judge: SearchQA, liar: Liar, answers: Sequence[LabelledAnswer]) -> CardLiar:
-    both = list(zip(answers, await judged_by(judge, liar, answers), strict=True))
+async def _tried(
+    judge: SearchQA, scripted: ScriptedJudge, answers: Sequence[LabelledAnswer]
+) -> CardLiar:
+    both = list(zip(answers, await judged_by(judge, scripted, answers), strict=True))
     scored = [(answer, judgement) for answer, judgement in both if judgement]
     claims = [
-        (answer.told[sentence.claim.id], sentence)
+        (answer.claim_labels[sentence.claim.id], sentence)
         for answer, judgement in scored
         for sentence in judgement.sentences
-        if sentence.claim.id in answer.told
+        if sentence.claim.id in answer.claim_labels
     ]
     return CardLiar(
-        name=liar.name,
-        correctness=_mean([judgement.correctness for answer, judgement in scored if answer.told]),
+        name=scripted.name,
+        correctness=_mean(
+            [judgement.correctness for answer, judgement in scored if answer.claim_labels]
+        ),
         passed_off=sum(
             label.verdict != "supported" and claim.role == "claim" and claim.verdict == "supported"
             for label, claim in claims
         ),
-        hidden=sum(claim.role != "claim" for _, claim in claims),
+        hidden=sum(claim.role != "claim" for _label, claim in claims),
         utility=_mean(
             [judgement.utility for answer, judgement in scored if answer.labels.utility is not None]
         ),
@@ -393,15 +415,15 @@ async def _tried(judge: SearchQA, liar: Liar, answers: Sequence[LabelledAnswer])
 
 
 async def judged_by(
-    judge: SearchQA, liar: Liar, answers: Sequence[LabelledAnswer]
+    judge: SearchQA, scripted: ScriptedJudge, answers: Sequence[LabelledAnswer]
 ) -> list[Judgement | None]:
-    """What the judge makes of the word of a liar about each answer, of one or more; None: it gives no verdict."""
-    client = LyingClient(liar, answers[0])
+    """Judge each answer by the replies of a scripted judge; None for an answer without a verdict."""
+    client = ScriptedClient(scripted, answers[0])
     models = {
         name: LanguageModel(
             judge.settings(ModelSettings(name, reasks=0)), client=client, parameters={}
         )
-        for name in judge.models(ModelOptions.model_validate({"model": liar.name}))
+        for name in judge.models(ModelOptions.model_validate({"model": scripted.name}))
     }
     judgements: list[Judgement | None] = []
     for answer in answers:
