@@ -330,6 +330,6 @@ def test_a_rule_that_cannot_be_applied_is_no_reason_to_hide_the_verdict(runs, gi
     ended = gigamind("compare", runs / "top5", runs / "top5", "--phase", "ga")
     assert ended.code == 0
     assert ended.stdout.startswith("Not comparable. ")
-    assert "Release gate (ga): NOT-COMPARABLE" in ended.stdout
+    assert "Release gate (ga): NOT COMPARABLE" in ended.stdout
     assert "the worst there is" in ended.stdout
     assert "No verdict" not in ended.stdout

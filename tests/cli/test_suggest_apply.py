@@ -57,7 +57,7 @@ def test_a_copy_gets_the_links_and_the_vault_stays_as_it_is(apply, folder):
     ended = apply("--apply", "copy", "--yes")
     assert (
         ended.stdout
-        == "Wrote 3 links into 2 notes, in the copy copy. The vault vault is as it was.\n"
+        == "Added 3 links in 2 notes. They are in the copy copy. The vault vault is unchanged.\n"
     )
     assert ended.stderr.startswith('bold.md:1: "게이트" ')
     assert ended.code == 0
@@ -75,7 +75,7 @@ def test_a_floor_of_the_confidence_keeps_links_out(apply, folder):
 def test_in_place_links_are_written_and_undone(apply, folder, gigamind):
     before = notes_hash(folder / "vault")
     ended = apply("--in-place", "--yes")
-    assert ended.stdout.startswith("Wrote 3 links into 2 notes.\n")
+    assert ended.stdout.startswith("Added 3 links in 2 notes.\n")
     assert texts(folder / "vault") == LINKED
     again = apply("--in-place", "--yes")
     assert again.stdout == "No link was added.\n"
@@ -129,7 +129,7 @@ def test_a_note_that_may_not_be_written_is_told_and_the_others_are_written(apply
     (folder / "vault" / "a.md").chmod(0o444)
     ended = apply("--in-place", "--yes")
     assert ended.code == 2
-    assert ended.stdout.startswith("Wrote 1 link into 1 note.\n")
+    assert ended.stdout.startswith("Added 1 link in 1 note.\n")
     assert "Error: a.md: is read-only." in ended.stderr
     assert texts(folder / "vault") == {**LINKED, "a.md": NOTES["a.md"]}
 
@@ -192,7 +192,7 @@ def test_each_link_is_asked_about_as_it_would_stand(folder):
     assert "\nb.md:3 (3 of 4)\n" in shown
     assert shown.count("(q)uit") == 4
     assert code == 0
-    assert output.startswith("Wrote 2 links into 2 notes.\n")
+    assert output.startswith("Added 2 links in 2 notes.\n")
     expected = {**LINKED, "a.md": LINKED["a.md"].replace("[[limit|임계값]]", "임계값")}
     assert texts(folder / "vault") == expected
 
