@@ -48,7 +48,7 @@ _dataset_option = click.option(
     examples=(
         "gigamind dataset check queries.jsonl links.jsonl answers.jsonl",
         "gigamind dataset check --dataset queries.jsonl --notes vault --strict",
-        "gigamind dataset check --dataset queries.jsonl --notes vault --fix mended.jsonl",
+        "gigamind dataset check --dataset queries.jsonl --notes vault --fix fixed.jsonl",
     )
 )
 @click.argument("files", nargs=-1, type=_path)
@@ -83,7 +83,10 @@ def check(
     min_rows: float,
     fix: Path | None,
 ) -> None:
-    """Check each row of FILES (queries, links or answers). Exits with 1 if there is a problem."""
+    """Check each row of FILES (queries, links or answers).
+
+    Exits with 1 if there is a problem.
+    """
     named = (*paths, *files)
     if not named:
         raise InputError(_("Name a dataset, such as gigamind dataset check queries.jsonl."))

@@ -224,11 +224,11 @@ def _print_report(report: "SessionReport") -> None:
         print_line(_("{session}: failed: {reason}", session=name, reason=report["reasons"][0]))
         return
     line = _(
-        "{session}: {verified:,} of {entries:,} entries verified; quotes: {found:,} found, {missing:,} not found",
+        "{session}: {verified:,} of {entries:,} entries verified; quotes: {aligned:,} found, {missing:,} not found",
         session=name,
         verified=report["verified"],
         entries=report["entries"],
-        found=report["quotes_aligned"],
+        aligned=report["quotes_aligned"],
         missing=report["quotes_failed"],
     )
     print_line(line)

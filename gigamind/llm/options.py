@@ -6,6 +6,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.errors import InputError
+from gigamind.i18n import _
 from gigamind.llm.settings import (
     DEFAULT_IN_FLIGHT,
     DEFAULT_TIMEOUT_S,
@@ -20,7 +21,7 @@ class Determinism(BaseModel):
 
     deterministic: bool = Field(
         default=False,
-        description="repeatable results: temperature 0, stored replies reused, no sampling",
+        description=_("repeatable results: temperature 0, stored replies reused, no sampling"),
     )
 
 

@@ -139,7 +139,7 @@ class Desk:
             EmbeddingError, IndexingError: search failed.
         """
         if ask.searches:
-            return await self._in_turn(self._found, ask.content)
+            return await self._in_turn(self._search_context, ask.content)
         if ask.options.note_id is not None:
             note = self.vault.note(ask.options.note_id)
             if note is None:
@@ -152,7 +152,7 @@ class Desk:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._searching, call, query)
 
-    def _found(self, query: str) -> Context:
+    def _search_context(self, query: str) -> Context:
         hits = self._retriever.search(query)
         note_hits = [(note, hit) for hit in hits if (note := self.vault.note(hit.note)) is not None]
         return self._shown(
