@@ -209,7 +209,7 @@ class _Questions:
             '"{anchor}" → {target}, confidence {confidence}: {reason}',
             anchor=printable(suggestion.anchor),
             target=printable(suggestion.target),
-            confidence=suggestion.confidence_told,
+            confidence=suggestion.confidence_text,
             reason=suggestion.reason,
         )
         where = _(

@@ -32,7 +32,7 @@ def note_text(suggested: Suggested, writer: LinkWriter, say: Translator) -> str:
     count = _suggestion_count(len(suggestions))
     parts = [say(_("Found {suggestions}:", suggestions=count))]
     for number, suggestion in enumerate(suggestions, start=1):
-        place, confidence = place_of(suggestion, note), suggestion.confidence_told
+        place, confidence = place_of(suggestion, note), suggestion.confidence_text
         lines = (
             f"{number}. {_arrow(suggestion, note, writer)}",
             say(
@@ -88,7 +88,7 @@ def summary(
     for note, suggestion in rows[:_MAX_SUGGESTIONS]:
         place = place_of(suggestion, note)
         lines += [
-            f"  {suggestion.confidence_told}  {place}: {_arrow(suggestion, note, writer)}",
+            f"  {suggestion.confidence_text}  {place}: {_arrow(suggestion, note, writer)}",
             f"        {printable(say(suggestion.reason))}",
         ]
     targets = Counter(suggestion.target for _note, suggestion in rows)
