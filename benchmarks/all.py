@@ -1,12 +1,12 @@
-"""Everything that is compared with an opponent, part by part; what the parts found makes RESULTS.md.
+"""Compare gigamind with its opponents, part by part, and write RESULTS.md.
 
     make bench                                               # all parts: less than 20 minutes on two quiet cores
-    python benchmarks/all.py --only ranking evidence         # these again; the others stand as they were found last
-    python benchmarks/all.py --million                       # besides, a million chunks: 5 minutes, 10 GB of memory
+    python benchmarks/all.py --only ranking evidence         # only these; the others keep their last figures
+    python benchmarks/all.py --million                       # also a million chunks: 5 minutes, 10 GB of memory
 
-Each part is a process with a time limit, and writes its figures to benchmarks/out/NAME.json; what fails, takes too
-long or is not installed is named in RESULTS.md.  The opponents of benchmarks/requirements*.txt are installed by the
-first run, in environments of their own.
+Each part is a process with a time limit that writes its figures to benchmarks/out/NAME.json.  RESULTS.md names what
+fails, takes too long or is not installed.  The first run installs the opponents of benchmarks/requirements*.txt in
+separate environments.
 """
 
 import argparse
@@ -32,7 +32,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A script with its arguments; `limit_s` is what it may take on busy cores."""
+    """Describe a script with its arguments; `limit_s` is its time limit on busy cores."""
 
     name: str
     command: tuple[str, ...]
@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def install(opponent: str, requirements: str) -> None:
-    """The environment of these opponents, where it is not there; without them the benchmark goes on."""
+    """Create the environment of these opponents if it is missing; the benchmark continues without them."""
     if python(opponent).is_file():
         return
     print(f"installing {requirements} into {home(opponent)}", flush=True)
@@ -108,7 +108,7 @@ def install(opponent: str, requirements: str) -> None:
 
 
 def run(part: Part) -> None:
-    """Its figures with when and how long, or why there are none."""
+    """Run a part; return its figures with date and duration, or the reason for its failure."""
     figures, log = OUT / f"{part.name}.json", OUT / f"{part.name}.log"
     figures.unlink(missing_ok=True)
     script, *given = part.command

@@ -1,11 +1,11 @@
-"""A whole evaluation of the same answers by us, ragas and inspect_ai: calls, tokens, CPU an answer.
+"""Compare a whole evaluation of the same answers by gigamind, ragas and inspect_ai: calls, tokens, CPU per answer.
 
     python benchmarks/answers.py              # ragas and inspect_ai of benchmarks/requirements.txt
 
-One scripted server on loopback answers at once.  We judge claim by claim with quotes and grade; ragas measures
-faithfulness and factual correctness; inspect_ai grades by its `model_graded_qa`.  They do not ask the same: this is
-what each costs as it comes, not which is right.  CPU an answer is the slope between few answers and all, so starting
-is not in it.  Tokens are those that the server tells.
+One scripted server on loopback replies at once.  gigamind judges claim by claim with quotes; ragas measures
+faithfulness and factual correctness; inspect_ai grades with `model_graded_qa`.  They ask different questions, so this
+compares costs, not quality.  CPU per answer is the slope between few and all answers, which excludes the start.  The
+server counts tokens.
 """
 
 import argparse
@@ -81,7 +81,7 @@ def measured() -> dict[str, dict[str, float] | str]:
 
 
 def with_notes(row: dict[str, Any], notes: dict[str, str]) -> dict[str, object]:
-    """What the others need of a row: question, answer and the text of its notes."""
+    """Return what the opponents need of a row: question, answer and the text of its notes."""
     texts = [
         note["text"] if "text" in note else notes[normalize("NFC", note["path"])]
         for note in row["context_notes"]
@@ -111,7 +111,7 @@ def costs(side: str, url: str, folder: Path, answers: int) -> dict[str, float]:
 
 
 def cpu_of(side: str, url: str, dataset: Path, out: Path) -> float:
-    """CPU seconds of a process that evaluates these answers, its start included."""
+    """Return the CPU seconds of a process that evaluates these answers, including its start."""
     if side == "gigamind":
         command = [sys.executable, "-m", "gigamind", "eval", "answers", "--dataset", str(dataset)]
         command += ["--notes", str(EXAMPLES / "vault"), "--model", "openai/script", "--quiet"]

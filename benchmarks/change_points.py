@@ -1,8 +1,8 @@
-"""How often `gigamind history` sees a change where there is none, and how often it sees one that is there.
+"""Measure how often `gigamind history` reports a change point without and with a change.
 
-A history is 10 to 60 runs of some metrics.  Without a change its rows are in any order: figures with heavy tails, with
-ties, with wild nights, and metrics that move together are drawn in turn.  With one, all metrics rise in the middle by
-so many standard deviations.  The last rows are what the test does not claim: nights that lean on the night before.
+A history has 10 to 60 runs of some metrics.  Without a change its rows are in random order, with heavy tails, ties,
+outlier nights or correlated metrics in turn.  With a change, all metrics rise in the middle by a number of standard
+deviations.  The last rows are not covered by the test: each night depends on the previous one.
 
     python benchmarks/change_points.py [--histories 500] [--seed 7]
 """
@@ -30,17 +30,17 @@ def _heavy(random: np.random.Generator, runs: int, metrics: int) -> Rows:
 
 
 def _shares(random: np.random.Generator, runs: int, metrics: int) -> Rows:
-    """Of 40 items, so most runs are equal to others."""
+    """Return shares of 40 items, so that many runs are equal."""
     return random.binomial(40, 0.95, (runs, metrics)) / 40
 
 
 def _wild(random: np.random.Generator, runs: int, metrics: int) -> Rows:
-    """Equal but for one night in ten."""
+    """Return equal values except for one outlier night in ten."""
     return np.where(random.random((runs, 1)) < 0.1, random.random((runs, metrics)), 0.8)
 
 
 def _together(random: np.random.Generator, runs: int, metrics: int) -> Rows:
-    """One cause moves all metrics: they correlate with 0.8."""
+    """Return metrics with a common cause: they correlate by 0.8."""
     own = random.normal(0, 0.2**0.5, (runs, metrics))
     return 0.8 + 0.02 * (0.8**0.5 * random.normal(size=(runs, 1)) + own)
 
@@ -55,7 +55,7 @@ NULLS: Mapping[str, Draw] = {
 
 
 def leaning(rho: float) -> Draw:
-    """Each night keeps `rho` of what the night before was off by."""
+    """Return nights that keep `rho` of the previous night's deviation."""
 
     def draw(random: np.random.Generator, runs: int, metrics: int) -> Rows:
         rows = random.normal(size=(runs, metrics))
@@ -67,7 +67,7 @@ def leaning(rho: float) -> Draw:
 
 
 def seen(rows: Rows, seed: int) -> list[int]:
-    """Where the changes of a history are seen."""
+    """Return the places of the change points of a history."""
     series = {f"metric {column}": list(values) for column, values in enumerate(rows.T)}
     return [change.at for change in level_changes(series, seed=seed)]
 
@@ -75,7 +75,7 @@ def seen(rows: Rows, seed: int) -> list[int]:
 def false_alarms(
     draws: Mapping[str, Draw], histories: int, metrics: int, seed: int
 ) -> dict[str, list[bool]]:
-    """Of so many histories, kinds in turn, whether each alarms."""
+    """Return for each history, kinds in turn, whether it has a false alarm."""
     random = np.random.default_rng(seed)
     found: dict[str, list[bool]] = {name: [] for name in draws}
     for number in range(histories):
@@ -86,7 +86,7 @@ def false_alarms(
 
 
 def power(shift: float, runs: int, histories: int, metrics: int, seed: int) -> tuple[float, float]:
-    """Share of histories whose change in the middle is seen, and of those the share where it is put within two runs."""
+    """Return the share of detected changes, and the share of these located within two runs."""
     random = np.random.default_rng(seed)
     near: list[bool] = []
     for number in range(histories):

@@ -1,4 +1,4 @@
-"""The drawings of RESULTS.md: every duel as a ratio, and how time and memory grow with the chunks; both logarithmic."""
+"""Draw the figures of RESULTS.md: ratios to opponents, and growth with the chunks; both logarithmic."""
 
 from collections.abc import Mapping, Sequence
 from math import log, log10
@@ -12,7 +12,7 @@ _PLOT, _BOTTOM = (70, 820), 300
 
 
 def duels(rows: Sequence[tuple[str, float]]) -> str:
-    """A bar for each duel, to the left of the line in the middle where gigamind takes less.
+    """Draw one bar per comparison, left of the middle line if gigamind takes less.
 
     Args:
         rows: what was measured, beside whom, and the ratio of ours to theirs.
@@ -35,7 +35,7 @@ def duels(rows: Sequence[tuple[str, float]]) -> str:
 
 
 def growth(sizes: Sequence[int], courses: Mapping[str, Sequence[float]]) -> str:
-    """A line for each figure, by the number of chunks.
+    """Draw one line per figure over the number of chunks.
 
     Args:
         courses: what is measured, with its unit -> its value at each size, above 0.

@@ -1,9 +1,8 @@
-"""How exactly, and how fast, a misquoted passage is found again: gigamind against its peers.
+"""Measure how exactly and how fast a misquoted passage is found: gigamind and other tools.
 
-A quote is a passage of about 200 characters with a share of its characters substituted, inserted or deleted at random.
-Right: the found span overlaps the true one by IoU >= 0.95.  Exact: both bounds are the true ones.  Times are CPU time,
-which other work on the machine hardly changes.  Peers that are not installed are listed as such (pip install instructor
-regex langextract fuzzysearch).
+A quote is a passage of about 200 characters with a share of them substituted, inserted or deleted at random.  Right:
+the found span has an IoU of at least 0.95 with the true one.  Exact: both bounds are exact.  Times are CPU time.
+Missing tools are listed (pip install instructor regex langextract fuzzysearch).
 
     python benchmarks/evidence.py [--quotes 200] [--slow-quotes 6]
 """
@@ -79,7 +78,7 @@ def ours(text: str) -> Locate:
 
 
 def ours_alone(text: str) -> Locate:
-    """The place without what `align` says of it: what has changed, whether it proves anything, how to find it again."""
+    """Find only the position, without changes, proof and hints of `align`."""
     source = visible(text)
     search("a quote that warms the caches up", source, DEFAULT.search_threshold, LEAST_FUZZY)
 
@@ -100,7 +99,7 @@ def by_rapidfuzz(text: str) -> Locate:
 
 
 def by_edlib(text: str) -> Locate:
-    """It knows 256 characters: a quote's own are numbered, all others are one; the text's codes are at hand."""
+    """Find with edlib, which knows 256 characters: those of the quote get numbers, all others share one."""
     import edlib
 
     codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
@@ -168,7 +167,7 @@ SLOW = ("fuzzysearch", "instructor CitationMixin", "langextract")
 
 
 def in_turn(text: str, quotes: int) -> list[dict[str, object]]:
-    """The fast methods, quote by quote in turn: the median over runs of the mean CPU of a quote, and p95 of all."""
+    """Run the fast methods in turn per quote; return the median over runs of the mean CPU per quote, and p95."""
     made = {
         name: make(text)
         for name, (module, make) in METHODS.items()

@@ -1,4 +1,4 @@
-"""The text and the misquotes of the evidence benchmark: Korean and English, from word lists, deterministic, CC0."""
+"""Generate text and misquotes of the evidence benchmark: Korean and English, from word lists, deterministic, CC0."""
 
 import random
 from collections.abc import Iterator
@@ -51,14 +51,14 @@ EN_TAILS = phrases(
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One misquoted passage and where it was taken from."""
+    """Hold one misquoted passage and its origin."""
 
     quote: str
     true: Span
 
 
 def sentences(rnd: random.Random) -> Iterator[str]:
-    """Sentences without end; one in six carries a number, one in three is English."""
+    """Yield sentences without end; one in six has a number, one in three is English."""
     while True:
         number = f" {rnd.randrange(2, 4000)}" if rnd.random() < 1 / 6 else ""
         if rnd.random() < 1 / 3:
@@ -78,7 +78,7 @@ def sentences(rnd: random.Random) -> Iterator[str]:
 
 
 def corpus(seed: int = 7) -> str:
-    """About 100 000 characters: paragraphs of eight to fourteen sentences."""
+    """Return about 100 000 characters: paragraphs of eight to fourteen sentences."""
     rnd = random.Random(seed)
     source = sentences(rnd)
     paragraphs: list[str] = []
@@ -90,7 +90,7 @@ def corpus(seed: int = 7) -> str:
 
 
 def edited(text: str, rate: float, rnd: random.Random) -> str:
-    """`text` with `rate` of its characters, rounded down, substituted, deleted, or preceded by a new one.
+    """Return `text` with `rate` of its characters, rounded down, substituted, deleted, or preceded by another.
 
     Drawn again when it leaves two spaces in a row: they are one after normalising, which would be another edit.
     """
@@ -112,7 +112,7 @@ def edited(text: str, rate: float, rnd: random.Random) -> str:
 
 
 def cases(text: str, rate: float, count: int) -> list[Case]:
-    """Passages of whole words within one paragraph, misquoted."""
+    """Return misquoted passages of whole words within one paragraph."""
     rnd = random.Random(f"{rate}")
     made: list[Case] = []
     while len(made) < count:

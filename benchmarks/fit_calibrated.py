@@ -1,4 +1,4 @@
-"""Fits judges/unanswerable_calibrated.toml: vaults of 25 to 5 000 notes in English, German, Spanish and Korean.
+r"""Fit judges/unanswerable_calibrated.toml on vaults of 25 to 5 000 notes in English, German, Spanish and Korean.
 
     apt-get download gnome-user-docs debian-handbook installation-guide-amd64 brasero-common cheese-common eog \
         evince-common gnome-boxes gnome-clocks gnome-music gnome-terminal-data hitori swell-foop totem-common
@@ -6,12 +6,11 @@
     # gnome-system-monitor lightsoff; each unpacked by dpkg-deb -x into DIR
     .venv/bin/python benchmarks/fit_calibrated.py --xquad XQUAD --share DIR/usr/share --out judge.toml
 
-Halves of four sources, so that the others can test it (see verdicts.py): the even articles of XQuAD; the even ids of
-the examples, each answerable query asked once more without its notes; GNOME's help, where the one sentence that
-tells what a page is about asks for the page, and every fourth topic stays out of the vault; and the help of GNOME's
-programs, the even ones, asked in other words than its own (paraphrases.jsonl).  What fills vaults up is
-documentation: of the installed Python packages in English, of Debian in the language of the help.  All of it is given
-by the versions of the packages and by hashes; nothing is drawn.
+It fits on halves of four sources; verdicts.py measures on the others.  The sources are the even articles of XQuAD,
+the even ids of the examples (each answerable query also without its notes), GNOME's help (the sentence that describes
+a page asks for the page; every fourth topic is held out), and paraphrased questions on the even GNOME programs
+(paraphrases.jsonl). Documentation fills the vaults: of installed Python packages in English, of Debian in the
+language of the help.  Package versions and hashes determine everything; nothing is random.
 """
 
 import argparse
@@ -92,7 +91,7 @@ def main() -> None:
 
 
 def fit(labelled: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
-    """[keyword] without paraphrases: words alone hardly tell them (AUC 0.5 to 0.7), and its threshold would fall."""
+    """Fit the judge; [keyword] without paraphrases, which words hardly recognise (AUC 0.5 to 0.7)."""
     own_words = [one for one in labelled if not one.source.dataset.startswith("paraphrases")]
     return fit_judge(labelled).model_copy(update={"keyword": fit_judge(own_words).keyword})
 
@@ -100,7 +99,7 @@ def fit(labelled: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
 def label(
     collection: vaults.Collection, settings: RetrievalSettings, leave_out: LeaveOut
 ) -> LabelledCollection:
-    """The signals of its queries, under a name that tells one collection of the judge file from another."""
+    """Return the signals of the queries, under a name that identifies the collection in the judge file."""
     name = f"{collection.name}, {collection.size} notes.jsonl".replace(" ", "-").replace(",", "")
     dataset = collection.dataset.rename(collection.dataset.with_name(name))
     return label_collection(
@@ -111,7 +110,7 @@ def label(
 def collections(
     xquad: Path, share: Path, out: Path
 ) -> Iterator[tuple[vaults.Collection, LeaveOut]]:
-    """One after the other, in one folder."""
+    """Yield the collections one after the other, in one folder."""
     even = slice(0, None, 2)
     for language in XQUAD_LANGUAGES:
         for size, articles in (
@@ -150,7 +149,7 @@ def help_pages(
     queries: KnownLanguage,
     odd: bool = False,
 ) -> vaults.Collection:
-    """GNOME's help, a page a note, filled up to `size` with passages of Debian's guides as far as they go.
+    """Return GNOME's help, one note per page, filled up to `size` with passages of Debian's guides if possible.
 
     Args:
         odd: the other half of the topics.
@@ -189,7 +188,7 @@ def paraphrases(
     queries: KnownLanguage,
     odd: bool = False,
 ) -> vaults.Collection:
-    """The help of programs, a page a note, filled up as `help_pages` is, and questions in other words than its.
+    """Return the help of programs, filled like `help_pages`, with questions in other words.
 
     Of what no page answers, some is about these programs and some about anything else.
 
@@ -222,7 +221,7 @@ def paraphrases(
 
 
 def _fill(vault: Path, share: Path, size: int, language: KnownLanguage) -> int:
-    """Passages of Debian's guides beside the notes, up to `size`, 0 for none; how many notes there are then."""
+    """Add passages of Debian's guides up to `size` (0 for none); return the number of notes."""
     written = len(list(vault.rglob("*.md")))
     passages = _passages(share, language)[: max(0, size - written)] if size else []
     for place, passage in enumerate(passages):
@@ -231,14 +230,14 @@ def _fill(vault: Path, share: Path, size: int, language: KnownLanguage) -> int:
 
 
 def _described(pages: Mapping[str, _Page], language: KnownLanguage) -> dict[str, _Page]:
-    """Those whose sentence is translated, too."""
+    """Return the pages whose describing sentence is translated."""
     read = {name: known_language(page[1]) for name, page in pages.items() if page[1]}
     languages = {language} if language == "ko" else {language, None}
     return {name: pages[name] for name, own in read.items() if own in languages}
 
 
 def _pages(share: Path, language: KnownLanguage, program: str = "gnome-help") -> dict[str, _Page]:
-    """Pages that are translated, by name."""
+    """Return translated pages by name."""
     folder = share / "help" / ("C" if language == "en" else language) / program
     found: dict[str, _Page] = {}
     for path in sorted(folder.glob("*.page")):
@@ -256,12 +255,12 @@ def _pages(share: Path, language: KnownLanguage, program: str = "gnome-help") ->
 
 
 def _topic(page: str) -> str:
-    """Pages on one thing begin alike: "power-suspend", "power-lowpower"."""
+    """Return the topic of a page: pages on one topic begin alike, such as "power-suspend" and "power-lowpower"."""
     return page.split("-", 1)[0]
 
 
 def _passages(share: Path, language: KnownLanguage) -> list[vaults.Document]:
-    """Of Debian's guides, in an order by hash."""
+    """Return passages of Debian's guides in an order by hash."""
     found: dict[str, vaults.Document] = {}
     doc = share / "doc"
     for folder in (

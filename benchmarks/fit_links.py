@@ -1,8 +1,8 @@
-"""Fits the weights of link suggestions on vaults with links, and prints `gigamind/linking/weights.toml`.
+"""Fit the weights of link suggestions on vaults with links and print `gigamind/linking/weights.toml`.
 
-Links are removed from a copy of each vault.  One that is suggested again is a hit, every other candidate in the same
-notes a miss.  People would accept some of the misses, so the confidence leans to the low side.  Every vault counts
-alike, however many links it has.  The seed that evaluations use (42) is never fitted on: give others.
+Links are removed from a copy of each vault.  A link that is suggested again is a hit, every other candidate in the
+same notes a miss.  People would accept some misses, so confidences are low.  Each vault has the same weight, whatever
+its number of links.  Evaluations use seed 42: fit on other seeds.
 
     python benchmarks/fit_links.py VAULT [VAULT ...] [--seeds 1 2 3]
 """
@@ -42,7 +42,7 @@ _Matrix = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One candidate, and whether a link to its target was removed from the note.
+    """Hold one candidate, and whether a link to its target was removed from the note.
 
     Attributes:
         pair: note and target: of the places that mean one target only the likeliest is suggested.
@@ -61,7 +61,7 @@ def removed_link_examples(
     embedder: Embedder | None = None,
     cache: Path | None = None,
 ) -> list[Example]:
-    """Candidates in the notes of a vault that lost links, once for each seed; the vault is only read.
+    """Return candidates in the notes of a vault with removed links, per seed; the vault is only read.
 
     Raises:
         InputError: the vault has no link to remove.
@@ -93,7 +93,7 @@ def removed_link_examples(
 
 
 def fit_weights(vaults: Sequence[Sequence[Example]], kind: type[Features]) -> Shipped:
-    """The weights, none negative, under which the examples of one kind are most likely, with a small ridge.
+    """Return the non-negative weights with the highest likelihood of the examples of one kind, with a small ridge.
 
     Raises:
         InputError: there are no hits, or no misses.
@@ -112,7 +112,7 @@ def fit_weights(vaults: Sequence[Sequence[Example]], kind: type[Features]) -> Sh
 
 
 def _likeliest(vault: Sequence[Example], weights: Weights | None) -> list[Example]:
-    """One example a pair; at first, all of them."""
+    """Choose one example per pair; at first, use all of them."""
     if weights is None:
         return list(vault)
     best: dict[tuple[str, str], tuple[float, Example]] = {}
@@ -139,7 +139,7 @@ def _fitted(vaults: Sequence[Sequence[Example]], names: Sequence[str]) -> Shippe
 
 
 def _maximised(table: _Matrix, hits: _Matrix, shares: _Matrix) -> _Matrix:
-    """The bias, then one weight a column."""
+    """Return the bias, then one weight per column."""
     spread = table.std(axis=0) ** 2
     columns = np.column_stack([np.ones(len(table)), table])
     ridge = _RIDGE * np.concatenate([[0.0], spread])

@@ -1,10 +1,10 @@
-"""Kills flow, worker and server in the middle of each stage of a deployment's run; what does the next one make of it?
+"""Kill flow, worker and server in the middle of each stage of a deployment's run, and check the next run.
 
 .venv/bin/python benchmarks/flow_kills.py                       # 12 moments: some ten minutes
 .venv/bin/python benchmarks/flow_kills.py --targets server --stages judge report
 
-Of each moment: how the killed run ended; after how many seconds a next one had ended, for its deployment may not let it
-in at first; whether its report is that of an unbroken run, times and payments aside; how many calls were paid twice.
+Measured for each moment: how the killed run ended; when a next run had ended, as its deployment may not accept it at
+first; whether its report equals an unbroken run's, except for times and payments; how many calls were paid twice.
 """
 
 import argparse
@@ -52,13 +52,13 @@ PAID = {
 
 
 def verdict(body: dict[str, Any]) -> dict[str, Any]:
-    """The same to the same question, whatever the marks around its notes are, which are drawn anew in each run."""
+    """Return the same verdict for the same question, whatever the random marks around its notes."""
     answered = bool(len(body["messages"][-1]["content"]) % 2)
     return {"answered": answered, "answer": "", "sources": [], "confidence": "high"}
 
 
 def comparable(value: Any) -> Any:  # noqa: ANN401  JSON values
-    """A report without times and what was paid."""
+    """Return a report without times and payments."""
     if isinstance(value, dict):
         left = {name for name in value if name.endswith("_ms")} | PAID | {"performance"}
         return {name: comparable(inner) for name, inner in value.items() if name not in left}
@@ -66,7 +66,7 @@ def comparable(value: Any) -> Any:  # noqa: ANN401  JSON values
 
 
 class Lab:
-    """A server, a worker and a slow model; what was killed is started again, as a supervisor does."""
+    """Run a server, a worker and a slow model; restart what was killed, as a supervisor does."""
 
     def __init__(self, stack: Stack, model: FakeServer, started: contextlib.ExitStack) -> None:
         self.stack = stack
@@ -83,13 +83,13 @@ class Lab:
             self.stack.wait_for(lambda: self.stack.ask("/health"), 120, "the server")
 
     def start(self, moment: str) -> str:
-        """A run of the deployment with an out folder and stored replies of its own."""
+        """Start a run of the deployment with its own out folder and stored replies."""
         given = {"api_base": self.model.url, "out": f"kills/{moment}"}
         given["store"] = str(self.stack.home / "replies" / moment)
         return self.stack.start(SEARCH, OPTIONS | given)["id"]
 
     def measure(self) -> None:
-        """An unbroken run: what it reports, what it costs, how long its stages last."""
+        """Run without interruption; return its report, its cost and the duration of its stages."""
         run_id, log = self.start("unbroken"), self.new_log()
         began: dict[str, float] = {}
         for stage in ("prepare", "score", "judge", "report"):
@@ -102,7 +102,7 @@ class Lab:
         self.expected, self.calls = self.report("unbroken"), self.model.seen.total
 
     def new_log(self) -> Callable[[], str]:
-        """What flow runs write to the worker's log from now on."""
+        """Return what flow runs wrote to the worker's log since the last call."""
         file = self.stack.home / "worker.log"
         offset = file.stat().st_size
         return lambda: file.read_bytes()[offset:].decode(errors="replace")
@@ -119,7 +119,7 @@ class Lab:
             time.sleep(0.005)
 
     def kill(self, target: str) -> None:
-        """SIGKILL for the flow run's process, the worker's, or all of the server's."""
+        """Send SIGKILL to the flow run's process, the worker's, or all of the server's."""
         marker = f"HOME={self.stack.home}".encode()
         for entry in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):

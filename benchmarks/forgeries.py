@@ -1,13 +1,13 @@
-"""Quotes that were forged in 16 ways and honest copies of 11 kinds, over real texts: which of them are taken for proof.
+"""Measure which forged quotes (16 ways) and honest copies (11 kinds) of real texts count as proof.
 
-Memory verifies an entry by a quote that is `promotable`; a judge believes a claim by `judges.quotes.strongest`.  The
-forgers draw with a seed.  Their word lists are theirs alone: the rule has none of names, cities, opposites or tenses.
-A name, a city, a gloss, a hedge and a question are written into the source first, for few sentences have one.
+Memory verifies an entry by a `promotable` quote; a judge accepts a claim by `judges.quotes.strongest`.  The forgers
+draw with a seed and have their own word lists: the rule has no names, cities, opposites or tenses.  A name, a city, a
+gloss, a hedge and a question are first written into the source, because few sentences have one.
 
     python benchmarks/forgeries.py                                  # examples/vault and the docs of installed packages
     python benchmarks/forgeries.py --text xquad.en.json --half odd  # also JSONL with "premise" or "note"
-    python benchmarks/forgeries.py --show                           # each forgery believed, each honest copy refused
-    python benchmarks/forgeries.py --time                           # CPU milliseconds a quote, by the note's length
+    python benchmarks/forgeries.py --show                           # each accepted forgery, each refused honest copy
+    python benchmarks/forgeries.py --time                           # CPU milliseconds per quote, by the note's length
 """
 
 import argparse
@@ -40,7 +40,7 @@ COPIED = dict.fromkeys(FORGED, HONEST)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One quote of a note; a forged one must prove nothing.  `source` is what the note has in its place."""
+    """Hold one quote of a note; a forged one must prove nothing.  `source` is the original text in the note."""
 
     kind: str
     language: str
@@ -51,7 +51,7 @@ class Case:
 
 
 def sentences(document: str) -> list[str]:
-    """Prose sentences of a text that fit a quote."""
+    """Return prose sentences of a text that fit a quote."""
     lines = [
         line for line in document.split("\n") if not re.match(r"\s*(?:[-#>|*`\[<+=:.]|\d+\.)", line)
     ]
@@ -65,7 +65,7 @@ def cases(
     kinds: Mapping[str, Mapping[str, Forger]] = FORGED,
     honest: Mapping[str, Mapping[str, Forger]] = COPIED,
 ) -> Iterator[Case]:
-    """Up to `A_KIND` of each kind and language, from sentences in random order."""
+    """Return up to `A_KIND` cases per kind and language, from sentences in random order."""
     draw = random.Random(seed)
     at_hand = [(one, text) for text in documents for one in _with_next(sentences(text))]
     for language, forged in kinds.items():
@@ -95,7 +95,7 @@ def _with_next(found: list[str]) -> list[tuple[str, str]]:
 
 
 def _note(text: str, sentence: str, source: str) -> str:
-    """The source on a line of its own among the text around its sentence."""
+    """Return the source on its own line within the text around its sentence."""
     lines = " ".join(text.split())
     at = lines.find(sentence)
     if at < 0:  # the sentence went over a line that is no prose
@@ -116,7 +116,7 @@ def judge_believes(case: Case) -> bool:
 
 
 def texts_of(path: Path) -> list[str]:
-    """Of a folder its Markdown notes, of an XQuAD file its contexts, of a JSONL file its premises or notes by eight."""
+    """Return notes of a folder, contexts of an XQuAD file, or premises or notes of JSONL, eight each."""
     if path.is_dir():
         notes = [one.read_text("utf-8") for one in sorted(path.rglob("*.md"))]
         return [re.sub(r"\A---\n.*?\n---\n", "", note, flags=re.DOTALL) for note in notes]
@@ -129,7 +129,7 @@ def texts_of(path: Path) -> list[str]:
 
 
 def package_docs() -> list[str]:
-    """What installed packages say of themselves."""
+    """Return the documentation of installed packages."""
     named = {one.name: one for one in distributions()}
     return [str(named[name].metadata["Description"])[:20_000] for name in sorted(named)]
 
@@ -168,7 +168,7 @@ def print_rates(made: Sequence[Case], *, show: bool) -> None:
 
 
 def print_times(made: Sequence[Case]) -> None:
-    """Of one quote by itself, the normalising of its note included; of one more of that note; of the proof alone."""
+    """Print times of one quote with normalising its note, of one more quote of that note, and of the proof."""
     for copies in (1, 3, 9):
         times: list[float] = []
         again: list[float] = []

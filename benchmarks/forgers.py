@@ -1,4 +1,4 @@
-"""The forgers of the benchmark of forgeries, and what honest copies differ in: word lists that no rule has, CC0."""
+"""Forge quotes and honest copies for the benchmark of forgeries, with word lists that no rule has (CC0)."""
 
 import random
 import re
@@ -15,7 +15,7 @@ def pairs(text: str) -> list[tuple[str, str]]:
 
 
 def replaced(sentence: str, changes: Iterable[tuple[str, str]], draw: random.Random) -> Pair | None:
-    """One of the changes that has a hold, at one of its places."""
+    """Apply one of the changes that fits, at one of its places."""
     options = [(m, new) for old, new in changes for m in re.finditer(old, sentence)]
     if not options:
         return None
@@ -29,14 +29,14 @@ def by_table(table: Sequence[tuple[str, str]]) -> Forger:
 
 
 def by_words(text: str, *, ko: bool) -> Forger:
-    """Swaps the words of each pair, in both directions; English ones as whole words."""
+    """Swap the words of each pair in both directions; English ones as whole words."""
     both = [pair for one, other in pairs(text) for pair in ((one, other), (other, one))]
     edge = ("", "") if ko else (r"\b", r"\b")
     return by_table([(f"{edge[0]}{old}{edge[1]}", new) for old, new in both])
 
 
 def by_naming(text: str, frame: str) -> Forger:
-    """Writes one of a pair of names into the source, and the other into the quote."""
+    """Write one of a pair of names into the source and the other into the quote."""
 
     def forge(sentence: str, draw: random.Random) -> Pair:
         one, other = draw.choice(pairs(text))
@@ -55,7 +55,7 @@ def number(sentence: str, draw: random.Random) -> Pair | None:
 
 
 def cut_word(sentence: str, draw: random.Random) -> Pair | None:
-    """A quote that begins or ends inside a word, by two letters or more from each of its ends."""
+    """Return a quote that begins or ends inside a word, at least two letters from each end."""
     words = list(re.finditer(r"[^\W\d_]{5,}", sentence))
     early = [m for m in words if m.end() < len(sentence) / 3]
     late = [m for m in words if m.start() > 2 * len(sentence) / 3]
@@ -80,7 +80,7 @@ def cut_negation(sentence: str, draw: random.Random) -> Pair | None:
 
 
 def merged(sentence: str, draw: random.Random, other: str = "") -> Pair | None:
-    """The head of a sentence and the tail of the next."""
+    """Join the head of a sentence with the tail of the next."""
     first, second = sentence.split(" "), other.split(" ")
     if min(len(first), len(second)) < 6:
         return None
@@ -131,7 +131,7 @@ def exchanged(text: str, one: tuple[int, int], other: tuple[int, int]) -> str:
 
 
 def name_en(sentence: str, draw: random.Random) -> Pair | None:
-    """Another name in place of one that the text has, and in half of the cases one that differs by a letter."""
+    """Replace a name of the text, in half of the cases by a name with one other letter."""
     places = list(re.finditer(r"(?<=[a-z,] )[A-Z][a-z]{3,}\b", sentence))
     if not places:
         return by_naming(NAMES_EN, "{} said that {}")(sentence, draw)
@@ -275,7 +275,7 @@ _LIMITING = re.compile(
 
 
 def without_bracket(sentence: str, draw: random.Random) -> Pair:
-    """A gloss that stands in the source, or was written into it, is left out."""
+    """Remove a gloss from the source, or one that was written into it."""
     if found := re.search(r"(?<=\w) ?\([^()]{2,30}\)", sentence):
         return sentence, sentence[: found.start()] + sentence[found.end() :]
     spaces = [m.start() for m in re.finditer(r"(?<=\w) (?=\w)", sentence)]
@@ -316,7 +316,7 @@ def respaced(sentence: str, draw: random.Random) -> Pair | None:
 
 
 def with_typo(sentence: str, draw: random.Random) -> Pair | None:
-    """One keystroke in a word of four letters or three syllables at least, that is no name and no number."""
+    """Make one typo in a word of at least four letters or three syllables that is no name or number."""
     words = list(re.finditer(r"(?<![\w-])(?:[a-z]{4,}|[가-힣]{3,})(?![\w-])", sentence))
     if not words:
         return None
@@ -333,7 +333,7 @@ def with_typo(sentence: str, draw: random.Random) -> Pair | None:
 
 
 def part(sentence: str, draw: random.Random) -> Pair | None:
-    """Whole words of a sentence that denies nothing, from its start or to its end."""
+    """Return whole words of a sentence without denial, from its start or to its end."""
     words = sentence.split(" ")
     if len(words) < 8 or _LIMITING.search(sentence[1:].lower()):
         return None

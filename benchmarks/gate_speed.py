@@ -1,12 +1,12 @@
-"""How often the gate on speed fires on equal runs beside a busy machine, and how often it sees a true slowdown.
+"""Measure how often the speed gate fails on equal runs on a busy machine, and how often it detects a slowdown.
 
-    python benchmarks/gate_speed.py                          # 200 measured runs of each kind beside two burners
+    python benchmarks/gate_speed.py                          # 200 measured runs of each kind with two busy processes
     python benchmarks/gate_speed.py --runs 20 --burners 4
 
 A run is what `gigamind eval search` measures over the examples (`--speed-passes 8`), in this process.  Half of the
-baselines are measured before the burners start, half beside them; each run is held against one of them by the policy
-that comes with gigamind.  A slowed run searches 3 of 10 queries twice, so costs 30 % more.  The first table is
-simulated, from the scatter that passes and runs were found to have, given in it.
+baselines are measured before the busy processes start.  The shipped policy compares each run with one baseline.  A
+slowed run searches 3 of 10 queries twice, so it costs 30% more.  The first table is simulated from the measured
+scatter of passes and runs.
 """
 
 import argparse
@@ -69,13 +69,13 @@ def status(
     *,
     of_system: bool = False,
 ) -> str:
-    """What the gate says of a run beside a baseline."""
+    """Return the gate's result for a run and a baseline."""
     change = speed_change("search_p95", p95_ms, (baseline, current))
     return speed_rule(change.model_copy(update={"of_system": of_system}), RULE).status
 
 
 def simulate(pairs: int) -> None:
-    """Costs of one query: each run and each pass goes off by a factor."""
+    """Simulate costs of a query: each run and each pass deviates by a factor."""
     rng = np.random.default_rng(SEED)
     print(f"{pairs} simulated pairs a line\n  passes  runs  slower |  failed  inconclusive")
     for of_pass, of_run in ((0.05, 0.03), (0.10, 0.03), (0.10, 0.06), (0.25, 0.10)):
@@ -90,7 +90,7 @@ def simulate(pairs: int) -> None:
 
 
 def simulate_systems(pairs: int) -> None:
-    """The same of another --system where `systems = "hold"`: a busy network or machine makes more scatter.
+    """Simulate another --system with `systems = "hold"`: a busy network or machine adds scatter.
 
     The p95 of a run scatters beside its passes, by a fifth.
     """
@@ -168,7 +168,7 @@ def judged(baselines: Sequence[SpeedReport], runs: Sequence[SpeedReport]) -> Cou
 
 
 def slowed(search: Callable[[Query], object]) -> Callable[[Query], object]:
-    """A search that does 3 of 10 queries twice, turn by turn, so that every pass has them."""
+    """Search 3 of 10 queries twice, in turn, so that every pass has them."""
     turns = cycle([True, False, False, True, False, False, True, False, False, False])
 
     def twice(query: Query) -> object:
@@ -181,7 +181,7 @@ def slowed(search: Callable[[Query], object]) -> Callable[[Query], object]:
 
 @contextmanager
 def burning(count: int) -> Iterator[None]:
-    """So many processes that do nothing but burn."""
+    """Run that many processes that only burn CPU."""
     burners = [
         subprocess.Popen([sys.executable, "-c", "import os\nwhile os.getppid() != 1: pass"])
         for _ in range(count)

@@ -1,14 +1,14 @@
-"""How often the gate on a judged metric fires on noise alone, and how often it sees a real drop.
+"""Measure how often the gate on a judged metric fails on noise alone, and how often it detects a real drop.
 
-    python benchmarks/gate_stability.py                 # 1 000 simulated pairs of runs a line, about a minute
+    python benchmarks/gate_stability.py                 # 1 000 simulated pairs of runs per line, about a minute
 
-A judge is wrong about an item with chance e, each time anew; 2e(1 - e) = 5 % of the verdicts then flip between two
-equal runs, as many up as down, whatever the share of good items.  Items whose input did not change keep their stored
-verdict.  A planted drop breaks 2 x margin of all items, good ones, exactly.
+A judge errs on an item with probability e, independently each time; 2e(1 - e) = 5% of the verdicts then flip between
+two equal runs, up and down alike, whatever the share of good items.  Items with unchanged input keep their stored
+verdict.  A planted drop breaks exactly 2 x margin of all items, all of them good.
 
-What to expect: with N items of which a share c is judged anew, k = 2 x margin x N broken ones and z = 1.96, the gate
-fails when the net drop exceeds z standard errors, so in Phi((k(1 - 2e) - z s) / r) of the runs, where
-s**2 = 0.05(cN - k) + 0.95k - (k(1 - 2e))**2 / N is what the interval is made of and r**2 = 0.05cN what the noise moves.
+Expected: with N items, a re-judged share c, k = 2 x margin x N broken items and z = 1.96, the gate fails if the net
+drop exceeds z standard errors, so in Phi((k(1 - 2e) - z s) / r) of the runs.  Here s**2 = 0.05(cN - k) + 0.95k - (k(1
+- 2e))**2 / N is the variance behind the interval, and r**2 = 0.05cN the variance of the noise.
 """
 
 import argparse
@@ -35,7 +35,7 @@ NORMAL = NormalDist()
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One line of a table.
+    """Hold one line of a table.
 
     Attributes:
         judged_anew: share of items whose input changed, the broken ones among them.
@@ -49,13 +49,13 @@ class Setting:
 
     @property
     def broken(self) -> int:
-        """Items that a planted drop of twice the margin breaks."""
+        """Return the number of items that a planted drop of twice the margin breaks."""
         return round(2 * self.margin * self.n)
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Shares of the simulated pairs.  `raw`: the raw drop alone passes the margin."""
+    """Hold shares of the simulated pairs.  `raw`: the raw drop alone exceeds the margin."""
 
     failed: float
     inconclusive: float
@@ -127,7 +127,7 @@ def measure(setting: Setting, pairs: int, *, planted: bool) -> Rates:
 
 
 def simulate(setting: Setting, rng: np.random.Generator, *, planted: bool) -> Matrix:
-    """Differences of the verdicts (current - baseline) of one pair of runs."""
+    """Return the differences of the verdicts (current - baseline) of one pair of runs."""
     n, broken = setting.n, setting.broken if planted else 0
     good = np.arange(n) < round(GOOD * n)  # the broken ones come first
     good_now = good & (np.arange(n) >= broken)
@@ -144,13 +144,13 @@ def simulate(setting: Setting, rng: np.random.Generator, *, planted: bool) -> Ma
 
 
 def majority(first: np.ndarray, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The verdict that two of three give, the first as it fell."""
+    """Return the verdict of two out of three, given the first."""
     more = truth ^ (rng.random((2, truth.size)) < WRONG)
     return first.astype(int) + more.sum(axis=0) >= 2
 
 
 def predicted(setting: Setting) -> float:
-    """Share of the planted drops that fail, by the normal approximation of the module docstring."""
+    """Return the share of planted drops that fail, by the normal approximation of the module docstring."""
     n, anew = setting.n, max(setting.judged_anew * setting.n, setting.broken)
     net = setting.broken * (1 - 2 * WRONG)
     spread = FLIPS * (anew - setting.broken) + (1 - FLIPS) * setting.broken - net**2 / n
@@ -158,7 +158,7 @@ def predicted(setting: Setting) -> float:
 
 
 def attainable() -> None:
-    """Where 95 % of planted drops fail, by the same approximation."""
+    """Return the N at which 95% of planted drops fail, by the same approximation."""
     print("expected to fail 95 % of planted drops:")
     margins = (m / 1000 for m in range(10, 200))
     least = next(m for m in margins if predicted(Setting(200, m)) >= 0.95)

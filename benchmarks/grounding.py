@@ -1,12 +1,12 @@
-"""How well code alone tells which claims the sentence around a quote supports, and what the verification takes.
+"""Measure how well code alone decides which claims the sentence around a quote supports, and its CPU time.
 
     python benchmarks/grounding.py                          # the labelled examples, claims made false, CPU times
     python benchmarks/grounding.py --data DIR               # with begin_wow_dev.jsonl and kornli_dev.jsonl as well
-    python benchmarks/grounding.py --text xquad.en.json --half odd --seed 9     # claims made of other texts
-    python benchmarks/grounding.py --show                   # each false claim believed, each honest one contradicted
+    python benchmarks/grounding.py --text xquad.en.json --half odd --seed 9     # claims made from other texts
+    python benchmarks/grounding.py --show                   # each accepted false claim, each contradicted honest one
 
-BEGIN (Dziri et al. 2022) and KorNLI (Ham et al. 2020) are not among the files.  Half of each, by the hash of the id, is
-for choosing thresholds; the other half is only measured.
+BEGIN (Dziri et al.  2022) and KorNLI (Ham et al.  2020) are not in the repository.  Half of each, by the hash of the
+id, chooses thresholds; the other half only measures.
 """
 
 import argparse
@@ -41,7 +41,7 @@ LONG = 100_000  # characters of that note
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A text and what is said of it, labelled by people."""
+    """Hold a text and a statement about it with a human label."""
 
     id: str
     text: str
@@ -70,13 +70,13 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def word_coverage(pair: Pair) -> float:
-    """The share of the words said that the text has: what support is measured against."""
+    """Return the share of the statement's words that the text has: the reference for support."""
     there, said = (re.findall(r"\w+", one.lower()) for one in (pair.text, pair.said))
     return sum(word in set(there) for word in said) / len(said) if said else 0.0
 
 
 def free_support(pair: Pair) -> float:
-    """The share, and what is contradicted beneath all else."""
+    """Return the share; contradicted statements rank below all others."""
     found = support(pair.said, Passage("", pair.text), note=pair.text)
     return found.share - bool(found.contradictions)
 
@@ -130,7 +130,7 @@ def told(found: Iterable[Fate]) -> str:
 
 
 def judged(case: Case) -> Support | None:
-    """What becomes of a claim whose quote is the sentence that it was made of."""
+    """Return the verdict on a claim whose quote is its source sentence."""
     at = case.note.find(case.source)
     if at < 0:
         return None
@@ -156,7 +156,7 @@ def print_claims(made: Sequence[Case], *, show: bool) -> None:
 
 
 def print_examples() -> None:
-    """The labelled answers by their quotes, and by the last line of note 1, as of a judge that reads nothing."""
+    """Print the labelled answers by their quotes, and by the last line of note 1, as a judge that reads nothing."""
     notes = {
         unicodedata.normalize("NFC", path.relative_to(VAULT).as_posix()): path.read_text("utf-8")
         for path in VAULT.rglob("*.md")
@@ -196,7 +196,7 @@ def is_korean(text: str) -> bool:
 
 
 def print_times(made: Sequence[Case]) -> None:
-    """CPU milliseconds of one claim with a note of its own, in notes of several lengths, the quote being exact."""
+    """Print CPU milliseconds of a claim with its own note, in notes of several lengths, with an exact quote."""
     for copies in (1, 2, 4):
         spent = [0.0, 0.0, 0.0]
         lengths: list[int] = []

@@ -1,10 +1,10 @@
-"""How often 95 % intervals of means in [0, 1] hold the truth, and how wide they are, near 0 and 1 and with few items.
+"""Measure coverage and width of 95% intervals of means in [0, 1], near 0 and 1 and with few items.
 
-    python benchmarks/intervals.py                      # 1 000 simulated samples a line, two minutes
+    python benchmarks/intervals.py                      # 1 000 simulated samples per line, two minutes
 
-First the means of summaries: zeros and ones of several chances, and graded values that are mostly or all but 1, under
-each of the rules that were weighed.  The one taken is the last but one.  Then the corrected mean of a judge card
-(PPI++), beside the plain normal interval of the same estimate.  1 000 simulations know a coverage of 95 % to 1.4 %.
+First the means of summaries: zeros and ones with several probabilities, and graded values that are mostly or all 1,
+under each candidate rule.  gigamind uses the last but one.  Then the corrected mean of a judge report (PPI++), next
+to the normal interval of the same estimate.  1 000 simulations estimate a coverage of 95% to within 1.4%.
 """
 
 import argparse
@@ -83,7 +83,7 @@ DRAWS: dict[str, tuple[Draw, float]] = {
 
 
 def exact(values: Matrix, _: list[Interval]) -> list[Interval]:
-    """Clopper & Pearson's, of hits that may be broken numbers."""
+    """Return Clopper and Pearson's interval; hits may be fractional."""
     n = len(values)
     found: list[Interval] = []
     for mean in values.mean(axis=0):
@@ -99,7 +99,7 @@ def score(values: Matrix, _: list[Interval]) -> list[Interval]:
 
 
 def where(condition: Callable[[Matrix], Matrix], outer: Rule) -> Rule:
-    """The bootstrap's interval, but where a column meets the condition the shortest around it and the outer one."""
+    """Return the bootstrap's interval, widened by the outer one if a column meets the condition."""
 
     def rule(values: Matrix, drawn: list[Interval]) -> list[Interval]:
         columns = zip(condition(values), drawn, outer(values, drawn), strict=True)
@@ -116,7 +116,7 @@ def equal(values: Matrix) -> Matrix:
 
 
 def few(most: float) -> Callable[[Matrix], Matrix]:
-    """Fewer hits or misses than `most`, or all values equal."""
+    """Return whether there are fewer hits or misses than `most`, or all values are equal."""
 
     def rough(values: Matrix) -> Matrix:
         mean = values.mean(axis=0)
@@ -143,7 +143,7 @@ RULES: dict[str, Rule] = {
 
 
 def means(simulations: int) -> None:
-    """Coverage and mean width of each rule, by draw and sample size; and the lowest coverage of all draws."""
+    """Return coverage and mean width of each rule by draw and sample size, and the lowest coverage."""
     print(f"means: coverage / mean width; rules: {'; '.join(RULES)}")
     lowest: dict[tuple[str, int], tuple[float, str]] = {}
     generator = np.random.default_rng(SEED)
@@ -185,7 +185,7 @@ def corrected(simulations: int) -> None:
 def cards(
     labels: int, share: float, accuracy: float, simulations: int
 ) -> tuple[float, float, float]:
-    """Coverage of the normal interval and of the one of cards, and how many times as wide that is on average."""
+    """Return the coverage of the normal interval and of the report's, and their mean ratio of widths."""
     generator = np.random.default_rng(SEED)
     plain = held = 0
     width = normal_width = 0.0
@@ -208,7 +208,7 @@ def cards(
 def normal(
     found: CorrectedMean, known: Matrix, judged: Matrix, others: Matrix
 ) -> tuple[float, float]:
-    """1.96 standard errors of the estimate, cut to [0, 1]: what the paper has."""
+    """Return 1.96 standard errors of the estimate, cut to [0, 1], as in the paper."""
     variance = (known - found.weight * judged).var(ddof=1) / known.size
     variance += found.weight**2 * others.var(ddof=1) / others.size
     arm = Z * float(variance) ** 0.5
@@ -216,7 +216,7 @@ def normal(
 
 
 def holds(interval: Interval, truth: float) -> bool:
-    """With the mean of ones, 0.9999999999999999, taken for 1."""
+    """Return whether the interval contains the value; a mean of ones of 0.9999999999999999 counts as 1."""
     return interval.low - 1e-12 <= truth <= interval.high + 1e-12
 
 

@@ -1,13 +1,13 @@
-"""How often the intervals of a judge card hold the truth, when the claims of one answer stand and fall together.
+"""Measure how often the intervals of a judge report contain the truth if the claims of an answer are correlated.
 
-    python benchmarks/judge_cards.py                    # 2 000 simulated cards a line, a minute or two
+    python benchmarks/judge_cards.py                    # 2 000 simulated reports per line, a minute or two
 
-A judge reads answers of one to ten claims, four on average.  60 % of the claims are supported; the judge sees that of
-90 % of them, and sees of 75 % of the others that they are not.  Whether a claim is supported and whether the judge is
-right about it goes along with the whole answer or not, so that two claims of one answer correlate as the line says.
+A judge reads answers with one to ten claims, four on average.  60% of the claims are supported; the judge recognises
+90% of them, and 75% of the others.  Label and correctness of the verdict follow the whole answer with a probability
+that gives the correlation of the line.
 
-Each interval is made twice: of answers, as a card does, and of claims, as if each stood alone.  It should hold the
-truth in 95 of 100 cases; 2 000 simulations know that to 1 %, 400 of them, which the bootstrap gets, to 2 %.
+Each interval is computed twice: by answers, as in a report, and by claims, as if they were independent.  2 000
+simulations estimate a coverage of 95% to within 1%; the bootstrap gets 400, which is 2%.
 """
 
 import argparse
@@ -36,7 +36,7 @@ _BOOTSTRAPPED = 5  # one in so many simulations
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Of every claim its label, its verdict, and the answer that it is of."""
+    """Hold label, verdict and answer of every claim."""
 
     labels: Booleans
     verdicts: Booleans
@@ -112,7 +112,7 @@ def corrected(labelled: int, correlation: float, simulations: int, *, in_part: b
 
 
 def draw(rng: np.random.Generator, answers: int, correlation: float) -> Claims:
-    """Claims of so many answers; two claims of one go along with it, both, with a chance of `correlation`."""
+    """Draw claims of that many answers; two claims both follow their answer with probability `correlation`."""
     sizes = np.minimum(1 + rng.poisson(3, answers), 10)
     of = np.repeat(np.arange(answers), sizes)
 

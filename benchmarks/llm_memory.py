@@ -1,8 +1,8 @@
-"""How the memory of the LLM layer grows with the calls of a run, with the store off and on.
+"""Measure how the memory of the model layer grows with the calls of a run, with the store off and on.
 
     python benchmarks/llm_memory.py --calls 5000
 
-The ledger is a file, as in a run; its rows are kept in memory, too, and told apart.  Linux only.
+The ledger is a file, as in a run; its rows are also in memory and reported separately.  Linux only.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 async def grown(side: Side, calls: int, name: str) -> None:
-    """Growth after the first tenth, which fills caches."""
+    """Return the growth after the first tenth, which fills caches."""
     sizes: list[float] = []
     for part in range(10):
         questions = iter([f"{name} {part} {number}" for number in range(calls // 10)])
@@ -56,12 +56,12 @@ async def each(side: Side, questions: Iterator[str]) -> None:
 
 
 def row_bytes(row: Attempt) -> int:
-    """Bytes of a row and its values."""
+    """Return the bytes of a row and its values."""
     return sys.getsizeof(row) + sum(sys.getsizeof(value) for value in astuple(row))
 
 
 def rss_mb() -> float:
-    """Memory in use now, not at most."""
+    """Return the current memory, not the peak."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * resource.getpagesize() / 2**20
 

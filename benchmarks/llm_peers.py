@@ -1,10 +1,10 @@
-"""What LLM layers lose, pay, report and cost, side by side against one misbehaving server, in one run.
+"""Compare what model layers lose, pay, report and cost with one misbehaving server.
 
     python benchmarks/llm_peers.py --peer ragas=/path/to/python --peer inspect_ai=/path/to/python
 
-Each peer runs in a process and an interpreter of its own, as `benchmarks/peers/with_NAME.py` uses it, with the same
-prompt, the same shape of reply, the same concurrency, and its own retries at their defaults; telemetry is off.  The
-server runs on loopback.  Quote counts and ratios: the times are this machine's, on this day.
+Each tool runs in its own process and interpreter as `benchmarks/peers/with_NAME.py` uses it, with the same prompt,
+reply shape and concurrency, its own default retries, and telemetry off.  The server runs on loopback.  Quote counts
+and ratios, not times.
 """
 
 import argparse
@@ -37,7 +37,7 @@ QUIET = {
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A layer, and the Python that has it."""
+    """Hold a layer and its Python."""
 
     name: str
     python: str
@@ -47,7 +47,7 @@ class Side:
         return [self.python, script, url, model, str(calls), *more]
 
     def environment(self) -> dict[str, str]:
-        """That of this process; our own packages for us alone."""
+        """Return this process's environment; our packages only for our side."""
         kept = dict(os.environ)
         if self.name != "gigamind":
             kept.pop("PYTHONPATH", None)
@@ -130,7 +130,7 @@ def waiting(url: str, sides: Sequence[Side], calls: int, rounds: int) -> None:
 def least(  # noqa: PLR0917  a script's inner function
     side: Side, url: str, model: str, calls: int, rounds: int, figure: str
 ) -> float:
-    """The least of several rounds: what others on the machine take comes on top."""
+    """Return the least of several rounds: other load only adds time."""
     taken: list[float] = []
     for _ in range(rounds):
         reset(url)

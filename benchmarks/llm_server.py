@@ -1,4 +1,4 @@
-"""The fake model in a process of its own on loopback, and what it has seen."""
+"""Run the fake model in a separate process on loopback and report its requests."""
 
 import json
 import os

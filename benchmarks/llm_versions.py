@@ -1,8 +1,8 @@
-"""Whether the tests of the LLM layer pass with other versions of the packages that it builds on.
+"""Check whether the tests of the model layer pass with other versions of its dependencies.
 
     python benchmarks/llm_versions.py --folder /tmp/versions              # minutes; downloads 50 MB, once
 
-Each version is installed alone, without what it asks for, into a folder that Python looks through first.
+Each version is installed alone, without dependencies, into a folder that comes first on the path.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""Which faults the tests would let pass: each is put into a copy of the tree, and the tests named beside it are run.
+"""Find faults that the tests do not detect: put each into a copy of the tree and run the tests named next to it.
 
     python benchmarks/mutants.py              # all of mutants.txt, minutes; or: python benchmarks/mutants.py kappa ppi
 
-A fault is found by its text, which stands once in the package, and tests by the names of their files, so both may move.
-Prints each fault that no test noticed, and ends with 1 if there is one.
+A fault is located by its text, which occurs once in the package, and tests by their file names, so both may move.
+Prints each undetected fault, and exits with 1 if there is one.
 """
 
 import argparse
@@ -28,7 +28,7 @@ PASSED, NOTICED = 0, 1  # pytest's exit codes: every test passed, or one failed
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault: `right` becomes `wrong` in the one file that has it; paths are relative to the root."""
+    """Hold a fault: `right` becomes `wrong` in the one file that has it; paths are relative to the root."""
 
     name: str
     right: str
@@ -38,7 +38,7 @@ class Mutant:
 
     @classmethod
     def of(cls, block: str) -> "Mutant":
-        """From its lines in mutants.txt."""
+        """Read a mutant from its lines in mutants.txt."""
         head, *lines = block.strip("\n").split("\n")
         name, _, tests = head.removeprefix("# ").partition(" | ")
         right, wrong = ("\n".join(x[2:] for x in lines if x[0] == sign) for sign in "-+")
@@ -53,7 +53,7 @@ class Mutant:
         return cls(name, right, wrong, having[0], found)
 
     def tried(self, tree: Path) -> int:
-        """The exit code of pytest with the fault in a tree, which is left as it was."""
+        """Return pytest's exit code with the fault in a tree, and restore the tree."""
         path = tree / self.path
         text = path.read_text("utf-8")
         path.write_text(text.replace(self.right, self.wrong), "utf-8")
@@ -76,12 +76,12 @@ class Mutant:
 
 @cache
 def package() -> dict[Path, str]:
-    """The text of each file of the package."""
+    """Return the text of each file of the package."""
     return {path: path.read_text("utf-8") for path in sorted((ROOT / "gigamind").rglob("*.py"))}
 
 
 def read_mutants() -> list[Mutant]:
-    """All of mutants.txt."""
+    """Return all of mutants.txt."""
     blocks = (ROOT / "benchmarks" / "mutants.txt").read_text("utf-8").split("\n\n")
     return [Mutant.of(block) for block in blocks]
 

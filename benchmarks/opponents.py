@@ -1,6 +1,6 @@
-"""Where the packages of benchmarks/requirements*.txt are, which are no dependencies of the project.
+"""Locate the packages of benchmarks/requirements*.txt, which are not dependencies of the project.
 
-`make bench` installs them in an environment of their own; what this project depends on, too, stays that of its own.
+`make bench` installs them in separate environments; shared dependencies stay those of the project.
 """
 
 import sys
@@ -11,16 +11,16 @@ APART = {"ragas"}  # needs older versions of what the others need
 
 
 def home(opponent: str = "") -> Path:
-    """The folder of the environment that has this opponent, or those without an environment of their own."""
+    """Return the folder of the environment with this opponent, or the shared one."""
     return OUT / (f"opponents-{opponent}" if opponent in APART else "opponents")
 
 
 def python(opponent: str = "") -> Path:
-    """The interpreter that has it."""
+    """Return the interpreter that has it."""
     return home(opponent) / "bin" / "python"
 
 
 def find_opponents() -> None:
-    """Make those without an environment of their own importable here, behind all that is installed already."""
+    """Make the opponents of the shared environment importable, after everything installed."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     sys.path.append(str(home() / "lib" / version / "site-packages"))

@@ -1,10 +1,10 @@
-"""What ranking metrics cost, beside pytrec_eval, ir_measures and ranx, in one run and as ratios of CPU.
+"""Compare the CPU time of ranking metrics with pytrec_eval, ir_measures and ranx, as ratios.
 
     python benchmarks/ranking.py --queries 20000            # all four; medians of five runs
-    python benchmarks/ranking.py --only pytrec_eval         # 100 000 queries of 100 hits: we and pytrec_eval
+    python benchmarks/ranking.py --only pytrec_eval         # 100 000 queries of 100 hits: gigamind and pytrec_eval
 
 All measure hit, nDCG and recall at 1, 3, 5, 10 and the depth of the rankings, and MRR, of the same generated rankings
-and graded judgements, from the Python objects that each takes to the figures of each query.
+and graded judgements, from their Python objects to the figures per query.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def main() -> None:
 def opponents(
     qrels: Qrels, scores: dict[str, dict[str, float]], cutoffs: list[int]
 ) -> dict[str, Callable[[], Any]]:
-    """Each that is here, ready to measure."""
+    """Yield each installed opponent, ready to measure."""
     told = ",".join(map(str, cutoffs))
     names = {"recip_rank", *(f"{measure}.{told}" for measure in OURS.values())}
     measures = [ir_measures.RR]
@@ -105,7 +105,7 @@ def opponents(
 
 
 def generated(queries: int, hits: int, judged: int) -> tuple[Qrels, dict[str, list[str]]]:
-    """Judgements of 0 to 3 and rankings that find about half of the judged notes; names as long as paths are."""
+    """Return judgements of 0 to 3 and rankings that find about half of the judged notes; names as long as paths."""
     chance = random.Random(19)
     notes = [f"notes/folder-{n % 97}/document-{n:06d}.md" for n in range(50_000)]
     qrels: Qrels = {}
@@ -129,7 +129,7 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def apart(ours: dict[str, Any], theirs: dict[str, float], cutoffs: list[int]) -> float:
-    """The largest difference between both over a query."""
+    """Return the largest difference between both for a query."""
     same = {"mrr": "recip_rank"}
     same |= {f"{our}_{k}": f"{their}_{k}" for our, their in OURS.items() for k in cutoffs}
     return max(abs(ours[our] - theirs[their]) for our, their in same.items())

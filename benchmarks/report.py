@@ -1,8 +1,8 @@
-"""report.html of 50 000 items: how big it is, and how long Chromium takes until the list of items stands.
+"""Measure the size of report.html with 50 000 items, and how long Chromium takes to show the list.
 
     python benchmarks/report.py --items 50000           # Debian: apt install chromium chromium-driver
 
-The items are those of the example run, again and again under other names, with the notes that they show once.
+The items are those of the example run, repeated under other names, with the notes that they show.
 """
 
 import argparse
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def opened(page: Path) -> dict[str, object]:
-    """Medians, in seconds from the start of loading: the first paint, and all scripts done, the list with them."""
+    """Return medians in seconds from the start of loading: the first paint, and all scripts with the list done."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()

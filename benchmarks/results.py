@@ -1,4 +1,4 @@
-"""benchmarks/RESULTS.md, made of the figures that the parts of benchmarks/all.py left: what is slower comes first."""
+"""Write benchmarks/RESULTS.md from the figures of benchmarks/all.py: slower results first."""
 
 import json
 import os
@@ -20,7 +20,7 @@ GROWING = {"build_s": "build, s", "p50": "query, ms", "peak_gb": "memory, GB"}
 
 
 class Duel(NamedTuple):
-    """One figure of ours beside an opponent's, in one unit; less is better."""
+    """Hold one figure of gigamind and of an opponent in one unit; less is better."""
 
     what: str
     opponent: str
@@ -43,7 +43,7 @@ class Duel(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """What a figure of ours is to be at most."""
+    """Hold an upper limit for a figure of gigamind."""
 
     what: str
     ours: float
@@ -61,7 +61,7 @@ class Goal(NamedTuple):
 
 
 def write(folder: Path, out: Path, names: Sequence[str]) -> None:
-    """RESULTS.md and its drawings; parts that were not run are named with why."""
+    """Write RESULTS.md and its drawings; name parts that did not run, with the reason."""
     kept: Figures = {
         name: json.loads((out / f"{name}.json").read_text("utf-8"))
         for name in names
@@ -119,7 +119,7 @@ def introduction(dates: Sequence[str], minutes: float) -> str:
 
 
 def machine() -> str:
-    """The processor, its cores and what runs on it."""
+    """Return the processor, its cores and software versions."""
     told = Path("/proc/cpuinfo")
     lines = told.read_text("utf-8").splitlines() if told.is_file() else []
     model = next((line.split(":", 1)[1].strip() for line in lines if "model name" in line), "")
@@ -139,7 +139,7 @@ def all_duels(found: Figures) -> Iterator[Duel]:
 
 
 def duels_of_quotes(found: Figures) -> Iterator[Duel]:
-    """Of the same work, and of all that `align` does, which the others do not."""
+    """Yield comparisons of the same work, and of all of `align`, which the others do not do."""
     rows = {(row["method"], row["edits"]): row for row in found.get("evidence", ())}
     for (method, edits), row in rows.items():
         if method not in {OURS, ALONE}:
@@ -201,7 +201,7 @@ def of_alone(found: Figures, side: str, chunks: int) -> Figures | None:
 
 
 def goals(found: Figures) -> Iterator[Goal]:
-    """Those of the project that this page answers."""
+    """Yield the project's targets that this page covers."""
     yield from goals_beside_opponents(found)
     if part := of_alone(found, "gigamind", 100_000):
         yield Goal("build of 100,000 chunks, CPU", part["build_s"], 12, "s")
@@ -322,8 +322,8 @@ def answers(found: Figures) -> Iterator[str]:
         heads = ("calls", "prompt tokens", "reply tokens", "CPU ms", "whole process, CPU s")
         yield table(("side", *heads), rows)
         yield (
-            "Figures are per answer, except in the last column. ragas: faithfulness and factual correctness; inspect_ai:"
-            " `model_graded_qa`. They ask different questions, so their calls are not equivalent."
+            "Figures are per answer, except in the last column. ragas: faithfulness and factual correctness;"
+            " inspect_ai: `model_graded_qa`. They ask different questions, so their calls are not equivalent."
         )
         failed = [f"{side}: {costs}" for side, costs in part.items() if isinstance(costs, str)]
         yield from (f"Left out, {one}" for one in failed)
@@ -371,7 +371,7 @@ def missing(kept: Figures, names: Sequence[str]) -> Iterator[str]:
 
 
 def figure(value: float) -> str:
-    """Three digits that matter."""
+    """Format with three significant digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 

@@ -1,11 +1,11 @@
-"""Sentences of real answers that people would not call claims, and facts that pass for such: what code lets off.
+"""Measure which sentences of real answers are accepted as no claims, and which facts pass as such.
 
     python benchmarks/roles.py refchecker_answers.jsonl
 
-The collection (RefChecker, Hu et al. 2024, human annotations CC BY 4.0) is not among the files.  answer_roles.jsonl has
-137 labels of its sentences by one person: where the sentence stands in its answer (code points), its role, what was
-asked, put together from the answers, and the line that a lead-in leads to.  As notes stand the triplets that people
-found entailed by the passages, out of the answers of other models.
+The collection (RefChecker, Hu et al.  2024, human annotations CC BY 4.0) is not in the repository.
+answer_roles.jsonl has 137 labels of its sentences by one person: the place in the answer (code points), the role, the
+question, and the line that a lead-in leads to.  The notes are triplets that people found entailed by the passages,
+from answers of other models.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def attacked(asked: dict[str, str], facts: dict[str, dict[str, list[str]]]) -> tuple[int, int]:
-    """How many facts of the questions are let off, of how many that are given other roles."""
+    """Return how many facts pass, of how many that were given other roles."""
     passed = tried = 0
     for number, words in asked.items():
         known = [fact for own in facts[number].values() for fact in own]
@@ -78,7 +78,7 @@ def is_entailed(claim: dict[str, Any]) -> bool:
 
 
 def question(name: str) -> str:
-    """The number of the question, out of "msmarco-chatgpt-167875"."""
+    """Return the question number of an id such as "msmarco-chatgpt-167875"."""
     return name.rpartition("-")[2]
 
 

@@ -1,11 +1,10 @@
-"""What a second worker brings: the same work by one Dask worker and by two, in turn, as a ratio.
+"""Measure the gain of a second Dask worker as a ratio: the same work by one and by two, in turn.
 
     python benchmarks/scaleout.py              # --repeat 3 --latency-ms 4000 --notes DIR --dataset FILE
 
-Needs `pip install gigamind-eval[dask]` and a Prefect server (PREFECT_API_URL), else each process starts one of its own.
-Judging: a model server that takes its time, 16 requests in flight for each worker, as nobody limits them.  Scoring:
-queries that are embedded and searched, on one core each.  Workers have opened index and model before the clock starts;
-how long that took stands beside it.  Quote the ratios.
+Needs `pip install gigamind-eval[dask]` and a Prefect server (PREFECT_API_URL); otherwise each process starts its own.
+Judging: a slow model server, 16 requests in flight per worker.  Scoring: embed and search queries, one core each.
+Workers open index and model before the clock starts; that time is printed too.  Quote the ratios.
 """
 
 import argparse
@@ -41,7 +40,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def compared(name: str, works: dict[int, Callable[[], object]], repeat: int) -> None:
-    """Prints the times of one worker and of two, measured in turn, and the median of their ratios."""
+    """Print the times of one worker and of two, measured in turn, and the median of their ratios."""
     times = [{workers: seconds(work) for workers, work in works.items()} for _ in range(repeat)]
     one, two = (statistics.median(turn[workers] for turn in times) for workers in (1, 2))
     ratio = statistics.median(turn[1] / turn[2] for turn in times)

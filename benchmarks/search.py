@@ -1,9 +1,8 @@
-"""Search and indexing beside the same packages used plainly, and indexing beside the encoder alone, as ratios.
+"""Compare search and indexing with the same packages used plainly, and indexing with the encoder alone, as ratios.
 
     python benchmarks/search.py            # --chunks 20000 --queries 100; the strongest opponents: benchmarks/strong.py
 
-Everything is generated from a seed; nothing is downloaded.  All sides run on one BLAS thread.  Quote the ratios: the
-times are this machine's, on this day.
+Everything is generated from a seed; nothing is downloaded.  All sides use one BLAS thread.  Quote ratios, not times.
 """
 
 import argparse
@@ -52,7 +51,7 @@ def main() -> None:
 
 
 def search(count: int, queries: int) -> None:
-    """Hybrid search, one query at a time, the query's vector given to both sides."""
+    """Run hybrid search, one query at a time, with the query's vector given to both sides."""
     made = Generated(count, queries)
     texts, vectors, layout = made.texts, made.vectors, made.layout
     with tempfile.TemporaryDirectory() as folder, gigamind(made) as ours:
@@ -79,7 +78,7 @@ def search(count: int, queries: int) -> None:
 
 
 def balanced_search(made: Generated) -> Search:
-    """Half of the notes are in Korean, each with a title of two words."""
+    """Run balanced search; half of the notes are Korean, each with a title of two words."""
     index = vector_index(made)
     notes = [
         Note(str(i), text, " ".join(text.split()[:2]), (), (), "", parse(text), "")
@@ -99,7 +98,7 @@ def balanced_search(made: Generated) -> Search:
 def plain_search(
     texts: list[str], vectors: np.ndarray, layout: ChunkLayout, path: Path
 ) -> Callable[[str, np.ndarray, int], list[int]]:
-    """qdrant-client's local mode and `BM25Okapi.get_scores`, with so many nearest chunks asked for.
+    """Run qdrant-client's local mode and `BM25Okapi.get_scores`, for that many nearest chunks.
 
     With all of them the top 10 is exact; with a hundred, as one would write it, a chunk outside the list counts 0.
     """
@@ -132,7 +131,7 @@ def paired(ours: Search, peer: Search, query: str, vector: np.ndarray) -> tuple[
 
 
 def index(count: int) -> None:
-    """A generated vault: the encoder alone, then two runs with the cache, reading the vault included."""
+    """Index a generated vault: the encoder alone, then two runs with the cache, including reading."""
     rng = np.random.default_rng(11)
     with tempfile.TemporaryDirectory() as folder:
         vault_folder, cache = Path(folder) / "vault", Path(folder) / "cache"
@@ -167,7 +166,7 @@ def prepare(vault_folder: Path, cache: Path) -> None:
 
 
 def used(call: Callable[[], object]) -> float:
-    """CPU seconds of this process: all of this work is in it, and what else the machine does is not."""
+    """Return the CPU seconds of this process, which exclude other load."""
     start = time.process_time()
     call()
     return time.process_time() - start

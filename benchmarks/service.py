@@ -1,10 +1,10 @@
-"""How the service bears many askers at once: streams beside each other, each event counted, latency and memory.
+"""Load the service with many concurrent streams: check each event, measure latency and memory.
 
     python benchmarks/service.py [--streams 200] [--seconds 60]
 
-Three processes on this machine: the scripted model (100 ms until its first word, then one each 200 ms: five seconds an
-answer, as 200 tokens take at 40 a second), the service over the example vault, and the askers, who check that each
-stream is whole and in order.  They begin one after the other within five seconds.
+Three processes on this machine: the scripted model (100 ms until its first word, then one per 200 ms: five seconds an
+answer, as 200 tokens at 40 per second), the service over the example vault, and the clients, who check that each
+stream is complete and in order.  They start within five seconds.
 """
 
 import argparse
@@ -44,12 +44,12 @@ with running() as server:
 
 
 def started(*command: str) -> subprocess.Popen[str]:
-    """A process whose first line is told."""
+    """Start a process and return its first line."""
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
 def resident_mb(pid: int) -> float:
-    """Memory of a process now."""
+    """Return the current memory of a process."""
     status = Path(f"/proc/{pid}/status").read_text()
     return (
         int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
@@ -58,7 +58,7 @@ def resident_mb(pid: int) -> float:
 
 
 class Heard(NamedTuple):
-    """Seconds until the first byte, and until the first word; events."""
+    """Hold seconds until the first byte and the first word, and the number of events."""
 
     byte_s: float
     word_s: float
@@ -150,12 +150,12 @@ async def load(
 
 
 def percentiles(seconds: list[float]) -> dict[str, int]:
-    """In milliseconds."""
+    """Return percentiles in milliseconds."""
     return {f"p{p}": round(1000 * float(np.percentile(seconds, p))) for p in (50, 95)}
 
 
 def main() -> None:
-    """Start all, ask, tell."""
+    """Start everything, ask, and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--streams", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60)
@@ -170,7 +170,7 @@ def main() -> None:
 
 @contextmanager
 def stack(port: int, *, judged: bool) -> Generator[tuple[int, str, int, str]]:
-    """The scripted model and the service: process and address of each."""
+    """Start the scripted model and the service; return process and address of each."""
     model = started(sys.executable, "-c", MODEL_SERVER)
     assert model.stdout
     address = model.stdout.readline().strip()

@@ -1,11 +1,11 @@
-"""Whether memory, handles and disk stay flat while the service answers and evaluations are repeated in one process.
+"""Check that memory, handles and disk stay flat while the service answers and evaluations repeat.
 
     python benchmarks/soak.py [--minutes 60] [--pause 1] [--night 10]
 
-A scripted model, the service over the example vault (each answer checked and evaluated) with an asker who waits a
-second between questions, and a process that evaluates search (keyword and hybrid, compared with the run before) and
-answers again and again, and keeps the newest three runs.  Each figure is told as it stood after a sixth of the time,
-which fills caches, and at the end, with the least-squares slope between.
+A scripted model, the service over the example vault (each answer checked and evaluated) with a client that waits a
+second between questions, and a process that repeats evaluations of search (keyword and hybrid, compared with the
+previous run) and answers, and keeps the newest three runs.  Each figure is reported after a sixth of the time, which
+fills caches, and at the end, with the least-squares slope between.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def nightly(model_url: str, folder: Path, pause_s: float) -> None:
-    """Evaluate until ended, each run compared with the one before."""
+    """Evaluate until stopped, and compare each run with the previous one."""
     import gigamind
 
     examples = ROOT / "examples"
@@ -126,7 +126,7 @@ async def watched(
 
 
 def size_mb(folder: str) -> float:
-    """Of all files; those that vanish while it is taken count nothing."""
+    """Return the size of all files; files that vanish meanwhile do not count."""
     total = 0
     for root, _, names in os.walk(folder):
         for name in names:
@@ -136,7 +136,7 @@ def size_mb(folder: str) -> float:
 
 
 def growth(rows: list[dict[str, float]], name: str) -> dict[str, float]:
-    """A figure after a sixth of the time, at the end, at most, and its slope an hour between."""
+    """Return a figure after a sixth of the time, at the end, its maximum, and its slope per hour."""
     late = rows[len(rows) // 6 :]
     hours = np.array([row["minutes"] / 60 for row in late])
     values = np.array([row[name] for row in late])

@@ -1,4 +1,4 @@
-"""What it takes from the start of the command to its figures: the example run, its index cached; and `--help`.
+"""Measure the example run from command start to figures with a cached index, and `--help`.
 
 python benchmarks/start.py            # medians of five processes: CPU, wall, peak memory
 """
@@ -47,7 +47,7 @@ def median(runs: list[dict[str, float]]) -> dict[str, float]:
 
 
 def once(command: list[str], folder: Path) -> dict[str, float]:
-    """CPU and wall seconds, and peak memory, of one process."""
+    """Return CPU seconds, wall seconds and peak memory of one process."""
     environment = {**os.environ, "GIGAMIND_CACHE_DIR": str(folder / "cache")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else each run compiles the package anew
     start = time.perf_counter()

@@ -1,12 +1,12 @@
-"""Search beside the strongest opponents known, on equal data: CPU of each query, CPU to build, peak memory.
+"""Compare search with the strongest known opponents on equal data: CPU per query, CPU to build, peak memory.
 
     python benchmarks/strong.py --chunks 20000                     # all sides in turn, query by query, as ratios
-    python benchmarks/strong.py --chunks 20000 --processes 5       # the same in five processes: the medians of theirs
-    python benchmarks/strong.py --chunks 20000 --alone gigamind    # one side in a process of its own: its memory
+    python benchmarks/strong.py --chunks 20000 --processes 5       # the same in five processes: their medians
+    python benchmarks/strong.py --chunks 20000 --alone gigamind    # one side in its own process: its memory
 
-One BLAS thread.  NumPy is one product over all vectors with our own BM25.  bm25s and our BM25 rank chunks by words
-alone.  Qdrant Edge's own fusion joins its dense and its sparse leg by reciprocal ranks, given our BM25 as sparse
-vectors: another fusion, so another ranking.
+One BLAS thread.  NumPy is one product over all vectors with our BM25.  bm25s and our BM25 rank chunks by words alone.
+Qdrant Edge fuses its dense and sparse retrievers by reciprocal ranks, with our BM25 as sparse vectors: another
+ranking.
 """
 
 import argparse
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def corpus(count: int, rng: np.random.Generator) -> list[str]:
-    """Texts of about 800 characters, half Korean and half English, words by Zipf's law."""
+    """Return texts of about 800 characters, half Korean and half English, with words by Zipf's law."""
     syllables = [chr(c) for c in range(0xAC00, 0xAC00 + 2000)]
     korean = ["".join(rng.choice(syllables, 3)) for _ in range(6000)]
     english = ["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 6)) for _ in range(6000)]
@@ -88,14 +88,14 @@ def corpus(count: int, rng: np.random.Generator) -> list[str]:
 
 @dataclass(frozen=True)
 class Generated:
-    """Chunks with a vector each, and queries of eight words of one with a vector near its own; kept on disk."""
+    """Hold chunks with vectors, and queries of eight words of a chunk with a similar vector; kept on disk."""
 
     count: int
     queries: int
 
     @cached_property
     def folder(self) -> Path:
-        """Made by a process of its own, whose memory is not ours."""
+        """Generate in a separate process, whose memory does not count."""
         folder = KEPT / f"{self.count}-{self.queries}"
         if not folder.is_dir():
             sizes = ("--chunks", str(self.count), "--queries", str(self.queries))
@@ -129,7 +129,7 @@ class Generated:
 
     @property
     def vectors(self) -> np.ndarray:
-        """Read anew each time: who needs them keeps them."""
+        """Read the vectors; callers that need them keep them."""
         return np.load(self.folder / "vectors.npy")
 
     @cached_property
@@ -153,7 +153,7 @@ def vector_index(made: Generated) -> VectorIndex:
 
 @contextmanager
 def gigamind(made: Generated) -> Iterator[Search]:
-    """Hybrid search, exact."""
+    """Run exact hybrid search."""
     keyword, layout, index = made.keyword, made.layout, vector_index(made)
     fusion = Fusion(ALPHA, np.ones(len(layout.starts) - 1), TOPK)
 
@@ -166,7 +166,7 @@ def gigamind(made: Generated) -> Iterator[Search]:
 
 @contextmanager
 def numpy(made: Generated) -> Iterator[Search]:
-    """The same by one product over all vectors, with our BM25."""
+    """Run the same by one product over all vectors, with our BM25."""
     keyword, layout, vectors = made.keyword, made.layout, made.vectors
 
     def search(query: str, vector: np.ndarray) -> list[int]:
@@ -180,7 +180,7 @@ def numpy(made: Generated) -> Iterator[Search]:
 
 @contextmanager
 def edge_fusion(made: Generated) -> Iterator[Search]:
-    """Qdrant Edge's own dense and sparse fusion, of chunks."""
+    """Run Qdrant Edge's fusion of dense and sparse retrievers, over chunks."""
     keyword, vectors = made.keyword, made.vectors
     terms = np.repeat(np.arange(len(keyword.rows)), np.diff(keyword.starts))
     order = np.argsort(keyword.chunks, kind="stable")
@@ -222,7 +222,7 @@ def edge_fusion(made: Generated) -> Iterator[Search]:
 
 @contextmanager
 def bm25(made: Generated) -> Iterator[Search]:
-    """Our BM25 alone."""
+    """Run our BM25 alone."""
     keyword = made.keyword
 
     def search(query: str, _vector: np.ndarray) -> list[int]:
@@ -233,7 +233,7 @@ def bm25(made: Generated) -> Iterator[Search]:
 
 @contextmanager
 def bm25s(made: Generated) -> Iterator[Search]:
-    """bm25s with NumPy over the same tokens, as Okapi with the same constants."""
+    """Run bm25s with NumPy over the same tokens, as Okapi with the same constants."""
     import bm25s
 
     known: dict[str, int] = {}
@@ -259,7 +259,7 @@ SIDES = {
 
 
 def in_turn(made: Generated) -> dict[str, object]:
-    """CPU of each query in ms, all sides one after the other, in any order; and how often we find what NumPy finds."""
+    """Return CPU ms per query, all sides in random turns, and how often gigamind equals NumPy."""
     here = {name: side for name, side in SIDES.items() if name != "bm25s" or find_spec("bm25s")}
     opened = {name: side(made) for name, side in here.items()}
     searches = {name: side.__enter__() for name, side in opened.items()}
@@ -286,7 +286,7 @@ def in_turn(made: Generated) -> dict[str, object]:
 
 
 def in_processes(made: Generated, processes: int) -> dict[str, object]:
-    """As `in_turn`, by that many processes one after the other: medians of their p50 and p95."""
+    """Run `in_turn` in that many processes; return medians of their p50 and p95."""
     sizes = ("--chunks", str(made.count), "--queries", str(made.queries))
     command = [sys.executable, __file__, *sizes]
     found = [
@@ -305,7 +305,7 @@ def in_processes(made: Generated, processes: int) -> dict[str, object]:
 
 
 def alone(made: Generated, name: str) -> dict[str, object]:
-    """CPU seconds to build, the texts in memory; CPU of a query; peak memory of the process."""
+    """Return CPU seconds to build with texts in memory, CPU per query, and peak memory of the process."""
     texts, asked = len(made.texts), made.asked
     with_texts = peak_gb()
     start = time.process_time()

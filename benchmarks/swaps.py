@@ -1,6 +1,6 @@
-"""Sentences of which one word was put in the place of another, and honest retellings: more kinds than `forgers` has.
+"""Make sentences with one replaced word, and honest paraphrases: more kinds than `forgers`.
 
-Their word lists are theirs alone, CC0: no rule was chosen on them.
+The word lists are separate, CC0: they chose no rule.
 """
 
 import random
@@ -17,7 +17,7 @@ OPPOSITES_KO = (
 
 
 def noun_en(sentence: str, draw: random.Random) -> Pair | None:
-    """A noun of the sentence, by the article before it, in place of another of its nouns."""
+    """Replace a noun, found by its article, with another noun of the sentence."""
     places = list(
         re.finditer(
             r"(?<=\b[Tt]he )[a-z]{4,}\b(?= (?:of|in|is|was|are|were|has|to|and|for)\b)", sentence
@@ -32,7 +32,7 @@ def noun_en(sentence: str, draw: random.Random) -> Pair | None:
 
 
 def noun_ko(sentence: str, draw: random.Random) -> Pair | None:
-    """A word with its particle in place of another that has the same."""
+    """Replace a word and its particle with another that has the same particle."""
     places = list(re.finditer(r"(?<!\S)[가-힣]{2,}(?:을|를|은|는|이|가)(?= )", sentence))
     pairs = [(a, b) for a in places for b in places if a[0] != b[0] and a[0][-1] == b[0][-1]]
     if not pairs:
@@ -42,14 +42,14 @@ def noun_ko(sentence: str, draw: random.Random) -> Pair | None:
 
 
 def without_clause(sentence: str, _: random.Random) -> Pair | None:
-    """What stands between two commas is left out, or before the first in a long sentence."""
+    """Drop a clause between two commas, or before the first comma of a long sentence."""
     if found := re.search(r", [^,]{6,60},(?= )", sentence):
         return sentence, sentence[: found.start()] + sentence[found.end() :]
     return None
 
 
 def reordered_en(sentence: str, _: random.Random) -> Pair | None:
-    """What leads a sentence stands at its end."""
+    """Move the leading phrase of a sentence to its end."""
     found = re.fullmatch(r"((?:In|On|At|During|After|For) [^,]{4,50}), ([^,]{20,})\.", sentence)
     return (
         (sentence, f"{found[2][0].upper()}{found[2][1:]} {found[1][0].lower()}{found[1][1:]}.")
@@ -59,7 +59,7 @@ def reordered_en(sentence: str, _: random.Random) -> Pair | None:
 
 
 def reordered_ko(sentence: str, draw: random.Random) -> Pair | None:
-    """Two neighbours with particles that tell their roles change places."""
+    """Swap two neighbours whose particles mark their roles."""
     found = list(
         re.finditer(r"(?<!\S)([가-힣]{2,}(?:에서|에게|으로)) ([가-힣]{2,}(?:을|를))(?= )", sentence)
     )

@@ -1,12 +1,12 @@
-"""What `gigamind tune search` costs, how often it says "switch" where nothing is better, and which gains it sees.
+"""Measure the cost of `gigamind tune search`, its false recommendations, and the gains that it detects.
 
-Nulls are made of real rankings of collections: labels shuffled over the queries; rows turned (a value of 1 - v for all
-settings of a query, with an even chance, so that every gain is as likely a loss); the values of each query in any order
-of the settings.  A fourth is made up: small gains beside losses that are six times as large and as much rarer.  Gains
-are those of the collections themselves, in full or in part (the other queries turned), on samples of their queries.
+Nulls come from real rankings of collections: labels shuffled over the queries; signs flipped (1 - v for all settings
+of a query, with probability 0.5); the values of each query permuted over the settings.  A fourth is made up: small
+gains, and losses that are six times as large and as much rarer.  Gains are those of the collections, in full or in
+part (the other queries flipped), on samples of their queries.
 
-No data chose the level, the folds or the grid.  That the test needs its unseen loss showed on the made-up nulls and on
-the examples; other collections only measure.  Make rows by `gigamind eval generate-queries --forms all --limit 400`.
+No data chose the level, the folds or the grid.  The made-up nulls and the examples showed that the test needs an
+unseen loss; other collections only measure.  Make rows with `gigamind eval generate-queries --forms all --limit 400`.
 
     python benchmarks/tune.py [--collection queries.jsonl VAULT ...] [--nulls 200] [--seed 7] [--no-cost]
 """
@@ -47,7 +47,7 @@ Rankings = Sequence[Sequence[Sequence[str]]]
 
 
 def cost(dataset: str, vault: str, rounds: int = 3) -> tuple[int, float, float]:
-    """Settings, and the least CPU seconds of a plain run and of the grid, from warm caches."""
+    """Return the settings, and the least CPU seconds of a plain run and of the grid with warm caches."""
     given = SearchEvalOptions.model_validate({"dataset": dataset, "notes": vault})
     grid = GridOptions.model_validate({"alphas": _ALPHAS})
     settings = len(tune_grid(given, grid).settings)
@@ -65,7 +65,7 @@ def cost(dataset: str, vault: str, rounds: int = 3) -> tuple[int, float, float]:
 
 
 def ranked(dataset: str, vault: str) -> tuple[list[CheckedQuery], Rankings]:
-    """The answerable queries of a collection, and what each setting of the default grid finds for them."""
+    """Return the answerable queries of a collection, and the rankings of each setting of the default grid."""
     options = SearchEvalOptions.model_validate({"dataset": dataset, "notes": vault})
     prepared = prepare(options)
     asked = [query for query in prepared.queries if query.item.answerable]
@@ -73,7 +73,7 @@ def ranked(dataset: str, vault: str) -> tuple[list[CheckedQuery], Rankings]:
 
 
 def values_of(rankings: Rankings, labels: Sequence[CheckedQuery]) -> Matrix:
-    """nDCG@10, queries x settings, where each query expects what is labelled in its place."""
+    """Return nDCG@10, queries x settings, where each query expects the notes labelled in its place."""
     columns = [
         [
             row["ndcg_at_10"] or 0.0
@@ -87,18 +87,18 @@ def values_of(rankings: Rankings, labels: Sequence[CheckedQuery]) -> Matrix:
 
 
 def turned(random: np.random.Generator, values: Matrix, share: float = 1.0) -> Matrix:
-    """The values, with `share` of the queries turned round with an even chance."""
+    """Return the values with `share` of the queries flipped with probability 0.5."""
     over = (random.random(len(values)) < share) & (random.random(len(values)) < 0.5)
     return np.where(over[:, np.newaxis], 1 - values, values)
 
 
 def sampled(random: np.random.Generator, values: Matrix, items: int) -> Matrix:
-    """So many queries, drawn with replacement."""
+    """Return that many queries, drawn with replacement."""
     return values[random.integers(0, len(values), items)]
 
 
 def rare_losses(random: np.random.Generator, items: int) -> Matrix:
-    """24 settings in three groups that move alike: 0.1 more for 30 % of the items, 0.6 less for 5 %."""
+    """Return 24 settings in three correlated groups: 0.1 more for 30% of the items, 0.6 less for 5%."""
     common = np.repeat(random.random((items, 3)), 8, axis=1)
     own = np.where(random.random((items, 24)) < 0.8, common, random.random((items, 24)))
     moved = np.where(own < 0.3, 0.1, np.where(own > 0.95, -0.6, 0.0))
@@ -107,7 +107,7 @@ def rare_losses(random: np.random.Generator, items: int) -> Matrix:
 
 
 def shuffled(asked: Sequence[CheckedQuery], rankings: Rankings) -> Draw:
-    """Every query expects what another one does; `items` of them, all different."""
+    """Return values where every query expects another one's notes; `items` different queries."""
 
     def draw(random: np.random.Generator, items: int) -> Matrix:
         order = random.permutation(len(asked)).tolist()
@@ -118,7 +118,7 @@ def shuffled(asked: Sequence[CheckedQuery], rankings: Rankings) -> Draw:
 
 
 def nulls(values: Matrix) -> Iterator[tuple[str, Draw]]:
-    """Ways to make a dataset over which no setting is better, of so many queries."""
+    """Return ways to make a dataset of that many queries on which no setting is better."""
     yield "rows turned", lambda random, items: turned(random, sampled(random, values, items))
     yield (
         "values in any order",
@@ -127,7 +127,7 @@ def nulls(values: Matrix) -> Iterator[tuple[str, Draw]]:
 
 
 def naive(values: Matrix, seed: int) -> bool:
-    """Whether the best looking setting passes for better by its own interval on the data that picked it."""
+    """Return whether the best setting looks significant by its own interval on the data that picked it."""
     gains = values - values[:, :1]
     best = int(np.argmax(gains.mean(axis=0)))
     (interval,) = bca_intervals(gains[:, [best]], seed=seed, label="naive")
@@ -143,7 +143,7 @@ def measured(
     truth: Matrix | None,
     sizes: Sequence[int] = SIZES,
 ) -> None:
-    """Print a line for each size: shares that switch, and what is told of the gain; `truth` is that of each setting."""
+    """Print a line per size: shares of switches and reported gains; `truth` has each setting's true gain."""
     for items in sizes:
         random = np.random.default_rng([seed, items])
         drawn = [draw(random, items) for _ in range(count)]
@@ -159,7 +159,7 @@ def measured(
 
 
 def _told(found: Sequence[Selection], truth: Matrix | None) -> str:
-    """What the best looking seems to gain, what is told of it, what it does gain, how often the interval holds that."""
+    """Return the best setting's apparent, reported and true gain, and the coverage of the interval."""
     looks, told, gains, held = [], [], [], 0
     for one in found:
         column = one.chosen or one.best

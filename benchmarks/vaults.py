@@ -1,8 +1,8 @@
-"""Vaults of chosen sizes with their queries, for benchmarks: XQuAD's paragraphs or the examples, filled up with notes.
+"""Build vaults of given sizes with queries: XQuAD's paragraphs or the examples, filled up with documentation.
 
-What fills them up is documentation that the installed packages ship (docstrings, Markdown, reStructuredText), in an
-order by hash: a smaller vault is a part of the larger one.  The same packages give the same notes.  XQuAD (Artetxe,
-Ruder, Yogatama 2020, CC BY-SA 4.0) is not among the files of this project: give a folder with `xquad.en.json`, ...
+Documentation of installed packages (docstrings, Markdown, reStructuredText) fills them, in an order by hash: a
+smaller vault is a part of a larger one.  The same packages give the same notes.  XQuAD (Artetxe, Ruder, Yogatama
+2020, CC BY-SA 4.0) is not in the repository: name a folder with `xquad.en.json`, ...
 """
 
 import ast
@@ -34,7 +34,7 @@ _LICENSE = re.compile("licen[cs]e|copying|notice|authors|changelog", re.IGNORECA
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One piece of documentation; its title does not stand in its text."""
+    """Hold one piece of documentation; its title is not in its text."""
 
     title: str
     text: str
@@ -42,7 +42,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A vault on disk with queries about it.
+    """Hold a vault on disk with queries about it.
 
     Attributes:
         dataset: the queries as a file that `gigamind eval search` reads.
@@ -56,12 +56,12 @@ class Collection:
 
     @property
     def queries(self) -> tuple[QueryItem, ...]:
-        """All of them, those that nothing answers included."""
+        """Return all queries, including unanswerable ones."""
         return read_queries(self.dataset).items
 
 
 def odd(identifier: str) -> bool:
-    """Whether an id is of the half that is only measured: judges and constants are chosen on the even ones."""
+    """Return whether an id is in the half that only measures; the even half chooses judges and constants."""
     return hashlib.sha256(identifier.encode()).digest()[-1] % 2 == 1
 
 
@@ -74,7 +74,7 @@ def xquad(
     queries: str = "en",
     articles: slice = slice(None),
 ) -> Collection:
-    """XQuAD, a paragraph a note: 180 of all articles, the fourth part of which is held out; `size` with documents.
+    """Return XQuAD, one note per paragraph: 180 of all articles, a fourth held out; documents fill up to `size`.
 
     Args:
         notes, queries: languages; the questions are the same in all.
@@ -106,7 +106,7 @@ def xquad(
 
 
 def example_queries(out: Path, size: int = 0, *, odd_ids: bool) -> Collection:
-    """Half of the example queries over the example vault, filled up to `size`."""
+    """Return half of the example queries over the example vault, filled up to `size`."""
     vault = out / "notes"
     shutil.rmtree(vault, ignore_errors=True)
     shutil.copytree(EXAMPLES / "vault", vault)
@@ -117,7 +117,7 @@ def example_queries(out: Path, size: int = 0, *, odd_ids: bool) -> Collection:
 
 
 def documentation(out: Path, size: int, titles: int) -> Collection:
-    """A vault of documents alone; the titles of the first of them are the queries."""
+    """Return a vault of documents; the titles of the first ones are the queries."""
     _empty(out / "notes")
     rows = [
         QueryItem(
@@ -133,7 +133,7 @@ def documentation(out: Path, size: int, titles: int) -> Collection:
 
 
 def documents(count: int) -> list[Document]:
-    """The first documents of the installed packages; no two have the same title.
+    """Return the first documents of the installed packages, with unique titles.
 
     Raises:
         ValueError: the packages have fewer.
@@ -151,7 +151,7 @@ _READ: dict[str, Document] = {}
 
 @functools.cache
 def _unread() -> Iterator[Document]:
-    """One reader for the whole process: what it gave stands in `_READ`."""
+    """Return one reader for the whole process; `_READ` keeps its documents."""
     root = Path(sysconfig.get_path("purelib"))
     files = {path.relative_to(root).as_posix(): path for path in root.rglob("*.*")}
     ordered = sorted(files, key=lambda name: hashlib.sha256(name.encode()).digest())

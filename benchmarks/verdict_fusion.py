@@ -1,9 +1,9 @@
-"""How well each leg and each fusion ranks: MRR@10 of keyword, vectors, weighted and balanced over slices of questions.
+"""Measure how well each retriever and each fusion ranks: MRR@10 of keyword, vectors, weighted and balanced.
 
     .venv/bin/python benchmarks/verdict_fusion.py --xquad DIR       # without it, over the examples and titles alone
 
-The constants of balanced fusion were chosen on what is marked so; all else is only measured.  Two-word questions are
-the two longest words of a question, titles ask for a note by its name.
+The slices marked so chose the constants of balanced fusion; all others only measure.  Two-word questions are the two
+longest words of a question; titles ask for a note by its name.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the notes that answer it, at least one."""
+    """Hold a question and its answering notes, at least one."""
 
     text: str
     qrels: Mapping[str, int]
@@ -57,7 +57,7 @@ Slices = Mapping[str, list[Question]]
 
 
 def print_fusion(folder: Path | None, sizes: Iterable[int] = SIZES) -> None:
-    """A table over the examples and over titles and, where `folder` has `xquad.en.json`, ..., over XQuAD."""
+    """Print a table over the examples, over titles and, if `folder` has `xquad.en.json`, ..., over XQuAD."""
     print(
         "| slice | notes | constants | queries | keyword | vectors | weighted | balanced |", end=""
     )
@@ -144,7 +144,7 @@ def _print_rows(collection: Collection, chosen: bool, slices_of: SlicesOf) -> No
 
 
 def _ways(balanced: Retriever) -> list[Retriever]:
-    """Keyword alone, vectors alone, weighted and balanced, over one index; a question is embedded once."""
+    """Return keyword, vectors, weighted and balanced rankings over one index; a question is embedded once."""
     recorded, recalled = recording(balanced)
     legs = [replace(recalled.fusion, alpha=alpha) for alpha in (0.0, 1.0)]
     return [

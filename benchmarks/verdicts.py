@@ -1,11 +1,10 @@
-"""How well the free judges tell unanswerable queries: the calibrated one beside the threshold of the seed.
+"""Measure how well the free judges recognise unanswerable queries: calibrated and threshold.
 
     .venv/bin/python benchmarks/verdicts.py --xquad DIR      # or make bench-verdicts XQUAD=DIR; without, the examples
     .venv/bin/python benchmarks/verdicts.py --share DIR/usr/share    # GNOME's help, and paraphrases about its programs
 
-Judges are taken as they stand; `best F1` is what any setting, chosen on these very queries, could have reached.  Of all
-sources stands here the half that no constant was chosen on (see fit_calibrated.py).  Answerable example queries are
-asked once more without their notes in the rows that say so.
+Judges are the shipped ones; `best F1` is the best of any threshold on these queries.  Only the halves that chose no
+constant are used (see fit_calibrated.py).  Rows that say so ask answerable example queries again without their notes.
 """
 
 import argparse
@@ -70,7 +69,7 @@ def main() -> None:
 def _collections(
     xquad: Path | None, share: Path | None, sizes: Sequence[int], out: Path
 ) -> Iterator[vaults.Collection]:
-    """One after the other, in one folder."""
+    """Yield the collections one after the other, in one folder."""
     yield vaults.example_queries(out, odd_ids=True)
     for language in HELP if share else ():
         for made in (fit_calibrated.help_pages, fit_calibrated.paraphrases):
@@ -85,7 +84,7 @@ def _collections(
 
 
 def _show(collection: vaults.Collection, settings: RetrievalSettings, judge_file: Path) -> None:
-    """The rows of both judges, by language where the queries have several."""
+    """Print the rows of both judges, by language if there are several."""
     vault = read_vault(collection.notes)
     identities = Identities(vault.notes)
     queries = check_queries(read_queries(collection.dataset), vault, identities).queries
@@ -125,7 +124,7 @@ def _by_calibration(
     *,
     left_out: bool = False,
 ) -> tuple[list[Judged], list[float]]:
-    """With the milliseconds that signals take after the search.
+    """Return the calibrated verdicts with the milliseconds of the signals after the search.
 
     Args:
         left_out: the answerable queries alone, each once more without its notes.

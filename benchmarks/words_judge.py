@@ -1,11 +1,11 @@
-"""How far the judge of answers that asks no model agrees with people: `judges/words.toml`, as a whole.
+"""Measure how far the judge without a model (`judges/words.toml`) agrees with people.
 
-    python benchmarks/words_judge.py                    # the labelled examples, and sentences of texts made false
+    python benchmarks/words_judge.py                    # the labelled examples, and false sentences of texts
     python benchmarks/words_judge.py --data DIR         # with begin_wow_dev.jsonl and kornli_dev.jsonl
     python benchmarks/words_judge.py --text xquad.en.json kornli_dev.jsonl --half odd    # sentences of other texts
 
-An answer of BEGIN or KorNLI counts as called supported where all its claims are.  Their halves are those of
-grounding.py, where the thresholds of `support` were chosen, on the labelled examples, too; none was chosen here.
+An answer of BEGIN or KorNLI counts as supported if all its claims are.  The halves are those of grounding.py; its
+first halves and the labelled examples chose the thresholds of `support`.  Nothing was chosen here.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def is_supported(text: str, said: str) -> bool:
 
 
 def examples() -> Iterator[tuple[str, bool, bool]]:
-    """Each labelled claim: its language, or that its note is in another; by people; by the judge."""
+    """Return each labelled claim: its language (or cross-lingual), the human label, the verdict."""
     notes = {
         unicodedata.normalize("NFC", path.relative_to(VAULT).as_posix()): path.read_text("utf-8")
         for path in VAULT.rglob("*.md")
@@ -63,7 +63,7 @@ def examples() -> Iterator[tuple[str, bool, bool]]:
 
 
 def of_teams() -> Iterator[tuple[str, bool, bool]]:
-    """Claims about notes as teams keep them, half of them made to deceive: the set, by who wrote them, by the judge."""
+    """Return claims about team notes, half of them deceptive: the set, the author's label, the verdict."""
     for row in rows(CLAIMS):
         for claim in row["claims"]:
             found = judged(row["question"], claim["text"], Source("", row["text"])).claims
