@@ -82,12 +82,12 @@ def check(judges: Sequence[str], **asked: Any) -> None:  # noqa: ANN401  checked
     Shows mode, price, latency, what each judge can read from the reply, and how to fix failures.
     """
     from gigamind.llm.ask import connect
-    from gigamind.llm.check import for_one_call
+    from gigamind.llm.check import single_call
     from gigamind.llm.faults import advice_for
     from gigamind.llm.prices import read_prices
 
     options = validated(CheckOptions, asked)
-    settings = for_one_call(options.settings())
+    settings = single_call(options.settings())
     cases = list(_cases(judges))
     prices = read_prices(options.prices) if options.prices else {}
     try:

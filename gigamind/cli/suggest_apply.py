@@ -183,7 +183,7 @@ class _Questions:
             "suggest.question",
             anchor=printable(suggestion.anchor),
             target=printable(suggestion.target),
-            confidence=suggestion.confidence_told,
+            confidence=suggestion.confidence_text,
             reason=printable(suggestion.reason),
         )
         counted_place = self._say("suggest.place", place=place, number=self.done, total=self._total)

@@ -31,7 +31,7 @@ def note_text(suggested: Suggested, writer: LinkWriter, say: Words) -> str:
     count = counted(len(suggestions), "suggestion", "suggestions", say)
     parts = [say("suggest.found", suggestions=count)]
     for number, suggestion in enumerate(suggestions, start=1):
-        confidence = suggestion.confidence_told
+        confidence = suggestion.confidence_text
         lines = (
             f"{number}. {_arrow(suggestion, note, writer)}",
             say("suggest.position", place=place_of(suggestion, note), confidence=confidence),
@@ -85,7 +85,7 @@ def summary(
     for note, suggestion in rows[:_SUREST]:
         place = place_of(suggestion, note)
         lines += [
-            f"  {suggestion.confidence_told}  {place}: {_arrow(suggestion, note, writer)}",
+            f"  {suggestion.confidence_text}  {place}: {_arrow(suggestion, note, writer)}",
             f"        {printable(suggestion.reason)}",
         ]
     targets = Counter(suggestion.target for _, suggestion in rows)
