@@ -19,6 +19,7 @@ include_patterns = [
     "deployments/*.md",
     "examples/README.md",
     "judges/README.md",
+    "judges/trials/README.md",
     "schemas/README.md",
 ]
 myst_heading_anchors = 6  # as GitHub makes them, so that a link works there and here

@@ -229,13 +229,13 @@ def demand_of(details: "ErrorDetails") -> Text:
 def _limit_of(kind: str, context: dict[str, Any]) -> Message | None:  # noqa: PLR0911  a case for each type
     match kind:
         case "greater_than":
-            return _("must be greater than {limit:,.12g}", limit=context["gt"])
+            return _("must be greater than {limit:,.12g}", limit=float(context["gt"]))
         case "greater_than_equal":
-            return _("must be {limit:,.12g} or more", limit=context["ge"])
+            return _("must be {limit:,.12g} or more", limit=float(context["ge"]))
         case "less_than":
-            return _("must be less than {limit:,.12g}", limit=context["lt"])
+            return _("must be less than {limit:,.12g}", limit=float(context["lt"]))
         case "less_than_equal":
-            return _("must be {limit:,.12g} or less", limit=context["le"])
+            return _("must be {limit:,.12g} or less", limit=float(context["le"]))
         case "literal_error":
             known = str(context["expected"]).replace(" or ", ", ")
             return _("must be one of {known}", known=known)

@@ -292,11 +292,11 @@ class ScriptedJudge:
         """Return a reply about the answer in the shape that the request asks for."""
         schema: dict[str, Any] = response_format["json_schema"]["schema"]
         fields = schema["properties"].keys()
-        if fields == SearchQAReply.told_fields():
+        if fields == SearchQAReply.requested_fields():
             return self.reply(answer).model_dump()
-        if fields == ClaimsReply.told_fields():
+        if fields == ClaimsReply.requested_fields():
             return self.reply(answer).model_dump(include={"claims"})
-        if fields == PartsReply.told_fields():
+        if fields == PartsReply.requested_fields():
             return PartsReply(
                 sentences=()
             ).model_dump()  # not split: the labels are about sentences

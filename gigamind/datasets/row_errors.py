@@ -181,6 +181,6 @@ def _phrase(details: "ErrorDetails") -> tuple[Message, Message]:
         return _NO_TIME if details["loc"][0] == "created_at" else _BLANK
     fallback = (
         _("something else ({reason})", reason=details["msg"]),
-        _("See the dataset format in docs/quick-start.md"),
+        _("See the dataset format in docs/files.md"),
     )
     return _PHRASES.get(details["type"], fallback)

@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from gigamind.errors import LlmCode, LlmError
-from gigamind.i18n import _
+from gigamind.i18n import Text, _
 from gigamind.llm.client import Asked, Message, Reply, Request
 from gigamind.llm.replies import unread_in
 
@@ -91,7 +90,7 @@ class Asking:
         return answer
 
 
-Purpose = Literal["judging", "cutting", "second_look", "checking"]
+_JUDGING = _("judging")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ class PlannedCall:
     least: int
     most: int
     all_members: bool = True
-    what: Purpose = "judging"
+    what: Text = _JUDGING
     model: str = ""
     certain: bool = True
 

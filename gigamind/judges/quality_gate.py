@@ -342,7 +342,7 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
             messages = checklist_messages(judge, case, items, KEY)
             request = counted(messages, ChecklistReply.model_json_schema())
             least = _LEAST_ITEM * len(items)
-            yield PlannedCall(request, least, self.file.max_tokens, what="checking")
+            yield PlannedCall(request, least, self.file.max_tokens, what=_("checking"))
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
         """Judge an answer; a blank one fulfils no item, without a request."""

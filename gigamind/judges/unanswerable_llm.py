@@ -31,7 +31,14 @@ from gigamind.judges.spec import LANGUAGES, LlmJudge, fingerprint_of, load_llm_j
 from gigamind.llm.client import Message
 from gigamind.llm.fences import Flag, Source, fence, flags
 from gigamind.llm.prompts import as_json
-from gigamind.llm.replies import Auxiliary, Confidence, ModelReply, Most, Quotation, ToldConfidence
+from gigamind.llm.replies import (
+    Auxiliary,
+    Confidence,
+    ModelReply,
+    Most,
+    Quotation,
+    ReportedConfidence,
+)
 from gigamind.records.judged import Conflict
 from gigamind.wording import Language
 
@@ -68,7 +75,7 @@ class UnanswerableReply(ModelReply, frozen=True):
     sources: Annotated[tuple[CitedSource, ...], Auxiliary(()), Most(12)] = Field(
         description="the notes used; empty if not answered"
     )
-    confidence: Annotated[ToldConfidence | SkipJsonSchema[None], Auxiliary()] = Field(
+    confidence: Annotated[ReportedConfidence | SkipJsonSchema[None], Auxiliary()] = Field(
         description="how sure you are of answered"
     )
 

@@ -1,6 +1,6 @@
-"""A language model that is asked questions and gives validated replies, each stored, paid for once, and booked.
+"""A language model that gives validated replies; each is stored, paid for once, and recorded in the ledger.
 
-Each request runs through the store, the budget, the limiter and the ledger.
+Each request passes through the store, the budget, the limiter and the ledger.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from gigamind.errors import InputError
+from gigamind.i18n import _
 from gigamind.llm.batches.batcher import Batches
 from gigamind.llm.batches.sender import BatchSender
 from gigamind.llm.booking import Booking, Call
@@ -33,7 +34,7 @@ from gigamind.llm.usage import Price
 
 
 class LanguageModel:
-    """One model, with the store, the budget and the ledger that its calls go through."""
+    """One model with the store, the budget and the ledger of its calls."""
 
     def __init__(
         self,
@@ -55,7 +56,7 @@ class LanguageModel:
         self.budget = budget or Budget()
         self.gates = gates or Gates()
         self._store = store or Store()
-        self._store.tell = lambda line: self.gates.tell(line)  # noqa: PLW0108  which may be set later
+        self._store.tell = lambda line: self.gates.tell(line)  # noqa: PLW0108  can be set later
         self._store.shared = not self.gates.alone
         account = (self.budget, self.ledger, price)
         self._sender: Booking = (
@@ -68,15 +69,15 @@ class LanguageModel:
 
     @property
     def parameters(self) -> dict[str, int | float]:
-        """What is sent, less what the model has refused."""
+        """The wanted parameters without those that the model rejected."""
         return {k: v for k, v in self._wanted.items() if k not in self._refused - {"max_tokens"}}
 
     async def measure(self, request: Request) -> Speed | None:
-        """The speed of its server, for requests such as this one; None where that failed, which the gates are told."""
+        """Measure the speed of the server for requests like this one; None (and reported to the gates) on failure."""
         return await self._sender.measure(request)
 
     async def close(self) -> None:
-        """Close the connections, and let the next writer of the ledger in."""
+        """Close the connections and release the ledger for the next writer."""
         await self._sender.close()
         self.ledger.close()
 
@@ -91,17 +92,20 @@ class LanguageModel:
         fresh: bool = False,
         max_tokens: int | None = None,
     ) -> Reply:
-        """A validated reply.
+        """Return a validated reply.
 
         Args:
-            fresh: neither take a stored reply nor keep this one: to see whether the model says the same again.
-            fingerprint: of the judge that asks; another judge's stored replies are not taken.
-            repeat: number of the repetition, when the same is asked several times on purpose.
-            max_tokens: of this answer; None for as many as of any.
+            fresh: Neither use a stored reply nor store this one, to test whether the model repeats its reply.
+            fingerprint: Fingerprint of the judge; stored replies of other judges are not used.
+            repeat: Number of the repetition, for intentional repetitions of the same request.
+            max_tokens: Limit for this reply; None for the limit in the settings.
 
         Raises:
-            LlmError: the model, the budget or the store gave none.
+            LlmError: The model, the budget or the store gave no reply.
         """
+        parameters = dict(
+            self._wanted
+        )  # the key of stored replies does not depend on rejected parameters
         parameters = dict(self._wanted)  # as stored replies are found, whatever is refused later
         if max_tokens is not None:
             parameters["max_tokens"] = max_tokens
@@ -113,8 +117,8 @@ class LanguageModel:
             return await conversation.ask(reply)
 
         async def make() -> tuple[Record, Reply]:
-            made = await conversation.ask(reply)
-            return {"model": self.settings.model, "reply": _plain(made)}, made
+            validated = await conversation.ask(reply)
+            return {"model": self.settings.model, "reply": _plain(validated)}, validated
 
         validated, stored = await self._store.fetch(
             key, lambda record: reply.model_validate(record["reply"]), make
@@ -131,13 +135,13 @@ class LanguageModel:
         *,
         item_id: str,
     ) -> str:
-        """An answer in plain text, all of it; it is neither taken from the store nor kept there.
+        """Return a complete answer in plain text.  The store is not used.
 
         Args:
-            on_text: gets it piece by piece, as the model gives it.
+            on_text: Receives the answer in pieces while the model generates it.
 
         Raises:
-            LlmError: the model or the budget gave none, or not all of it: what was told by then stands.
+            LlmError: The model or the budget gave no complete answer; pieces already passed on remain valid.
         """
         await self._sender.ready()
         call = Call(item_id, "", fresh=True)
@@ -179,11 +183,11 @@ def connect(
     batches: Batches | None = None,
     prices: Mapping[str, Price] | None = None,
 ) -> LanguageModel:
-    """A model by its name: asked directly where it speaks OpenAI's protocol, else through litellm; or in batches.
+    """Return a model by name: called directly if it speaks OpenAI's protocol, else through litellm; or in batches.
 
     Raises:
-        InputError: its price is unknown, and the budget has a limit in dollars; or its provider has no batches.
-        LlmError: its key is not in the environment, or its provider is unknown.
+        InputError: The price is unknown and the budget is limited in dollars, or the provider has no batches.
+        LlmError: The key is not in the environment, or the provider is unknown.
         ModuleNotFoundError: gigamind was installed without its extra `llm`.
     """
     check_installed()
@@ -213,18 +217,18 @@ def open_model(
     gates: Gates | None = None,
     batches: Batches | None = None,
 ) -> LanguageModel:
-    """The model of the options; closing it closes the ledger, too.
+    """Return the model of the options; closing it closes the ledger too.
 
     Args:
-        store: where answers are kept, unless the options name another folder.
-        adjust: sets what a judge file or a command decides, such as temperature and tokens.
-        budget: shared with other models; one of its own without it.
-        gates: shared with them, too.
-        model: another one than that of the options.
+        store: Folder of stored replies, unless the options name another.
+        adjust: Applies the settings of a judge file or a command, such as temperature and tokens.
+        budget: A budget shared with other models; None for a budget of its own.
+        gates: Gates shared with other models.
+        model: A model other than that of the options.
 
     Raises:
-        InputError: no model is named, or its price is unknown and the cost is limited.
-        LlmError: its key is not in the environment, or its provider is unknown.
+        InputError: No model is named, or its price is unknown and the cost is limited.
+        LlmError: The key is not in the environment, or the provider is unknown.
     """
     try:
         return connect(
@@ -242,9 +246,13 @@ def open_model(
 
 
 def unpriced(model: str) -> InputError:
-    """Why a run whose cost is limited cannot ask a model whose price is not known."""
+    """Return the error for a cost limit with a model of unknown price."""
     return InputError(
-        f"{model} has no known price, so --max-cost-usd cannot be kept: name one with --prices, or limit --max-calls"
+        _(
+            "{model}: the price is unknown, so --max-cost-usd cannot be enforced. Set a price with"
+            " --prices, or use --max-calls.",
+            model=model,
+        )
     )
 
 

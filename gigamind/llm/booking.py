@@ -1,6 +1,6 @@
-"""One call and the account: the most that it may cost is reserved, every attempt is a row, the rest is given back.
+"""Accounting of one call: reserve its upper bound, write a row for every attempt, return what was not used.
 
-How a request travels, one by one (`sender.py`) or in a batch file (`batches/sender.py`), is left to others.
+How a request is sent is left to others: one by one (`sender.py`) or in a batch file (`batches/sender.py`).
 """
 
 import time
@@ -16,17 +16,17 @@ from gigamind.llm.settings import ModelSettings
 from gigamind.llm.speed import PROBE, Speed
 from gigamind.llm.usage import Price, Usage
 
-LONGEST_S = 3600.0  # that any request may take
+LONGEST_S = 3600.0  # upper limit for the time of any request
 
 
 @dataclass(slots=True)
 class Place:
-    """Where one request goes through, and how it fared.
+    """The slot of one request in the limiter, and the result.
 
     Attributes:
-        patience: how many times as long as it should need it may take.
-        crowded: others were in flight at some time while it was.
-        timed_out: it had no answer in its time, of `limit_s` seconds.
+        patience: Factor for the expected time of the request.
+        crowded: Whether other requests were in flight at the same time.
+        timed_out: Whether no answer came within `limit_s` seconds.
     """
 
     patience: float
@@ -36,22 +36,22 @@ class Place:
     limit_s: float = 0.0
 
     def within(self, seconds: float) -> float:
-        """As long as a request may take here that should need so many seconds at most."""
+        """Set and return the time limit of a request that should need at most this many seconds."""
         self.limit_s = min(LONGEST_S, seconds * self.patience)
         return self.limit_s
 
 
 @dataclass(slots=True)
 class Call:
-    """One logical call: all attempts that serve one question.
+    """One logical call: all attempts for one question.
 
     Attributes:
-        fresh: asked anew on purpose.
-        attempts: made so far.
-        place: of the last of them.
-        crowded: those of them that had no answer in time, beside others.
-        hopeless: no other attempt would end otherwise.
-        role: what it is made for; that of the settings without it.
+        fresh: Whether the call repeats an earlier one on purpose.
+        attempts: Number of attempts.
+        place: Slot of the last attempt.
+        crowded: Number of attempts that timed out while others were in flight.
+        hopeless: Whether a further attempt would end the same way.
+        role: Purpose of the call; by default the role of the settings.
     """
 
     item_id: str
@@ -66,7 +66,7 @@ class Call:
 
 
 class Booking(ABC):
-    """Sends the requests of one model: each within the budget, each booked.  How they travel is left to others."""
+    """Sends the requests of one model within the budget and records each; subclasses define the transport."""
 
     def __init__(
         self, settings: ModelSettings, budget: Budget, ledger: Ledger, price: Price | None
@@ -78,37 +78,37 @@ class Booking(ABC):
         self._counted = tokens.Counted()
 
     async def ready(self) -> None:  # noqa: B027  most are ready at once
-        """Wait until it may be asked.
+        """Wait until the model can be called.
 
         Raises:
-            LlmError: it cannot be.
+            LlmError: It cannot be called.
         """
 
     async def measure(self, request: Request) -> Speed | None:
-        """The speed of the server, for requests such as this one; None where nobody knows it."""
+        """Return the speed of the server for requests like this one; None if unknown."""
         del request
         return None
 
     @abstractmethod
     async def send(self, request: Request, call: Call) -> Answer:
-        """The answer to a request; its row is left open in `call`.
+        """Send a request and return its answer; the ledger row stays open in `call`.
 
         Raises:
-            LlmError: no answer, or one that is none.
+            LlmError: No answer, or an unusable one.
         """
 
     @abstractmethod
     async def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
 
     @abstractmethod
     async def _through(
         self, request: Request, worst: Attempt, call: Call
     ) -> tuple[Answer | BaseException, Attempt]:
-        """How a request ended, and its row, charged; raises only what keeps it from being sent."""
+        """Return how a request ended and its charged row; raise only if it was not sent."""
 
     def close_row(self, call: Call, status: str) -> None:
-        """Book the answer of a call, now that its validation is known; nothing if there is none to book."""
+        """Write the open row of a call, if any, with the result of the validation."""
         if call.open_row:
             self.ledger.append(replace(call.open_row, status=status))
             call.open_row = None
@@ -141,7 +141,7 @@ class Booking(ABC):
     ) -> tuple[Answer | BaseException, Attempt]:
         usage, counted = self._counted.usage(request, answer)
         row = worst.charged(usage, self.price, counted=counted)
-        fault = None  # a probe is cut off on purpose
+        fault = None  # a probe is truncated on purpose
         if worst.role != PROBE:
             fault = fault_of(answer, self.settings.raised_by)
         status = fault.code if fault else "ok"
@@ -150,7 +150,7 @@ class Booking(ABC):
 
 
 def timed(row: Attempt, queued: float, sent: float) -> Attempt:
-    """The row with how long it waited, by `time.perf_counter()`, and was on its way since."""
+    """Return the row with its waiting and network times, from values of `time.perf_counter()`."""
     wait_ms = 1000 * (sent - queued)
     latency_ms = 1000 * (time.perf_counter() - sent)
     return replace(row, wait_ms=round(wait_ms, 3), latency_ms=round(latency_ms, 3))

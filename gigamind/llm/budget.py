@@ -1,10 +1,10 @@
-"""The limit of a run: dollars, calls, minutes.  The worst case is reserved before a call and settled after it.
+"""The limits of a run: dollars, calls, minutes.  The upper bound of a call is reserved before it and settled after it.
 
-What is spent can pass the limit only by what an estimate was wrong about one call.  A call for which there is room once
-others have ended waits for them; one for which there is none ends in `budget_exceeded`.  One event loop, one budget.
+Spending can exceed the limit only by the estimation error of one call.  A call waits if others may leave room for it,
+and ends in `budget_exceeded` if not.  A budget belongs to one event loop.
 
-An item that is asked about several times is worth nothing until all of it is: where calls or dollars are limited, an
-item begins when those that have begun can end with what is left, were each call as dear as the dearest so far may be.
+An item with several calls is useful only if all of them succeed.  With limited calls or dollars, an item therefore
+starts only if the items in progress can finish, assuming that each call costs as much as the most expensive so far.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from gigamind.errors import LlmError
+from gigamind.i18n import _, n_
 from gigamind.llm.ledger import Totals
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.usage import PICO_PER_MICRO, micro_usd
@@ -25,11 +26,11 @@ _MICRO_PER_USD = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a run may use; None for any amount.
+    """Limits of a run; None means unlimited.
 
     Attributes:
-        calls: HTTP attempts, failed ones too.
-        minutes: from the first call on.
+        calls: HTTP attempts, including failed ones.
+        minutes: Time since the first call.
     """
 
     micro_usd: int | None = None
@@ -38,13 +39,13 @@ class Limits:
 
     @property
     def holds_items(self) -> bool:
-        """Whether an item waits until those before it can end."""
+        """Whether an item waits until the items before it can finish."""
         return self.calls is not None or self.micro_usd is not None
 
 
 @dataclass(slots=True)
 class _Claim:
-    """The calls that an item which has begun may still need."""
+    """The calls that an item in progress may still need."""
 
     calls: int
 
@@ -53,12 +54,12 @@ _claim: ContextVar[_Claim | None] = ContextVar("_claim", default=None)
 
 
 class Budget:
-    """What is spent, what is reserved, and what is left of the limits.
+    """The spent and reserved amounts, and the remaining part of the limits.
 
     Args:
-        spent_pico_usd: by the run that is being resumed.
-        calls: of the run that is being resumed.
-        began: when the minutes began, in seconds since the epoch; None: with the first call.
+        spent_pico_usd: Amount spent by the resumed run.
+        calls: Calls of the resumed run.
+        began: Start of the time limit in seconds since the epoch; None for the time of the first call.
     """
 
     def __init__(
@@ -73,21 +74,21 @@ class Budget:
         self.spent_pico_usd = spent_pico_usd
         self.calls = calls
         self._reserved = 0
-        # The clock of the machine, for others have another; from here on it may be set as it likes.
+        # `began` is from the wall clock; from here on the monotonic clock counts, which nobody can change.
         self._started = None if began is None else time.monotonic() - max(0.0, time.time() - began)
         self._changed = asyncio.Condition()
         self._next = asyncio.Lock()
         self._claims: list[_Claim] = []
-        self._dearest: int | None = None  # of the calls so far, at the most that each could cost
+        self._dearest: int | None = None  # highest upper bound of a call so far
 
     @property
     def calls_left(self) -> int | None:
-        """HTTP attempts that may still be made; None for any number."""
+        """Remaining HTTP attempts; None if unlimited."""
         return None if self.limits.calls is None else max(0, self.limits.calls - self.calls)
 
     @property
     def left_s(self) -> float | None:
-        """Seconds in which requests may still be sent; None for any number."""
+        """Remaining seconds for sending requests; None if unlimited."""
         if self.limits.minutes is None:
             return None
         now = time.monotonic()
@@ -96,17 +97,17 @@ class Budget:
 
     @asynccontextmanager
     async def whole(self, calls: int) -> AsyncGenerator[None]:
-        """Hold room for all calls of one item; wait until there is, or no other item could leave any.
+        """Reserve room for all calls of one item; wait until there is room or no other item can leave any.
 
         Raises:
-            LlmError: with code `budget_exceeded`: the time is up.
+            LlmError: With code `budget_exceeded`, when the time is up.
         """
         claim = _Claim(calls)
         async with (
             self._next,
             self._changed,
-        ):  # in the order of the items, none overtakes a larger one
-            while self._claims and self._lacks(calls + sum(held.calls for held in self._claims)):
+        ):  # in the order of the items, so that none overtakes a larger one
+            while self._claims and self._lacks(calls + sum(known.calls for known in self._claims)):
                 async with self.waiting():
                     await self._changed.wait()
             self._claims.append(claim)
@@ -120,13 +121,13 @@ class Budget:
                 self._changed.notify_all()
 
     def _lacks(self, calls: int) -> bool:
-        """Whether what is left may not do for so many calls."""
+        """Return whether the remaining budget may be too small for `calls` calls."""
         left, cap = self.calls_left, self._cap
         if left is not None and left < calls:
             return True
         if cap is None:
             return False
-        if self._dearest is None:  # what the first call may cost is not known yet
+        if self._dearest is None:  # the cost of the first call is unknown
             return True
         return self.spent_pico_usd + self._reserved + calls * self._dearest > cap
 
@@ -136,10 +137,10 @@ class Budget:
         return None if limit is None else limit * PICO_PER_MICRO
 
     async def reserve(self, pico_usd: int) -> None:
-        """Set aside the most that a call may cost.
+        """Reserve the upper bound of a call's cost.
 
         Raises:
-            LlmError: with code `budget_exceeded`: one of the limits leaves no room for it.
+            LlmError: With code `budget_exceeded`, when a limit leaves no room for it.
         """
         async with self._changed:
             self.start()
@@ -154,19 +155,19 @@ class Budget:
                 self._changed.notify_all()
 
     def start(self) -> None:
-        """Begin to count the minutes, unless they are counted."""
+        """Start the time limit, unless it has started."""
         if self._started is None:
             self._started = time.monotonic()
 
     async def settle(self, reserved_pico_usd: int, spent_pico_usd: int) -> None:
-        """Give back what `reserve` set aside, and book what the call did cost."""
+        """Release a reservation and record the actual cost of the call."""
         async with self._changed:
             self._reserved -= reserved_pico_usd
             self.spent_pico_usd += spent_pico_usd
             self._changed.notify_all()
 
     async def give_back(self, reserved_pico_usd: int) -> None:
-        """Undo `reserve`, for a call that was never sent."""
+        """Undo `reserve` for a call that was never sent."""
         async with self._changed:
             self.calls -= 1
             self._count(1)
@@ -174,20 +175,20 @@ class Budget:
             self._changed.notify_all()
 
     def check_time(self) -> None:
-        """Refuse what would be sent too late.
+        """Check the time limit before a request.
 
         Raises:
-            LlmError: with code `budget_exceeded`.
+            LlmError: With code `budget_exceeded`, when the time is up.
         """
         if self.left_s == 0:
             raise self._too_late()
 
     @asynccontextmanager
     async def waiting(self) -> AsyncGenerator[None]:
-        """A wait before a request; it ends when the time does.
+        """Wait before a request; the wait ends when the time is up.
 
         Raises:
-            LlmError: with code `budget_exceeded`.
+            LlmError: With code `budget_exceeded`, when the time is up.
         """
         limit = asyncio.timeout(self.left_s)
         try:
@@ -203,10 +204,10 @@ class Budget:
             claim.calls = max(0, claim.calls + calls)
 
     def _fits(self, pico_usd: int) -> bool:
-        """Whether a call may start now; False while others may still leave room for it."""
+        """Return whether a call can start; False while other calls may still leave room for it."""
         limits = self.limits
         if limits.calls is not None and self.calls >= limits.calls:
-            raise _exceeded(f"{limits.calls} calls")
+            raise _exceeded(n_("{n} call", "{n} calls", n=limits.calls))
         self.check_time()
         cap = self._cap
         if cap is None:
@@ -216,23 +217,28 @@ class Budget:
                 micro_usd(x) / 1e6 for x in (cap, self.spent_pico_usd, pico_usd)
             )
             raise _exceeded(
-                f"{limit:g} USD: {spent:g} are spent, and the next call may cost {next_call:g}"
+                _(
+                    "{limit:g} USD ({spent:g} spent, and the next call may cost {next_call:g})",
+                    limit=limit,
+                    spent=spent,
+                    next_call=next_call,
+                )
             )
         return self.spent_pico_usd + self._reserved + pico_usd <= cap
 
     def _too_late(self) -> LlmError:
-        return _exceeded(f"{self.limits.minutes:g} minutes")
+        return _exceeded(_("{minutes:g} minutes", minutes=self.limits.minutes))
 
 
 def _exceeded(limit: str) -> LlmError:
-    return LlmError(f"the budget is used up: {limit}", "budget_exceeded")
+    return LlmError(_("the budget is used up: {limit}", limit=limit), "budget_exceeded")
 
 
 def budget_of(options: ModelOptions, spent: Totals | None = None) -> Budget:
-    """The limits of a run, shared by all its models.
+    """Return the budget of a run, shared by all its models.
 
     Args:
-        spent: by the run that is being resumed; counts towards the limits.
+        spent: Totals of the resumed run; they count towards the limits.
     """
     usd = options.max_cost_usd
     limits = Limits(

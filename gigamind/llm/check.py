@@ -1,4 +1,4 @@
-"""Whether a model can serve as a judge: one call, and what it tells about mode, price and speed, or what is wrong."""
+"""Test whether a model can serve as a judge with one call: structured-output mode, price and speed, or the error."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -9,7 +9,7 @@ from gigamind.errors import LlmError
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.faults import advice_for
 from gigamind.llm.ledger import Attempt
-from gigamind.llm.replies import ModelReply, ToldConfidence
+from gigamind.llm.replies import ModelReply, ReportedConfidence
 from gigamind.llm.settings import ModelSettings
 
 _QUESTION = "In which language is the text 「휴가는 팀장에게 신청한다.」, and how sure are you?"
@@ -17,17 +17,17 @@ _QUESTION = "In which language is the text 「휴가는 팀장에게 신청한�
 
 class _Reply(ModelReply, frozen=True):
     language: Literal["ko", "en"] = Field(description="language of the text")
-    confidence: ToldConfidence = Field(description="how sure you are")
+    confidence: ReportedConfidence = Field(description="how sure you are")
 
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """How the one call ended.
+    """The result of the test call.
 
     Attributes:
-        error: None when a valid reply came.
-        advice: how to mend the error.
-        attempt: the last HTTP attempt; None when nothing was sent.
+        error: None if a valid reply came.
+        advice: How to fix the error.
+        attempt: The last HTTP attempt; None if nothing was sent.
     """
 
     error: LlmError | None
@@ -35,13 +35,13 @@ class Checkup:
     attempt: Attempt | None
 
 
-def for_one_call(settings: ModelSettings) -> ModelSettings:
-    """The same model, asked once and no more: not even to see how fast it is."""
+def single_call(settings: ModelSettings) -> ModelSettings:
+    """Return settings for exactly one request, without retries and speed measurement."""
     return replace(settings, attempts=1, reasks=0, timeout_fixed=True, in_flight_fixed=True)
 
 
 async def check(model: LanguageModel) -> Checkup:
-    """Ask one small question."""
+    """Ask the model one small question."""
     error = None
     try:
         await model.ask([{"role": "user", "content": _QUESTION}], _Reply, item_id="check")

@@ -1,4 +1,4 @@
-"""The seams to a language model: what asks (`Asked`), and what sends, one request and one answer without retries."""
+"""Interfaces of a language model: `Asked` gives validated replies, `Client` sends one request without retries."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ class Request:
     """One request as it is sent, without key and address.
 
     Attributes:
-        response_format: the JSON schema that the answer must follow, as OpenAI has it; None where the messages say it.
-        parameters: `max_tokens` always, `temperature` and `seed` where the model takes them.
-        timeout_s: that the answer may take; None for as long as the settings say.
-        on_text: gets the text piece by piece as it comes, and is awaited before more is read; None: all at its end.
+        response_format: JSON schema of the answer in OpenAI's form; None if the messages describe it.
+        parameters: `max_tokens` always; `temperature` and `seed` if the model accepts them.
+        timeout_s: Time limit of the answer; None for that of the settings.
+        on_text: Awaited for each piece of text as it arrives; None to receive the whole answer at the end.
     """
 
     messages: tuple[Message, ...]
@@ -32,20 +32,20 @@ class Request:
 
     @property
     def max_tokens(self) -> int:
-        """Tokens that the answer may have at most."""
+        """Upper limit of tokens in the answer."""
         return int(self.parameters["max_tokens"])
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server answered, unjudged.
+    """The answer of a server, before validation.
 
     Attributes:
-        text: None when there is none.
-        finish: `stop`, `length`, `content_filter`, or `none` when there was no choice at all.
-        usage: None when the server did not tell: never zero tokens.
-        model: the name by which the server calls the model that answered.
-        fingerprint: of the server's configuration; empty when it tells none.
+        text: None if there is none.
+        finish: `stop`, `length`, `content_filter`, or `none` if there was no choice at all.
+        usage: None if the server reported none; never zero tokens.
+        model: The server's name of the model.
+        fingerprint: Fingerprint of the server's configuration; empty if it reports none.
     """
 
     text: str | None
@@ -57,18 +57,18 @@ class Answer:
 
 
 class ParameterRefusedError(LlmError):
-    """The model takes no such parameter: its client leaves it out from now on, so the request may be sent again."""
+    """The model rejects a parameter.  The client omits it from now on, so the request can be sent again."""
 
     def __init__(self, error: LlmError, parameter: str) -> None:
         LlmError.__init__(self, *error.args)
         self.parameter = parameter
 
     def __reduce__(self) -> tuple[type[LlmError], tuple[Any, ...]]:
-        return LlmError, self.args  # whoever is not there to send it again needs no more
+        return LlmError, self.args  # after pickling, nobody sends the request again
 
 
 class Asked(Protocol):
-    """A model that gives validated replies, as `ask.LanguageModel` does: what a judge needs of one."""
+    """A model that gives validated replies, as `ask.LanguageModel` does; judges depend on this interface."""
 
     async def ask(
         self,
@@ -81,10 +81,10 @@ class Asked(Protocol):
         fresh: bool = False,
         max_tokens: int | None = None,
     ) -> Reply:
-        """A validated reply; see `ask.LanguageModel.ask`.
+        """Return a validated reply; see `ask.LanguageModel.ask`.
 
         Raises:
-            LlmError: it gave none.
+            LlmError: The model gave none.
         """
         ...
 
@@ -93,14 +93,14 @@ class Client(Protocol):
     """Sends requests to one model."""
 
     async def send(self, request: Request) -> Answer:
-        """One attempt over the network.
+        """Send one request over the network.
 
         Raises:
-            LlmError: no answer came.
-            ParameterRefusedError: for a parameter that this client will not send again.
+            LlmError: No answer came.
+            ParameterRefusedError: The model rejects a parameter, which this client omits from now on.
         """
         ...
 
     async def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         ...

@@ -1,6 +1,6 @@
-"""What is said for one reply: instructor parses, and asks once more where an answer does not fit.
+"""The exchange for one reply: instructor parses the answer, and requests it again if it is invalid.
 
-An answer that was cut off is asked for once more with twice the tokens.
+A truncated answer is requested once more with twice the tokens.
 """
 
 import json
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError, create_model
 
 from gigamind.errors import GigamindError, LlmError
+from gigamind.i18n import _
 from gigamind.llm.booking import Booking, Call
 from gigamind.llm.client import Answer, Message, ParameterRefusedError, Request
 from gigamind.llm.faults import scrub
@@ -23,17 +24,17 @@ from gigamind.llm.settings import Mode
 from gigamind.loading import first_problem
 
 Reply = TypeVar("Reply", bound=BaseModel)
-# Usage is counted beneath instructor; without any, it looks for Anthropic's package at each call, in every folder.
+# Usage is counted below instructor.  Without usage, it searches for Anthropic's package in every folder on each call.
 _NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 
 @dataclass(slots=True)
 class Conversation:
-    """The requests of one logical call, and what was said last.
+    """The requests of one logical call, and the last answer.
 
     Attributes:
-        messages: those of the first request.
-        refused: parameters that the model has refused; shared by all of its conversations.
+        messages: Messages of the first request.
+        refused: Parameters that the model rejected; shared by all conversations with it.
     """
 
     sender: Booking
@@ -41,12 +42,12 @@ class Conversation:
     messages: Sequence[Message]
     parameters: dict[str, int | float]
     refused: set[str]
-    _said: str = ""
+    _last_text: str = ""
     _longer: bool = False
 
     async def send(self, request: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        """A completion as OpenAI has it; an answer that was cut off is asked for once more, with more room."""
-        # instructor asks again, so the last answer failed validation.
+        """Return a completion in OpenAI's form; a truncated answer is requested once more, with twice the tokens."""
+        # instructor repeats a request only if the last answer failed validation.
         self.sender.close_row(self.call, "invalid_output")
         messages = tuple(_sendable(message) for message in request["messages"])
         schema = _strict(request.get("response_format"), self.sender.settings.api_base)
@@ -64,32 +65,32 @@ class Conversation:
         return self._completion(await self._send(messages, schema))
 
     async def ask(self, reply: type[Reply]) -> Reply:
-        """A validated reply.
+        """Return a validated reply.
 
         Raises:
-            LlmError: the model, the budget or the store gave none.
+            LlmError: The model, the budget or the store gave none.
         """
         from instructor.core.exceptions import InstructorRetryException
 
         _conversation.set(self)
         settings = self.sender.settings
         try:
-            made = await _instructed(settings.mode).chat.completions.create(
+            response = await _instructed(settings.mode).chat.completions.create(
                 model=settings.model,
                 messages=[dict(message) for message in self.messages],
                 response_model=_shape(reply),
                 max_retries=settings.reasks,
             )
         except InstructorRetryException as error:
-            raise _reason(error) from None  # the chain holds the whole conversation
+            raise _reason(error) from None  # the exception chain contains the whole conversation
         else:
             self.sender.close_row(self.call, "ok")
-            return made.reply
+            return response.reply
         finally:
             self.sender.close_row(self.call, "invalid_output")
 
     async def tell(self, on_text: Callable[[str], Awaitable[None]]) -> str:
-        """The text of an answer that has no shape, told piece by piece; once a piece is told, it is not asked again."""
+        """Return a free-form answer and pass it on in pieces; after the first piece there are no retries."""
 
         async def relay(text: str) -> None:
             self.call.hopeless = True
@@ -98,20 +99,20 @@ class Conversation:
         messages = tuple(_sendable(message) for message in self.messages)
         answer = await self._send(messages, None, relay)
         self.sender.close_row(self.call, "ok")
-        if answer.text and not self.call.hopeless:  # a server that does not stream
+        if answer.text and not self.call.hopeless:  # the server does not stream
             await on_text(answer.text)
         return answer.text or ""
 
     def read(self, reply: type[Reply]) -> Reply:
-        """What was said last, as a reply; a number in quotes is none.
+        """Parse the last answer as a reply; a number in quotes is invalid.
 
         Raises:
-            ValidationError: it is none.
+            ValidationError: The answer is not such a reply.
         """
         try:
-            return reply.model_validate_json(self._said, strict=True)
+            return reply.model_validate_json(self._last_text, strict=True)
         except ValidationError:
-            own = own_object(self._said, self.messages)
+            own = own_object(self._last_text, self.messages)
             if own is None:
                 raise
         return reply.model_validate_json(own, strict=True)
@@ -122,7 +123,7 @@ class Conversation:
         schema: Mapping[str, Any] | None,
         on_text: Callable[[str], Awaitable[None]] | None = None,
     ) -> Answer:
-        """The answer to a request, which is sent again for each parameter that the model refuses."""
+        """Send a request, again for each parameter that the model rejects, and return the answer."""
         refused: set[str] = set()
         while True:
             request = Request(messages, schema, dict(self.parameters), on_text=on_text)
@@ -135,22 +136,22 @@ class Conversation:
                 self.refused.add(error.parameter)
 
     def _completion(self, answer: Answer) -> Any:  # noqa: ANN401
-        """The answer as instructor reads it."""
+        """Return the answer in the form that instructor reads."""
         from openai.types.chat import ChatCompletion
 
-        self._said = answer.text or ""
-        message = {"role": "assistant", "content": self._said}
+        self._last_text = answer.text or ""
+        message = {"role": "assistant", "content": self._last_text}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         envelope = {"id": "", "object": "chat.completion", "created": 0, "model": answer.model}
         return ChatCompletion.model_validate({**envelope, "choices": [choice], "usage": _NO_USAGE})
 
 
-# instructor hands an answer on to be read, or the last object in it alone: the task that asks knows all that was said.
+# instructor passes on only an answer or its last JSON object; the current task knows the whole text.
 _conversation: ContextVar[Conversation] = ContextVar("_conversation")
 
 
 def _sendable(message: Message) -> Message:
-    """The message without lone surrogates, which no HTTP body can carry; a model's own answer may hold one."""
+    """Return the message without lone surrogates, which HTTP cannot carry; a model's answer may contain one."""
     content = message.get("content")
     if not isinstance(content, str):
         return message
@@ -169,7 +170,7 @@ def _strict(
 
 @cache
 def _instructed(mode: Mode) -> Any:  # noqa: ANN401
-    """One client of instructor for all calls; it sends through the conversation of the task that asks."""
+    """Return one instructor client for all calls; it sends through the conversation of the current task."""
     instructor = load_instructor()
     modes = {"json_schema": instructor.Mode.JSON_SCHEMA, "md_json": instructor.Mode.MD_JSON}
 
@@ -181,36 +182,37 @@ def _instructed(mode: Mode) -> Any:  # noqa: ANN401
 
 @cache
 def _shape(reply: type[BaseModel]) -> type[BaseModel]:
-    """What instructor asks for: the schema of a reply, and how it is read.
+    """Return the class that instructor uses: the schema of a reply, and how to parse it.
 
-    A class of its own, without the fields: instructor looks through those five times a call for what it cannot run,
-    and hangs its own on what it returns.
+    It is a separate class without the fields, because instructor walks through the fields five times a call and adds
+    attributes to its results.
     """
     schema = json.dumps(reply.model_json_schema())
 
     def model_json_schema() -> dict[str, Any]:
-        return json.loads(schema)  # one of its own each time, for litellm may change it
+        return json.loads(schema)  # a new copy each time, because litellm may change it
 
     def model_validate_json(*_given: object, **_named: object) -> BaseModel:
         return shape.model_construct(reply=_conversation.get().read(reply))
 
     shape = create_model(reply.__name__, __base__=load_instructor().OpenAISchema, reply=(Any, None))
-    made: Any = shape
-    made.model_json_schema, made.model_validate_json = model_json_schema, model_validate_json
+    mutable: Any = shape
+    mutable.model_json_schema, mutable.model_validate_json = model_json_schema, model_validate_json
     return shape
 
 
 def _reason(error: BaseException) -> BaseException:
-    """What lies beneath instructor's error: ours, what was wrong with the answer (without the answer), or a bug."""
+    """Return the cause of instructor's error: an error of ours, the validation problem without the answer, or a bug."""
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__
         if isinstance(cause, GigamindError):
             return cause
         if isinstance(cause, ValidationError):
-            return LlmError(
-                f"the reply failed validation: {scrub(first_problem(cause))}", "invalid_output"
-            )
-    if isinstance(cause, ValueError):  # instructor's own, of an answer that holds no JSON
-        return LlmError(f"the reply could not be read: {scrub(str(cause))}", "invalid_output")
+            reason = scrub(first_problem(cause))
+            return LlmError(_("the reply is invalid: {reason}", reason=reason), "invalid_output")
+    if isinstance(cause, ValueError):  # raised by instructor for an answer without JSON
+        return LlmError(
+            _("the reply cannot be read: {reason}", reason=scrub(str(cause))), "invalid_output"
+        )
     return cause

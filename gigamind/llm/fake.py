@@ -1,16 +1,16 @@
-"""A model server on loopback that answers like OpenAI's, and fails as it is told: for tests and for trying things out.
+"""A mock model server on loopback that answers like OpenAI's and fails on request, for tests and demonstrations.
 
-It is told through the model name, which passes unchanged through any client:
+The model name controls it, because any client passes it on unchanged:
 
 judge                                    a valid answer at once
 judge;lat=100                            after 100 ms
 judge;lat=100;spread=0.5                 after 50 to 150 ms, at random but the same in each run
 judge;fault=429;times=2;ra=1;sid=abc     two 429 with `Retry-After: 1` for scenario abc, then valid answers
-judge;fault=truncated_stop;share=0.2     every fifth answer, at random but the same in each run, is cut off
-judge;allowed=5;ra=0                     429 for whatever comes while five requests are being answered
+judge;fault=truncated_stop;share=0.2     every fifth answer, at random but the same in each run, is truncated
+judge;allowed=5;ra=0                     429 for any request while five others are being answered
 judge;lat=100;slots=1                    one request is computed at a time, the others queue
 judge;prompt=1;reply=20                  a token of the prompt takes 1 ms, one of the reply 20 ms
-judge;piece=30;fault=broken              an answer that is streamed comes word by word, 30 ms apart, and breaks off
+judge;piece=30;fault=broken              a streamed answer comes word by word, 30 ms apart, and breaks off
 """
 
 import asyncio
@@ -45,21 +45,21 @@ _HASH_BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How the requests of one model name are answered.
+    """How requests with one model name are answered.
 
     Attributes:
-        scenario: requests are counted by it.
-        fault: one of `FAULTS`, or None.
-        times: how many requests of the scenario meet the fault, from the first.
-        share: part of the requests within `times` that meet it, in [0, 1].
-        latency_s: before each answer, on average.
-        spread: how much of it an answer may come sooner or later, in [0, 1].
-        hang_s: how long the fault `timeout` keeps silent.
-        retry_after: the header of a 429; None sends none.
-        allowed: requests answered at the same time; None for any number.
-        slots: requests computed at the same time, the others wait in the order they came; None for any number.
-        prompt_token_s, reply_token_s: added to the latency for each token.
-        piece_s: between the words of an answer that is streamed.
+        scenario: Name under which requests are counted.
+        fault: One of `FAULTS`, or None.
+        times: Number of requests of the scenario with the fault, from the first.
+        share: Share of the requests within `times` that have it, in [0, 1].
+        latency_s: Mean time before an answer.
+        spread: Relative variation of that time, in [0, 1].
+        hang_s: Silence of the fault `timeout`.
+        retry_after: Header of a 429; None sends none.
+        allowed: Requests accepted at the same time; None for no limit.
+        slots: Requests computed at the same time, in order of arrival; None for no limit.
+        prompt_token_s, reply_token_s: Added to the latency for each token.
+        piece_s: Time between the words of a streamed answer.
     """
 
     name: str
@@ -78,22 +78,22 @@ class Behaviour:
     piece_s: float = 0.0
 
     def fault_of(self, number: int) -> str | None:
-        """The fault that the scenario's request of this number, from 1, meets."""
+        """Return the fault of the scenario's request with this number, from 1."""
         if self.fault is None or (self.times is not None and number > self.times):
             return None
         return self.fault if _draw(f"{self.scenario}|{number}") < self.share else None
 
     def latency_of(self, number: int) -> float:
-        """Seconds before the answer to the scenario's request of this number, from 1."""
+        """Return the seconds before the answer to the scenario's request with this number, from 1."""
         drawn = 2 * _draw(f"{self.scenario}|{number}|latency") - 1
         return self.latency_s * (1 + self.spread * drawn)
 
 
 def read_behaviour(model: str) -> Behaviour:
-    """The behaviour that a model name asks for.
+    """Return the behaviour in a model name.
 
     Raises:
-        ValueError: it names an unknown fault, or a number that is none.
+        ValueError: It has an unknown fault or an invalid number.
     """
     name, *rest = model.split(";")
     given = dict(part.split("=", 1) for part in rest if "=" in part)
@@ -119,7 +119,7 @@ def read_behaviour(model: str) -> Behaviour:
 
 
 def _draw(seed: str) -> float:
-    """A number in [0, 1) that depends on nothing but `seed`."""
+    """Return a number in [0, 1) that depends only on `seed`."""
     return int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big") / 2**_HASH_BITS
 
 
@@ -135,7 +135,7 @@ ERRORS = {
     "400ctx": (400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
     "400rf": (400, "response_format is not supported", None),
 }  # fmt: skip
-_REFUSED = {  # in OpenAI's words
+_REFUSED = {  # messages of OpenAI
     "temperature": "Unsupported value: 'temperature' does not support 0.0 with this model. "
     "Only the default (1) value is supported.",
     "max_tokens": "Unsupported parameter: 'max_tokens' is not supported with this model. "
@@ -155,18 +155,18 @@ _USAGES: dict[str, Json] = {
 
 @dataclass(slots=True)
 class Seen:
-    """What the server was asked, and what it told.
+    """Requests to the server, and the usage it reported.
 
     Attributes:
-        calls: requests by scenario.
-        in_flight: requests being answered now.
-        most_in_flight: the largest number of requests that were answered at the same time.
-        prompt_tokens: sum of those told in `usage`.
-        completion_tokens: sum of those told in `usage`.
-        generated: tokens of prompt and answer that it would bill, for answers that did not arrive and lies, too.
-        authorizations: the header of each of the last requests.
-        headers: all of them.
-        bodies: the last requests.
+        calls: Requests by scenario.
+        in_flight: Requests being answered.
+        most_in_flight: Highest number of concurrent requests.
+        prompt_tokens: Sum of the reported prompt tokens.
+        completion_tokens: Sum of the reported completion tokens.
+        generated: Tokens of prompt and answer that would be billed, including lost answers and false reports.
+        authorizations: Authorization header of each of the last requests.
+        headers: All headers of the last requests.
+        bodies: Bodies of the last requests.
     """
 
     calls: Counter[str] = field(default_factory=Counter[str])
@@ -185,7 +185,7 @@ class Seen:
         return self.calls.total()
 
     def tell(self) -> Json:
-        """The counts, as JSON."""
+        """Return the counts as JSON."""
         return {
             "calls": dict(self.calls),
             "total": self.total,
@@ -196,7 +196,7 @@ class Seen:
         }
 
     def bill(self, usage: Json) -> None:
-        """Count what was generated."""
+        """Count the generated tokens."""
         for name in ("prompt_tokens", "completion_tokens"):
             self.generated[name] += usage[name]
 
@@ -206,22 +206,22 @@ def _nothing(_body: Json) -> Json | None:
 
 
 class FakeServer:
-    """The fake model and what it has seen."""
+    """The mock model and its record of requests."""
 
     def __init__(self) -> None:
         self.url = ""
         self.seen = Seen()
         self.script: deque[Json] = deque()
         self.total_slots: int | None = None
-        """What `/props` tells, as llama.cpp's server does; None: there is no such page."""
+        """Slots reported by `/props`, as by llama.cpp's server; None if there is no such page."""
         self.fingerprint = "fp_fake_1"
-        """What it tells of itself; `SCRIPTED`: that it is no model, which a run by it warns of."""
+        """Fingerprint in its answers; `SCRIPTED` says that it is not a model, which a run warns about."""
         self._slots: dict[str, asyncio.Semaphore] = {}
         self.respond: Callable[[Json], Json | None] = _nothing
-        """What it says to a request by its body, the script aside; None for one that it leaves to that."""
+        """Returns the answer to a request body; None to use the default answer."""
 
     def application(self) -> web.Application:
-        """The routes."""
+        """Return the routes."""
         application = web.Application(client_max_size=64 * 2**20)
         application.add_routes([
             web.post("/v1/chat/completions", self._chat),
@@ -270,17 +270,17 @@ class FakeServer:
             async with self._slot(behaviour):
                 await asyncio.sleep(behaviour.latency_of(number) + _compute_s(behaviour, body))
             return await self._answer(request, body, behaviour, behaviour.fault_of(number))
-        except asyncio.CancelledError:  # the other side has gone
+        except asyncio.CancelledError:  # the client has disconnected
             seen.bill(_usage(body, json.dumps(answer_to(body))))
             raise
         finally:
             seen.in_flight -= 1
 
     def _slot(self, behaviour: Behaviour) -> AbstractAsyncContextManager[object]:
-        """A slot of those that the requests of a model name share."""
+        """Return a slot shared by the requests with one model name."""
         if behaviour.slots is None:
             return nullcontext()
-        # One that leaves, or gives up waiting, leaves it to the next.
+        # A request that leaves or gives up passes its slot to the next one.
         return self._slots.setdefault(behaviour.scenario, asyncio.Semaphore(behaviour.slots))
 
     async def _answer(
@@ -304,7 +304,7 @@ class FakeServer:
         return web.json_response(completion)
 
     def completion(self, body: Json, behaviour: Behaviour, fault: str | None) -> Json:
-        """The answer to a request, billed; `fault` is none of the transport."""
+        """Return the billed answer to a request; `fault` is not one of the transport."""
         text = None if body.get("stream") else plain_answer(body)
         if text is None:
             reply = self.respond(body)
@@ -340,14 +340,14 @@ Server = TypeVar("Server", bound=FakeServer)
 
 @contextmanager
 def running(port: int = 0) -> Generator[FakeServer]:
-    """A server in a thread of its own, at `server.url`, which ends in `/v1`."""
+    """Run a server in its own thread, at `server.url`, which ends in `/v1`."""
     with run(FakeServer(), port) as server:
         yield server
 
 
 @contextmanager
 def run(server: Server, port: int = 0) -> Generator[Server]:
-    """The same, of a server that was made."""
+    """Run an existing server in its own thread."""
     loop = asyncio.new_event_loop()
     runner = web.AppRunner(
         server.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
@@ -359,7 +359,7 @@ def run(server: Server, port: int = 0) -> Generator[Server]:
 
     try:
         loop.run_until_complete(start())
-    except OSError:  # the port is taken
+    except OSError:  # the port is in use
         loop.run_until_complete(runner.cleanup())
         loop.close()
         raise
@@ -378,13 +378,13 @@ def run(server: Server, port: int = 0) -> Generator[Server]:
 async def _stop(runner: web.AppRunner) -> None:
     await runner.cleanup()
     left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:  # a handler that still hangs
+    for task in left:  # a handler that still waits
         task.cancel()
     await asyncio.gather(*left, return_exceptions=True)
 
 
 def _compute_s(behaviour: Behaviour, body: Json) -> float:
-    """What the tokens of a request take."""
+    """Return the time for the tokens of a request."""
     if not (behaviour.prompt_token_s or behaviour.reply_token_s):
         return 0.0
     usage = _usage(body, plain_answer(body) or json.dumps(answer_to(body)))
@@ -393,7 +393,7 @@ def _compute_s(behaviour: Behaviour, body: Json) -> float:
 
 
 def _hang_up(transport: asyncio.Transport, fault: str) -> None:
-    if fault == "reset":  # the other side then reads "connection reset by peer"
+    if fault == "reset":  # the client then reads "connection reset by peer"
         at_once = struct.pack("ii", 1, 0)
         connection: socket.socket = transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
@@ -412,7 +412,7 @@ def _usage(body: Json, text: str | None) -> Json:
 
 
 def _lied(usage: Json, fault: str | None) -> Json | None:
-    """The usage as a fault tells it."""
+    """Return the usage with the false numbers of a fault."""
     counts = {name: usage[name] for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
     cached = 2 * counts["prompt_tokens"]
     lies: dict[str | None, Json | None] = {
@@ -431,7 +431,7 @@ def _lied(usage: Json, fault: str | None) -> Json | None:
 def _refused(
     request: web.Request, body: Json, behaviour: Behaviour, fault: str | None
 ) -> web.Response | None:
-    """The error that a request ends in without an answer being made; None for one that does not."""
+    """Return the error response of a request; None if it is answered."""
     if fault == "429":
         return _rate_limited(behaviour)
     if fault in ERRORS:
@@ -454,6 +454,6 @@ def _rate_limited(behaviour: Behaviour) -> web.Response:
 def error_response(
     status: int, message: str, code: str | None, headers: dict[str, str] | None = None
 ) -> web.Response:
-    """An error as OpenAI tells it."""
+    """Return an error in OpenAI's form."""
     body: Any = {"error": {"message": message, "type": "error", "param": None, "code": code}}
     return web.json_response(body, status=status, headers=headers)

@@ -1,4 +1,4 @@
-"""What the fake model says: a valid answer by the schema of a request, or one that is spoilt as a fault wants it."""
+"""Answers of the mock model: valid by the schema of a request, or broken in the way of a fault."""
 
 import hashlib
 import json
@@ -15,9 +15,9 @@ _REFUSAL = "I'm sorry, but I can't help with that."
 
 
 def answer_to(body: Mapping[str, Any]) -> Json:
-    """The valid answer to a request: that between `<<ANSWER` and `>>` in its last message, else one by its schema.
+    """Return the text between `<<ANSWER` and `>>` in the last message as the answer, or an answer by the schema.
 
-    A list by its schema has one row for each id that the messages give, where its rows have ids.
+    A list whose rows have ids gets one row for each id in the messages.
     """
     messages: Sequence[Mapping[str, Any]] = body["messages"]
     marked = _MARKED.search(str(messages[-1].get("content")))
@@ -28,18 +28,18 @@ def answer_to(body: Mapping[str, Any]) -> Json:
 
 
 def _given_ids(messages: Sequence[Mapping[str, Any]]) -> list[int | str]:
-    """Ids of the JSON objects in messages that begin with one, each once, in their order."""
+    """Return the distinct ids of JSON objects that start with an id in the messages, in order."""
     text = "\n".join(str(message.get("content")) for message in messages)
     return list(dict.fromkeys(json.loads(literal) for literal in _ID.findall(text)))
 
 
 def seed_of(messages: object) -> str:
-    """Hash of the messages, in hexadecimal."""
+    """Return a hash of the messages, in hexadecimal."""
     return hashlib.sha256(json.dumps(messages, sort_keys=True).encode()).hexdigest()
 
 
 def spoilt(answer: Json, fault: str | None) -> str | None:
-    """The text of an answer as a fault leaves it; None for no text at all."""
+    """Return the text of an answer after a fault; None for no text at all."""
     text = json.dumps(_spoilt_fields(answer, fault), ensure_ascii=False)
     half = text[: max(1, len(text) // 2)]
     spoilt: dict[str | None, str | None] = {
@@ -79,7 +79,7 @@ def _spoilt_fields(answer: Json, fault: str | None) -> Json:
 
 
 def plain_answer(body: Json) -> str | None:
-    """As many tokens as a request allows that asks for no JSON; None for one that does."""
+    """Return the maximum number of tokens for a request without JSON; None for a request with JSON."""
     if "max_tokens" not in body or _schema_of(body) is not _NO_SCHEMA:
         return None
     return "word" * (body["max_tokens"] - 1)
@@ -89,7 +89,9 @@ def _schema_of(body: Mapping[str, Any]) -> Json:
     wanted: Json = body.get("response_format") or {}
     if wanted.get("type") == "json_schema":
         return wanted["json_schema"]["schema"]
-    for message in body["messages"]:  # a client without structured output writes it into a message
+    for message in body[
+        "messages"
+    ]:  # clients without structured output put the schema into a message
         text = str(message.get("content"))
         start = text.find("{", text.find("json_schema"))
         if "json_schema" in text and start >= 0:
@@ -98,7 +100,7 @@ def _schema_of(body: Mapping[str, Any]) -> Json:
 
 
 class _Maker:
-    """Makes values of a schema, each drawn by its place in the answer."""
+    """Creates values of a schema, each determined by its place in the answer."""
 
     def __init__(self, root: Json, seed: str, ids: Sequence[int | str]) -> None:
         self._root = root
@@ -138,17 +140,17 @@ class _Maker:
                 return None if kind == "null" else f"scripted {drawn % 10**6:06d}"
 
     def _rows(self, schema: Json, place: str) -> list[Any]:
-        """As few as may be; of rows with an id, one for each id that was given."""
+        """Return as few rows as possible, or one row per given id if rows have ids."""
         row: Json = schema["items"]
         fields = (self._resolved(row["$ref"]) if "$ref" in row else row).get("properties", {})
         kind = {"integer": int, "string": str}.get(fields.get("id", {}).get("type", ""))
         ids = [name for name in self._ids if type(name) is kind]
         count = len(ids) or max(schema.get("minItems", 0), 1)
-        made = [self.make(row, f"{place}[{i}]") for i in range(count)]
+        rows = [self.make(row, f"{place}[{i}]") for i in range(count)]
         return (
-            [{**instance, "id": name} for instance, name in zip(made, ids, strict=True)]
+            [{**instance, "id": name} for instance, name in zip(rows, ids, strict=True)]
             if ids
-            else made
+            else rows
         )
 
     def _resolved(self, reference: str) -> Json:

@@ -1,11 +1,11 @@
-"""The fake model behind the batch files of OpenAI and Anthropic, and Anthropic's own protocol.
+"""The mock model behind the batch files of OpenAI and Anthropic, and Anthropic's own protocol.
 
-A batch is generated, and billed, when it is created; its results can be had some looks later, in another order.  The
-name of its first model tells, besides the faults of each request, how it goes:
+A batch is generated and billed when it is created.  Its results are available after some polls, in another order.
+Besides the faults of each request, the name of its first model controls the batch:
 
-judge;batch=failed               OpenAI only: it is refused as a whole, at no cost
+judge;batch=failed               OpenAI only: the batch is rejected as a whole, at no cost
 judge;batch=expired              half of it is done in time, the rest expired; the same with cancelled
-judge;looks=3                    in progress at the first three looks
+judge;looks=3                    in progress at the first three polls
 """
 
 import json
@@ -27,7 +27,7 @@ _RULE = re.compile(r"[(,] ?((?:min|max)[A-Za-z]+) (-?\d+(?:\.\d+)?)(?=[,)])")
 _CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _TRANSPORT_FAULTS = frozenset({"timeout", "disconnect", "reset", "html", "badjson"})
 _CHARS_PER_TOKEN = 4
-_UNDONE = {"expired": "expired", "cancelled": "canceled"}  # and how Anthropic writes it
+_UNDONE = {"expired": "expired", "cancelled": "canceled"}  # values: spelling of Anthropic
 _LEAST_CACHED = 1024  # tokens
 _PAGE = 20
 
@@ -37,9 +37,9 @@ class FakeBatch:
     """One batch.
 
     Attributes:
-        ends_as: its last status.
-        lines: results and errors, one a request.
-        looks: how often it is still in progress when it is looked at.
+        ends_as: Its final status.
+        lines: Results and errors, one per request.
+        looks: Number of further polls at which it is in progress.
     """
 
     batch_id: str
@@ -57,11 +57,11 @@ class FakeBatch:
 
     @property
     def has_ended(self) -> bool:
-        """Whether its results can be had."""
+        """Whether its results are available."""
         return self.status in {"completed", "failed", "expired", "cancelled", "ended"}
 
     def advance(self) -> None:
-        """What a look at it finds changed since the last."""
+        """Move to the status for the next poll."""
         steps = {"validating": "in_progress", "finalizing": self.ends_as, "cancelling": "cancelled"}
         if self.status == "in_progress" and self.looks > 0:
             self.looks -= 1
@@ -78,13 +78,13 @@ def _go_on(_stage: str) -> bool:
 
 
 class BatchServer(FakeServer):
-    """The fake model with batches.
+    """The mock model with batches.
 
     Attributes:
-        at_stage: is told of each stage, from another thread than the test's; where it says True the client gets no
-            answer but an error.  `upload`, `create`: before it is done; `uploaded`, `created`: done, and not yet told;
-            `look:STATUS`; `results`: half of them are sent.
-        most_requests, most_bytes: of one batch.
+        at_stage: Called at each stage, in the server's thread; if it returns True, the client gets an error instead of
+            an answer.  `upload`, `create`: before the action; `uploaded`, `created`: after it, before the answer;
+            `look:STATUS`; `results`: after half of them is sent.
+        most_requests, most_bytes: Limits of one batch.
     """
 
     def __init__(self) -> None:
@@ -131,7 +131,7 @@ class BatchServer(FakeServer):
         return batch
 
     def _page(self, request: web.Request, api: Api, after: str) -> tuple[list[FakeBatch], bool]:
-        """The newest first, behind the one that is named, and whether there are more."""
+        """Return batches after the given one, newest first, and whether there are more."""
         rows = [batch for batch in reversed(self.batches.values()) if batch.api == api]
         ids = [batch.batch_id for batch in rows]
         start = ids.index(request.query[after]) + 1 if after in request.query else 0
@@ -157,7 +157,7 @@ class BatchServer(FakeServer):
         return batch
 
     def _ended(self, body: Json, batch: FakeBatch, place: int) -> Json | tuple[int, str, str]:
-        """The completion of a request, billed, or the status (0: its turn never came), words and code of its error."""
+        """Return the billed completion of a request, or status (0: not processed), text and code of its error."""
         if batch.ends_as in _UNDONE and place >= batch.count // 2:
             return 0, f"The batch was {batch.ends_as} before its turn.", f"batch_{batch.ends_as}"
         behaviour = read_behaviour(body["model"])
@@ -169,7 +169,7 @@ class BatchServer(FakeServer):
             return status, message, code or "error"
         if fault == "429":
             return 429, "Rate limit reached", "rate_limit_exceeded"
-        if fault in _TRANSPORT_FAULTS:  # nothing travels alone here
+        if fault in _TRANSPORT_FAULTS:  # batch requests have no transport of their own
             return 500, "The server had an error", "server_error"
         return self.completion(body, behaviour, fault)
 
@@ -339,7 +339,7 @@ class BatchServer(FakeServer):
         return web.json_response(self._anthropic_state(batch))
 
     def _as_message(self, params: Json, completion: Json) -> Json:
-        """A completion as Anthropic tells it, with what its cache did."""
+        """Return a completion in Anthropic's form, with its cache usage."""
         choice: Json = completion["choices"][0]
         text = choice["message"]["content"] or ""
         blocks: list[Json] = [{"type": "text", "text": text}]
@@ -378,14 +378,14 @@ class BatchServer(FakeServer):
         types = [line["result"]["type"] for line in batch.lines] if ended else []
         names = ("succeeded", "errored", "canceled", "expired")
         counts = {name: types.count(name) for name in names}
-        made_at = datetime.fromtimestamp(batch.created_at, UTC)
+        created_at = datetime.fromtimestamp(batch.created_at, UTC)
         place = f"{self.url}/messages/batches/{batch.batch_id}/results"
         return {
             "id": batch.batch_id,
             "type": "message_batch",
             "processing_status": batch.status,
             "request_counts": {"processing": batch.count - len(types), **counts},
-            "created_at": made_at.isoformat().replace("+00:00", "Z"),
+            "created_at": created_at.isoformat().replace("+00:00", "Z"),
             "ended_at": None,
             "results_url": place if ended else None,
         }
@@ -394,12 +394,12 @@ class BatchServer(FakeServer):
 def _batch_routes(
     path: str, create: Handler, every: Handler, look: Handler, cancel: Handler
 ) -> list[web.RouteDef]:
-    of_one = f"{path}/{{id}}"
+    batch_path = f"{path}/{{id}}"
     return [
         web.post(path, create),
         web.get(path, every),
-        web.get(of_one, look),
-        web.post(f"{of_one}/cancel", cancel),
+        web.get(batch_path, look),
+        web.post(f"{batch_path}/cancel", cancel),
     ]
 
 
@@ -430,7 +430,7 @@ def _openai_state(batch: FakeBatch) -> Json:
 
 
 def _lines(rows: Sequence[Json]) -> bytes:
-    """In another order than that of the requests."""
+    """Return the rows in another order than the requests."""
     return b"".join(json.dumps(row).encode() + b"\n" for row in reversed(rows))
 
 
@@ -451,7 +451,7 @@ def _refusal(status: int, kind: str, message: str) -> web.Response:
 
 
 def _as_chat(params: Mapping[str, Any]) -> Json:
-    """Parameters of a message as those of a chat completion."""
+    """Return the parameters of a message as those of a chat completion."""
     blocks: Any = params.get("system") or []
     blocks = [{"text": blocks}] if isinstance(blocks, str) else blocks
     system = "".join(block["text"] for block in blocks)
@@ -473,7 +473,7 @@ def _as_chat(params: Mapping[str, Any]) -> Json:
 
 
 def _obeyed(schema: Any) -> Any:  # noqa: ANN401  JSON values
-    """A schema with the rules that its descriptions tell: a model that reads them keeps to them."""
+    """Return a schema with the rules in its descriptions, which a model would follow."""
     if isinstance(schema, list):
         return [_obeyed(each) for each in schema]  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(schema, dict):
@@ -486,7 +486,7 @@ def _obeyed(schema: Any) -> Any:  # noqa: ANN401  JSON values
 
 
 def _marked_tokens(params: Json) -> int:
-    """Tokens up to the last mark in the system prompt; 0 without one."""
+    """Return the tokens up to the last cache mark in the system prompt; 0 without one."""
     blocks: Any = params.get("system") or []
     if isinstance(blocks, str) or not any("cache_control" in block for block in blocks):
         return 0

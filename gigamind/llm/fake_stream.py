@@ -1,4 +1,4 @@
-"""How the fake model server sends an answer piece by piece, as OpenAI's does with `stream`."""
+"""Send an answer of the mock server in pieces, as OpenAI does with `stream`."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ _PIECES = re.compile(r"\S+\s*|\s+")
 async def stream(
     request: web.Request, completion: Mapping[str, Any], piece_s: float, *, breaks: bool
 ) -> web.StreamResponse:
-    """Send a completion word by word; `breaks`: the connection ends in the middle of it."""
+    """Send a completion word by word; with `breaks`, the connection ends in the middle."""
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await response.prepare(request)
     chunks = list(_chunks(completion))
@@ -30,7 +30,7 @@ async def stream(
 
 
 def _chunks(completion: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Those of a completion: its text, how it ended, what it took."""
+    """Yield the chunks of a completion: text, finish reason and usage."""
     head = {**completion, "object": "chat.completion.chunk"}
     usage = head.pop("usage", None)
     for choice in completion["choices"]:

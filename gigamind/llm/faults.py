@@ -1,20 +1,21 @@
-"""Tells what went wrong, in stable codes and without keys: of what a server answered, or why it did not.
+"""Classify errors of model servers into stable codes, with messages free of keys.
 
-What mends it: `with_retries`, the one owner of retries, waits faults of the transport out; people get `advice_for`.
+`with_retries`, the only place with retries, retries transport errors; `advice_for` says how to fix the others.
 """
 
 import asyncio
 import random
 import re
 import socket
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from gigamind.errors import LlmCode, LlmError
+from gigamind.i18n import Message, _, joined
 from gigamind.llm.client import Answer
-from gigamind.llm.redaction import one_line
+from gigamind.llm.redaction import single_line
 from gigamind.llm.settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ _LONGEST_CHARS = 300
 _LONGEST_BACKOFF_S = 20.0
 _GAVE_UP = frozenset(
     {408, 504, 524}
-)  # a time-out, ours or a gateway's: what it waited for may come to its end
+)  # a time-out of ours or of a gateway: the server may still finish the request
 _QUOTA = re.compile(r"quota|billing|insufficient.{0,9}(balance|credit|funds)", re.IGNORECASE)
 _FILTER = re.compile(r"content.?(policy|filter|management)", re.IGNORECASE)
-# As OpenAI, vLLM, llama.cpp, TGI, Gemini and gateways before them say it.
+# Phrases of OpenAI, vLLM, llama.cpp, TGI, Gemini and gateways before them.
 _TOO_LONG = re.compile(
     r"context_length_exceeded|maximum context l|context limit|context size|model's context length"
     r"|input tokens exceed|maximum (number of tokens|input length)|`inputs` tokens",
@@ -43,20 +44,21 @@ _UNSUPPORTED = re.compile(
 
 
 def fault_of(answer: Answer, raised_by: str) -> LlmError | None:
-    """Why an answer that came is none; None for one that is worth parsing.
+    """Return why an answer is unusable; None if it can be parsed.
 
     Args:
-        raised_by: what a person raises its `max_tokens` by.
+        raised_by: The option or setting that raises `max_tokens`.
     """
     if answer.finish == "none":
-        return LlmError("the server sent a reply without any choice", "malformed_response")
+        return LlmError(_("the server sent a reply without any choice"), "malformed_response")
     if answer.refusal:
-        return LlmError(f"the model refused: {scrub(answer.refusal)}", "refused")
+        return LlmError(_("the model refused: {reason}", reason=scrub(answer.refusal)), "refused")
     if answer.finish == "content_filter":
-        return LlmError("the server's content filter stopped the reply", "content_filtered")
+        return LlmError(_("the server's content filter blocked the reply"), "content_filtered")
     if answer.finish == "length":
         return LlmError(
-            f"the reply was cut off at max_tokens, which is raised by {raised_by}", "truncated"
+            _("the reply was truncated at max_tokens. Raise it with {setting}.", setting=raised_by),
+            "truncated",
         )
     return None
 
@@ -70,20 +72,24 @@ def error_of_status(
     retry_after: str | None = None,
     answered: bool = True,
 ) -> LlmError:
-    """Our error for an HTTP status and what was said with it.
+    """Return the error for an HTTP status and its text.
 
     Args:
-        code: where it is known; else it follows from status and words.
-        answered: the server itself said so; else a connection broke, whatever the status, and it may have generated.
+        code: The code, if known; else it follows from status and text.
+        answered: Whether the server itself sent the status.  If not, a connection broke, and the server may have
+            generated an answer.
     """
     code = code or code_of(status, text)
     may_cost = status in _GAVE_UP or (status >= HTTPStatus.INTERNAL_SERVER_ERROR and not answered)
-    message = f"{model}: {scrub(text)}{_HINTS.get(code, '')}"
+    reason, hint = scrub(text), _HINTS.get(code)
+    message = _("{model}: {reason}", model=model, reason=reason)
+    if hint:
+        message = _("{model}: {reason}. {fix}", model=model, reason=reason.rstrip("."), fix=hint)
     return LlmError(message, code, status, _retry_after_s(retry_after), may_cost)
 
 
 def code_of(status: int, text: str) -> LlmCode:
-    """The code of an error by its HTTP status and its words."""
+    """Return the code of an error from its HTTP status and text."""
     if status == HTTPStatus.REQUEST_TIMEOUT:
         return "timeout"
     if status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -97,45 +103,67 @@ def code_of(status: int, text: str) -> LlmCode:
     return "server_error"
 
 
-def unreached(model: str, address: str, why: str = "cannot connect") -> LlmError:
-    """No request came to a server at an address: nothing was generated."""
-    hint = f"is there a server at {without_password(address)}?"
-    return LlmError(f"{model}: {scrub(why)}; {hint}", "server_error")
+_CANNOT_CONNECT = _("cannot connect")
+
+
+def unreached(model: str, address: str, why: str = _CANNOT_CONNECT) -> LlmError:
+    """Return the error for a request that reached no server, so nothing was generated."""
+    message = _(
+        "{model}: {reason}. Is there a server at {address}?",
+        model=model,
+        reason=scrub(why),
+        address=without_password(address),
+    )
+    return LlmError(message, "server_error")
 
 
 def lost(model: str, why: str, code: LlmCode = "server_error") -> LlmError:
-    """An answer that may have been generated, and did not come or cannot be read."""
-    return LlmError(f"{model}: {scrub(why)}", code, None, None, may_cost=True)
+    """Return the error for an answer that may have been generated but did not come or cannot be read."""
+    message = _("{model}: {reason}", model=model, reason=scrub(why))
+    return LlmError(message, code, None, None, may_cost=True)
 
 
-def missing_provider(name: str, api_base: str | None) -> str:
-    """What the name of a model without a known provider may be meant for."""
+def missing_provider(name: str, api_base: str | None) -> Message:
+    """Return a suggestion for a model name without a known provider."""
     bare = name.rpartition("/")[2]
     if api_base:
-        return f"The provider is missing: openai/{name} for a server of the OpenAI protocol."
+        return _(
+            "The provider is missing. For a server with the OpenAI protocol, use openai/{name}.",
+            name=name,
+        )
     family = next((known for known in _FAMILIES if bare.lower().startswith(known)), None)
     if family:
-        return f"The provider is missing: did you mean {_FAMILIES[family]}/{bare}?"
-    return (
-        f"The provider is missing: such as openai/{name}, anthropic/{name} or ollama_chat/{name}."
+        return _(
+            "The provider is missing. Did you mean {provider}/{name}?",
+            provider=_FAMILIES[family],
+            name=bare,
+        )
+    return _(
+        "The provider is missing. Use for example openai/{name}, anthropic/{name} or ollama_chat/{name}.",
+        name=name,
     )
 
 
-def unset_key(model: str, variable: str) -> str:
-    """What to say where a variable of the environment holds no key."""
+def unset_key(model: str, variable: str) -> Message:
+    """Return the message for an environment variable without a key."""
     first = variable.partition(" ")[0]
-    return f"{model}: set {variable} in the environment, such as: export {first}=..."
+    return _(
+        "{model}: set {variable} in the environment, for example: export {first}=...",
+        model=model,
+        variable=variable,
+        first=first,
+    )
 
 
 def refused_parameter(text: str, names: Collection[str]) -> str | None:
-    """Which of the parameters that were sent a server says it does not take; None where it says something else."""
+    """Return the sent parameter that a server says it does not support; None if the text is about something else."""
     if not _UNSUPPORTED.search(text):
         return None
     return next((name for name in names if re.search(rf"\b{name}\b", text)), None)
 
 
 def is_reached(exception: BaseException | None) -> bool:
-    """Whether a server may have got the request that ended so: nothing listens there, or there is no such host."""
+    """Return whether a server may have received the request; False for a refused connection or an unknown host."""
     while exception is not None:
         if isinstance(exception, ConnectionRefusedError | socket.gaierror):
             return False
@@ -144,14 +172,23 @@ def is_reached(exception: BaseException | None) -> bool:
 
 
 def without_password(address: str) -> str:
-    """An address without the name and the password that may stand in it."""
+    """Return an address without its user name and password."""
     parts = urlsplit(address)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def scrub(text: str) -> str:
-    """A text on one line, without secrets, at most 300 characters long."""
-    return one_line(text, _LONGEST_CHARS)
+    """Return a text on one line without secrets, at most 300 characters; of a message, scrub its values."""
+    if isinstance(text, Message):
+        values = {name: _scrubbed(value) for name, value in text.values.items()}
+        return Message(text.id, values, text.plural, text.context)
+    return single_line(text, _LONGEST_CHARS)
+
+
+def _scrubbed(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [_scrubbed(part) for part in cast("Sequence[object]", value)]
+    return scrub(value) if isinstance(value, str) else value
 
 
 _FAMILIES = {
@@ -164,17 +201,17 @@ _FAMILIES = {
     "grok": "xai",
 }
 
-_HINTS: dict[LlmCode, str] = {
-    "auth_failed": "; check the provider's key in the environment",
-    "quota_exhausted": "; the account has no money or quota left",
-    "context_too_long": "; use a model with a longer context, or send less text",
+_HINTS: dict[LlmCode, Message] = {
+    "auth_failed": _("Check the provider's key in the environment."),
+    "quota_exhausted": _("The account has no money or quota left."),
+    "context_too_long": _("Use a model with a longer context, or send less text."),
 }
 
 
 def _retry_after_s(header: str | None) -> float | None:
     try:
         wait = float(header or "")
-    except ValueError:  # absent, or a date
+    except ValueError:  # missing, or a date
         return None
     return wait if 0 <= wait < float("inf") else None
 
@@ -185,17 +222,17 @@ async def with_retries(
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     hopeless: Callable[[], bool] = lambda: False,
 ) -> Result:
-    """The result of the first attempt that the transport lets through; `attempt` is an `async def`.
+    """Return the result of the first attempt without a transport error; `attempt` is an `async def`.
 
     Args:
-        hopeless: whether another attempt would end as the last one.
+        hopeless: Whether another attempt would end the same way.
 
     Raises:
-        LlmError: that of the last attempt, or what `sleep` raises.
+        LlmError: The error of the last attempt, or one raised by `sleep`.
     """
     from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
-    # A new one each time: it keeps the state of one call, and shared between tasks all but one fail.
+    # A new object each time: it stores the state of one call and cannot be shared between tasks.
     retrying = AsyncRetrying(
         retry=retry_if_exception(
             lambda error: is_transient(error, settings.max_wait_s) and not hopeless()
@@ -208,25 +245,28 @@ async def with_retries(
     try:
         return await retrying(attempt)
     except LlmError as error:
-        asked_s = error.retry_after_s or 0.0
-        if error.code not in TRANSIENT or asked_s <= settings.max_wait_s:
+        requested_s = error.retry_after_s or 0.0
+        if error.code not in TRANSIENT or requested_s <= settings.max_wait_s:
             raise
-        message = (
-            f"{error}; the server asks to wait {asked_s:g} s, longer than --max-wait {settings.max_wait_s:g} allows:"
-            " go on later, or raise it"
+        message = _(
+            "{reason}. The server requests a wait of {seconds:g} s, but --max-wait is {limit:g} s. Resume later, or"
+            " raise it.",
+            reason=error.message,
+            seconds=requested_s,
+            limit=settings.max_wait_s,
         )
         raise LlmError(message, *error.args[1:]) from None
 
 
 def is_transient(error: BaseException, max_wait_s: float) -> bool:
-    """Whether waiting may mend it: not when the server asks to wait for longer than that."""
+    """Return whether a retry can help; False if the server requests a longer wait than `max_wait_s`."""
     if not isinstance(error, LlmError) or error.code not in TRANSIENT:
         return False
     return (error.retry_after_s or 0.0) <= max_wait_s
 
 
 def backoff_s(attempt: int, first_s: float, retry_after_s: float | None) -> float:
-    """Seconds to wait after an attempt, from 1: doubled each time, less a bit of chance, never below `Retry-After`."""
+    """Return the wait in seconds after attempt 1, 2, ...: doubled each time, with jitter, at least `Retry-After`."""
     doubled = min(_LONGEST_BACKOFF_S, first_s * 2 ** (attempt - 1))
     return max(doubled * random.uniform(0.5, 1.0), retry_after_s or 0.0)  # noqa: S311
 
@@ -237,33 +277,41 @@ def _wait_s(state: "RetryCallState", first_s: float) -> float:
     return backoff_s(state.attempt_number, first_s, retry_after_s)
 
 
-def advice_for(error: LlmError, settings: ModelSettings) -> str:
-    """How to mend an error, as a sentence or two."""
-    advice = _advice(error, settings)
+def advice_for(error: LlmError, settings: ModelSettings) -> Message:
+    """Return how to fix an error."""
     missing = missing_provider(settings.model, settings.api_base)
     if missing in str(error):
         return missing
-    return advice if "/" in settings.model else f"{advice} {missing}"
+    advice = _advice(error, settings)
+    return advice if "/" in settings.model else joined([advice, missing], separator=" ")
 
 
-def _advice(error: LlmError, settings: ModelSettings) -> str:
+def _advice(error: LlmError, settings: ModelSettings) -> Message:  # noqa: PLR0911  one per case
     if settings.mode == "json_schema":
         if error.code == "invalid_output":
-            return "Its reply is not as asked for: try --structured md_json, or a larger model."
+            return _(
+                "The reply does not have the requested form. Try --structured md_json, or a larger model."
+            )
         if error.code == "bad_request" and error.status not in {None, HTTPStatus.NOT_FOUND}:
-            return "The model gives no structured output: try --structured md_json."
-    advice = _ADVICE.get(error.code, "This model cannot judge as it is called here.")
+            return _("The model does not support structured output. Try --structured md_json.")
     if error.status == HTTPStatus.NOT_FOUND:
-        advice = "There is no such model, or no such address: check both names."
-    return advice.format(where=settings.api_base or "The provider")
-
-
-_SILENT = "{where} does not answer: is the address right, and is the server running?"
-_ADVICE: dict[LlmCode, str] = {
-    "auth_failed": "The key is missing or refused: set the provider's key in the environment.",
-    "quota_exhausted": "The account has no quota left: look at the provider's billing page.",
-    "rate_limited": "The server answers, but has no room now: try again later.",
-    "timeout": _SILENT,
-    "server_error": _SILENT,
-    "malformed_response": "{where} answers in another protocol: is the address right (often .../v1)?",
-}
+        return _("There is no such model or address. Check both names.")
+    server = settings.api_base or _("The provider")
+    match error.code:
+        case "auth_failed":
+            return _("The key is missing or rejected. Set the provider's key in the environment.")
+        case "quota_exhausted":
+            return _("The account has no quota left. See the provider's billing page.")
+        case "rate_limited":
+            return _("The server is overloaded. Try again later.")
+        case "timeout" | "server_error":
+            return _(
+                "{server} does not answer. Check the address, and whether the server is running.",
+                server=server,
+            )
+        case "malformed_response":
+            return _(
+                "{server} uses another protocol. Check the address (often .../v1).", server=server
+            )
+        case _other:
+            return _("This model cannot judge with these settings.")

@@ -1,8 +1,7 @@
-"""Keeps what a judge reads apart from what it is asked, and flags a text that speaks to the judge.
+"""Separate what a judge reads from its instructions, and flag text that addresses the judge.
 
-Notes stand in tags that they cannot forge.  Words to a judge are looked for in what a text says and in what it hides:
-in codes, in invisible characters, in letters turned round.  They are flags for a person, but a quote beside them
-proves nothing.
+Notes are in tags that they cannot forge.  Instructions to a judge are also searched in hidden text: in encodings, in
+invisible characters, in reversed letters.  A flag asks a user to check; a quote beside such text proves nothing.
 """
 
 import base64
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from gigamind.errors import InputError
+from gigamind.i18n import _
 from gigamind.llm.settings import StoreMode
 from gigamind.runs.folders import private_folder
 from gigamind.spans import Span
@@ -29,7 +29,7 @@ from gigamind.text import sentences_touched
 
 INVISIBLE = re.compile(
     "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
-    "|(?<=\\w)[\u200c\u200d](?=\\w)"  # between letters; an emoji may be joined
+    "|(?<=\\w)[\u200c\u200d](?=\\w)"  # between letters; emoji use them too
 )
 ESCAPES = re.compile(r"(?:\\u[0-9a-f]{4}){6,}|(?:&#x?[0-9a-f]{2,6};){6,}", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
@@ -40,7 +40,7 @@ _ROT13 = re.compile(r"\brot-?13\b", re.IGNORECASE)
 
 
 def readings(text: str) -> Iterator[str]:
-    """The text as it is meant to be read, and what is hidden in it."""
+    """Yield the visible text, and each text hidden in it."""
     plain = plainly(text)
     yield plain
     yield from (match[1][::-1] for match in _TURNED.finditer(text))
@@ -54,12 +54,12 @@ def readings(text: str) -> Iterator[str]:
 
 
 def plainly(text: str) -> str:
-    """Without invisible characters and other widths of letters."""
+    """Return the text without invisible characters, with letters of normal width."""
     return unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
 
 
 def words_in_base64(text: str) -> Iterator[str]:
-    """What decodes to words; pictures and hashes do not."""
+    """Yield decoded Base64 that consists of words, unlike pictures and hashes."""
     for run in _BASE64.finditer(text):
         digits = run[0].rstrip("=")
         whole = digits[: len(digits) - (len(digits) % 4 == 1)]
@@ -162,7 +162,7 @@ _VERDICTS = (
     r"(지침|지시|프롬프트).{0,20}(토씨|빠짐없이|글자\s*+그대로).{0,20}(옮겨|적어|써|말해|출력)",
     r"사람이.{0,20}(채점|점수).{0,20}같은 점수",
 )
-# One by one: as alternatives of one pattern they take about 2.5 times as long.
+# Searched one by one: as alternatives of one pattern they take about 2.5 times as long.
 _INSTRUCTIONS = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL | re.MULTILINE)
     for pattern in (*_OVERRIDES, *_ROLES, *_VERDICTS)
@@ -170,18 +170,18 @@ _INSTRUCTIONS = tuple(
 
 
 def has_invisible_characters(text: str) -> bool:
-    """Whether some of it cannot be seen, or turns the rest round; the byte order mark of a file hides nothing."""
+    """Return whether a text has invisible or direction-changing characters, except a byte order mark at its start."""
     return bool(INVISIBLE.search(text.removeprefix("\ufeff")))
 
 
 def looks_like_instructions(text: str) -> bool:
-    """Whether it speaks to a judge, openly or in what it hides."""
+    """Return whether a text addresses a judge, openly or hidden."""
     return any(pattern.search(reading) for reading in readings(text) for pattern in _INSTRUCTIONS)
 
 
 def has_encoded_text(text: str) -> bool:
-    """Whether some of it is words in escapes or in Base64."""
-    return bool(ESCAPES.search(text)) or any(True for _ in words_in_base64(text))
+    """Return whether a text contains words in escapes or in Base64."""
+    return bool(ESCAPES.search(text)) or any(True for _word in words_in_base64(text))
 
 
 Flag = Literal["invisible_characters", "looks_like_instructions", "encoded_text"]
@@ -191,18 +191,18 @@ _NONCE_DIGITS = 16
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A note, or a part of one, that a judge may read."""
+    """A note, or a part of one, for a judge."""
 
     title: str
     text: str
 
 
 class Fenced(NamedTuple):
-    """Notes ready to stand in a prompt.
+    """Notes ready for a prompt.
 
     Attributes:
-        nonce: part of every tag; the system message names it.
-        text: all notes, each in its tags, numbered.
+        nonce: Part of every tag; the system message names it.
+        text: All notes, numbered, each in its tags.
     """
 
     nonce: str
@@ -210,7 +210,7 @@ class Fenced(NamedTuple):
 
 
 def fence(sources: Sequence[Source], key: bytes, *, tag: str = "note", first: int = 1) -> Fenced:
-    """The notes in tags of their own, numbered from `first`."""
+    """Return the notes, each in its own tags, numbered from `first`."""
     nonce = _nonce(sources, key)
     parts = [
         f'<{tag}-{nonce} index="{number}" title={json.dumps(source.title, ensure_ascii=False)}>\n'
@@ -221,7 +221,7 @@ def fence(sources: Sequence[Source], key: bytes, *, tag: str = "note", first: in
 
 
 def flags(text: str) -> tuple[Flag, ...]:
-    """What a person should look at in a text before trusting a verdict about it."""
+    """Return what a user should check in a text before trusting a verdict about it."""
     signs: dict[Flag, Callable[[str], bool]] = {
         "invisible_characters": has_invisible_characters,
         "looks_like_instructions": looks_like_instructions,
@@ -231,9 +231,9 @@ def flags(text: str) -> tuple[Flag, ...]:
 
 
 def speaks_to_judge(text: str, span: Span) -> bool:
-    """Whether the lines around a span look like instructions, so that what stands there proves nothing.
+    """Return whether the lines around a span look like instructions, so that a quote from there proves nothing.
 
-    A line more than its sentence: of 168 sentences of attacks 139 stand in such lines, and 109 are such by themselves.
+    Lines instead of sentences: of 168 sentences of attacks, 139 are in such lines, but only 109 match by themselves.
     """
     touched = sentences_touched(text, span)
     first = min((sentence.start for sentence in touched), default=span.start)
@@ -244,24 +244,29 @@ def speaks_to_judge(text: str, span: Span) -> bool:
 
 
 def fence_key(folder: Path, mode: StoreMode) -> bytes:
-    """The key beside stored replies, made at first use: 32 random bytes that only the user can read.
+    """Return the key stored beside replies, created at first use: 32 random bytes that only the user can read.
 
-    Where nothing may be written, or can be, a key of this run alone serves: what it is asked is found by no other.
+    If nothing can be written, a key for this run alone is used; later runs then find none of its replies.
 
     Raises:
-        InputError: the file holds something else.
+        InputError: The file has other content.
     """
     path = folder / "fence.key"
     try:
         if mode in {"readwrite", "refresh"} and not path.exists():
             _make_key(path)
         key = path.read_bytes()
-    except OSError:  # none is there, or the folder is read-only or full, which the store tells when it keeps a reply
+    except OSError:  # missing, or the folder is read-only or full, which the store reports later
         return secrets.token_bytes(_KEY_BYTES)
     if len(key) != _KEY_BYTES:
         raise InputError(
-            f"{path}: is no key of gigamind ({len(key)} bytes, not {_KEY_BYTES}): remove it; stored replies that were"
-            " asked for with another are asked for anew"
+            _(
+                "{file}: this is not a key of gigamind ({actual} bytes instead of {expected}). Delete it. Replies"
+                " stored with another key are requested again.",
+                file=path,
+                actual=len(key),
+                expected=_KEY_BYTES,
+            )
         )
     return key
 
@@ -274,7 +279,7 @@ def _make_key(path: Path) -> None:
         made.write_bytes(secrets.token_bytes(_KEY_BYTES))
         path.hardlink_to(made)
     except FileExistsError:
-        pass  # of two runs that make it at the same time, the second finds it made
+        pass  # two runs created it at the same time: the first one wins
     finally:
         made.unlink(missing_ok=True)
 
@@ -282,7 +287,7 @@ def _make_key(path: Path) -> None:
 def _nonce(sources: Sequence[Source], key: bytes) -> str:
     content = json.dumps([[source.title, source.text] for source in sources]).encode()
     nonce = ""
-    for turn in count():  # a second turn is needed when a note holds its own nonce: once in 2**64
+    for turn in count():  # repeated only if a note contains its own nonce: once in 2**64
         digest = hmac.new(key, f"{turn}".encode() + content, hashlib.sha256).hexdigest()
         nonce = digest[:_NONCE_DIGITS]
         if not any(nonce in source.text or nonce in source.title for source in sources):

@@ -1,7 +1,7 @@
-"""The account of a run: `attempts.jsonl`, one row for each HTTP attempt and each answer from the store.
+"""The ledger of a run: `attempts.jsonl`, one row for each HTTP attempt and each stored reply.
 
-Every figure about cost is a sum over it.  Costs are whole picodollars, so that the sum is exact.  Before a request is
-sent, a short line says what it costs at most: where no row of its end follows, for it was killed, that is its row.
+Every figure about cost is a sum over it.  Costs are integer picodollars, so sums are exact.  Before a request is sent,
+a short line records its upper bound; if the process is killed and no final row follows, this line counts as the row.
 """
 
 import time
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from gigamind.errors import InputError
+from gigamind.i18n import _
 from gigamind.llm.usage import Price, Usage, micro_usd
 from gigamind.runs.store import Journal, read_journal
 
@@ -21,9 +22,9 @@ STORE = "store"
 HTTP = "http"
 UNFINISHED = "unfinished"
 SCRIPTED = "gigamind-scripted"
-"""The fingerprint of a stand-in of ours that plays back what was written before, and is no model."""
-_STARTED = "started"  # the status of a line before a request; no row has it
-_WITHDRAWN = "withdrawn"  # that of a line after a request that was never sent; no row has it
+"""Fingerprint of our own stand-ins that replay prepared answers instead of calling a model."""
+_STARTED = "started"  # status of a line before a request; no row has it
+_WITHDRAWN = "withdrawn"  # status of a line after a request that was never sent; no row has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +32,22 @@ class Attempt:
     """One row.
 
     Attributes:
-        call: the logical call, by the id of its item.
-        number: of the attempt within its call, from 1.
+        call: Id of the item of the logical call.
+        number: Number of the attempt within its call, from 1.
         source: `http` or `store`.
-        status: `ok`, the code of the error it ended in, or `unfinished`: cancelled or killed, so its end is not known.
-        key: of the logical call in the store.
-        cost_pico_usd: None when the model has no price.
-        cost_source: `estimated` when the server did not tell the tokens; an answer that may have been generated, and
-            never arrived, is booked with the most that it may take.
-        latency_ms: of the HTTP request.
-        wait_ms: for the limiter, before it.
-        http_status: None when no HTTP answer came, or a good one.
-        answered_by: the server's name of the model.
-        at: seconds since the epoch.
-        role: what the model was asked for; empty where a command asks for one thing only.
-        custom_id: of a request in a batch file, which has one row: the latest that was written of it.
-        written_tokens: see `Usage`.
+        status: `ok`, the code of the error, or `unfinished` for a cancelled or killed request.
+        key: Key of the logical call in the store.
+        cost_pico_usd: None if the model has no price.
+        cost_source: `estimated` if the server reported no tokens.  An answer that may have been generated and never
+            arrived is charged with its upper bound.
+        latency_ms: Time of the HTTP request.
+        wait_ms: Time before it in the limiter.
+        http_status: None without an HTTP error status.
+        answered_by: The server's name of the model.
+        at: Seconds since the epoch.
+        role: Purpose of the request; empty if a command has only one.
+        custom_id: Id of a request in a batch file; such a request has one row, the latest.
+        written_tokens: See `Usage`.
     """
 
     call: str
@@ -71,7 +72,7 @@ class Attempt:
     written_tokens: int = 0
 
     def charged(self, usage: Usage, price: Price | None, *, counted: bool = True) -> "Attempt":
-        """The row with its tokens and what they cost; `counted`: by the server, not by us."""
+        """Return the row with tokens and cost; `counted` says whether the server reported the tokens."""
         return replace(
             self,
             prompt_tokens=usage.prompt_tokens,
@@ -83,7 +84,7 @@ class Attempt:
         )
 
     def free(self) -> "Attempt":
-        """The row of a request for which the server surely generated nothing."""
+        """Return the row of a request for which the server generated nothing."""
         cost = None if self.cost_pico_usd is None else 0
         none = Usage(0, 0)
         return replace(self.charged(none, None), cost_pico_usd=cost)
@@ -94,11 +95,11 @@ class Totals:
     """Sums over rows.
 
     Attributes:
-        http_calls: attempts over HTTP, failed ones included.
-        store_hits: answers from the store.
-        micro_usd: None when any paid call has no price.
-        cost_source: the weakest of its rows.
-        by_status: attempts over HTTP by how they ended.
+        http_calls: HTTP attempts, including failed ones.
+        store_hits: Replies from the store.
+        micro_usd: None if any paid call has no price.
+        cost_source: The least reliable source of its rows.
+        by_status: HTTP attempts by status.
     """
 
     http_calls: int
@@ -113,7 +114,7 @@ class Totals:
 
 
 class Ledger:
-    """Keeps the rows of a run, in memory or in a file too; a file that exists is continued."""
+    """The rows of a run, in memory and optionally in a file; an existing file is continued."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._rows: _Rows = {} if path is None else _read(path)
@@ -121,48 +122,48 @@ class Ledger:
 
     @property
     def rows(self) -> list[Attempt]:
-        """All that have ended, in the order of their first lines."""
+        """Finished rows in the order of their first lines."""
         return list(self._rows.values())
 
     def row_of(self, custom_id: str) -> Attempt | None:
-        """That of a request in a batch file, where it has one."""
+        """Return the row of a request in a batch file, if any."""
         return self._rows.get(custom_id)
 
     def start(self, worst: Attempt) -> None:
-        """Note before a request what its row is should it never end; in the file on return, and in no sum of `rows`."""
+        """Record before a request the row that counts if it never ends; on disk on return, not part of `rows`."""
         if self._journal:
             row = {**_changed(worst), "status": _STARTED, "at": round(time.time(), 3)}
             self._journal.append(row)
 
     def append(self, attempt: Attempt) -> None:
-        """Add a row; it is in the file on return."""
+        """Add a row; it is on disk on return."""
         stamped = replace(attempt, at=round(time.time(), 3))
         _put(self._rows, stamped)
         if self._journal:
             self._journal.append(asdict(stamped))
 
     def withdraw(self, started: Attempt) -> None:
-        """Take back what `start` has noted of a request in a batch file: surely nobody got it."""
+        """Remove what `start` recorded for a batch request that nobody received."""
         self._rows.pop(started.custom_id, None)
         if self._journal:
             self._journal.append({**_changed(started), "status": _WITHDRAWN})
 
     def totals(self) -> Totals:
-        """Sums over all rows, those of a resumed run's first part included."""
+        """Return the sums over all rows, including those before a resume."""
         return totals(self.rows)
 
     def close(self) -> None:
-        """Let the next writer in."""
+        """Release the file for the next writer."""
         if self._journal:
             self._journal.close()
-            self._journal = None  # models that share an account each close it
+            self._journal = None  # models that share a ledger each close it
 
 
 def read_ledger(path: Path) -> list[Attempt]:
-    """The rows of a file; none when it is absent.  A request that was started and never ended is `unfinished`.
+    """Return the rows of a file, or none if it is missing.  A request without an end is `unfinished`.
 
     Raises:
-        InputError: it is no ledger.
+        InputError: It is not a ledger.
     """
     return list(_read(path).values())
 
@@ -177,7 +178,11 @@ def _attempts(path: Path) -> Iterator[Attempt]:
             yield Attempt(**row)
         except TypeError as error:
             raise InputError(
-                f"{path}: holds what is no request ({error}); the file was damaged or changed by hand"
+                _(
+                    "{file}: a line is not a request ({reason}). The file was damaged or edited.",
+                    file=path,
+                    reason=str(error),
+                )
             ) from error
 
 
@@ -201,7 +206,7 @@ def _read(path: Path) -> _Rows:
 
 
 def _put(rows: _Rows, row: Attempt) -> int | str:
-    """The place of a row; one of the same request in a batch file gives way to it."""
+    """Store a row, replacing an earlier row of the same batch request, and return its key."""
     place = row.custom_id or next(_places)
     rows[place] = row
     return place
@@ -211,13 +216,13 @@ _DEFAULTS = {field.name: field.default for field in fields(Attempt) if field.def
 
 
 def _changed(row: Attempt) -> dict[str, object]:
-    """The fields that differ from their defaults."""
+    """Return the fields that differ from their defaults."""
     values = asdict(row)
     return {name: values[name] for name in values if values[name] != _DEFAULTS.get(name, MISSING)}
 
 
 def totals(rows: Iterable[Attempt]) -> Totals:
-    """Sums over rows."""
+    """Return the sums over rows."""
     rows = list(rows)
     paid = [row for row in rows if row.source == HTTP]
     unpriced = any(row.cost_pico_usd is None and row.prompt_tokens for row in paid)

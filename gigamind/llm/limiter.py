@@ -1,8 +1,8 @@
-"""The gate of the requests to one server: how many at a time, how many a minute, how long each may take.
+"""The limiter of requests to one server: how many at a time, how many per minute, how long each may take.
 
-Nobody knows beforehand how many requests a server computes at a time.  More of them than that wait in its queue, run
-out of time together, are sent again, and none ever ends: so their number falls with 429 and with time-outs, and rises
-with answers.  A request that runs out of time though it is alone needs more time, and gets it, up to a limit.
+The number of requests that a server computes at a time is unknown.  Any more wait in its queue, time out together and
+are sent again, so none ever ends.  The allowed number therefore falls with 429 and time-outs, and rises with answers.
+A request that times out although it is alone gets more time, up to a limit.
 """
 
 import asyncio
@@ -13,40 +13,41 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from itertools import count
 
 from gigamind.errors import LlmError
+from gigamind.i18n import Message, _, joined, n_
 from gigamind.llm.booking import LONGEST_S, Place
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.speed import Speed
 
 _MINUTE_S = 60.0
-_SLOWLY = 0.05  # of a request a success, above what was too many
+_SLOWLY = 0.05  # increase per answer near a number that was too high
 _MOST_PATIENCE = 8.0
-_WORTH_TELLING_S = 5.0
+_REPORTED_WAIT_S = 5.0
 
 
 class Pace:
-    """Spreads an amount a minute evenly over time, in seconds of any clock."""
+    """Spreads an amount per minute evenly over time, in seconds of any clock."""
 
     def __init__(self, per_minute: int | None) -> None:
         self._seconds_each = _MINUTE_S / per_minute if per_minute else 0.0
         self._free_at = 0.0
 
     def wait_s(self, now: float, amount: float = 1) -> float:
-        """Take `amount`; seconds until it may be used."""
+        """Take `amount` and return the seconds until it can be used."""
         start = max(now, self._free_at)
         self._free_at = start + amount * self._seconds_each
         return start - now
 
     def rest_s(self, now: float) -> float:
-        """Seconds until the next may be taken."""
+        """Return the seconds until the next amount is available."""
         return max(0.0, self._free_at - now)
 
     def give_back(self, amount: float) -> None:
-        """Correct an amount taken too large, or too small if negative."""
+        """Return an amount that was not needed (or take more, if negative)."""
         self._free_at -= amount * self._seconds_each
 
 
 class Concurrency:
-    """How many may be in flight: rises with success, halves on a 429 and on a time-out in company."""
+    """The allowed number of requests in flight: rises with answers, halves on 429 and on time-outs among others."""
 
     def __init__(self, most: int) -> None:
         self.allowed = float(most)
@@ -55,21 +56,21 @@ class Concurrency:
         self._halved_at = float("-inf")
 
     def succeeded(self) -> None:
-        """One more request was answered."""
+        """Record an answered request."""
         near = self.allowed + 1 >= self._too_many
         step = _SLOWLY if near else 1.0
         self.allowed = min(self.most, self.allowed + step / self.allowed)
 
     def refused(self, sent_at: float, now: float) -> None:
-        """A request sent at `sent_at` was one too many."""
+        """Record that a request sent at `sent_at` was one too many."""
         if sent_at < self._halved_at:
-            return  # it was sent before the number was halved, and tells nothing of the new one
+            return  # sent before the last halving, so it says nothing about the new number
         self._too_many = max(2.0, self.allowed)
         self.allowed = max(1.0, self.allowed / 2)
         self._halved_at = now
 
     def limit(self, most: int) -> None:
-        """No more than so many from now on."""
+        """Allow at most this many."""
         self.most = most
         self.allowed = min(self.allowed, float(most))
 
@@ -78,23 +79,23 @@ Waiting = Callable[[], AbstractAsyncContextManager[None]]
 Tell = Callable[[str], None]
 
 
-def _nobody(*_told: str) -> None:
-    """Told something, does nothing."""
+def _nobody(*_texts: str) -> None:
+    """Do nothing."""
 
 
 class Limiter:
-    """The gate that every request to one server passes.  One event loop, one limiter.
+    """The limiter of all requests to one server, for one event loop.
 
     Args:
-        waiting: what a wait happens within, such as a limit of time.
-        tell: told what a person who waits should know.
-        changed: called when `describe` may say something else.
+        waiting: Context of each wait, such as a time limit.
+        tell: Receives messages for a waiting user.
+        changed: Called when the result of `describe` may have changed.
 
     Attributes:
-        timeouts: requests so far that had no answer in their time.
-        refusals: the same of 429.
-        speeds: of its models, as far as they were measured; None where that failed.
-        probing: held while one is.
+        timeouts: Number of requests that timed out.
+        refusals: Number of responses with status 429.
+        speeds: Measured speeds by model; None if the measurement failed.
+        probing: Locked during a measurement.
     """
 
     def __init__(
@@ -124,44 +125,49 @@ class Limiter:
 
     @property
     def allowed(self) -> int:
-        """Requests that may be in flight now."""
+        """Number of requests that can be in flight at present."""
         return int(self._concurrency.allowed)
 
     @property
     def most(self) -> int:
-        """Requests that may be in flight when all goes well."""
+        """Number of requests in flight without problems."""
         return self._concurrency.most
 
     def limit(self, most: int) -> None:
-        """No more than so many in flight from now on."""
+        """Allow at most this many in flight."""
         self._concurrency.limit(most)
 
-    def begin_with_one(self) -> None:
-        """One in flight, and more as they are answered: nothing is known of the server, but that it is slow."""
+    def start_slowly(self) -> None:
+        """Start with one request in flight, for a slow server of unknown capacity."""
         self._concurrency.allowed = 1.0
 
-    def describe(self) -> str:
-        """What is the matter with the server, in a few words; empty when all goes well."""
-        troubles = ((self.timeouts, "time-out"), (self.refusals, "refusal (429)"))
-        phrases = [
-            f"{n} {what}{'s' if n > 1 and what[-1] != ')' else ''}" for n, what in troubles if n
-        ]
+    def describe(self) -> Message:
+        """Return a summary of problems with the server; empty without problems."""
+        phrases: list[Message] = []
+        if self.timeouts:
+            phrases.append(n_("{n} time-out", "{n} time-outs", n=self.timeouts))
+        if self.refusals:
+            phrases.append(n_("{n} refusal (429)", "{n} refusals (429)", n=self.refusals))
         closed_s = self._closed_until - time.monotonic()
         if closed_s > 1:
-            phrases.append(f"waits for {closed_s:.0f} s, as the server asks")
+            phrases.append(
+                _("waiting for {seconds:.0f} s, as requested by the server", seconds=closed_s)
+            )
         if phrases and self.allowed < self.most:
-            phrases.append(f"the server is slow: --max-in-flight {self.allowed}")
-        return ", ".join(phrases)
+            phrases.append(
+                _("slow server: --max-in-flight reduced to {allowed}", allowed=self.allowed)
+            )
+        return joined(phrases, separator=", ")
 
     @asynccontextmanager
     async def slot(self, tokens: int, turn: int = 0) -> AsyncGenerator[Place]:
-        """Wait for a place, hold it for one request that may take `tokens`, and learn from how it ends.
+        """Hold a slot for one request of up to `tokens` tokens, and learn from its result.
 
         Args:
-            turn: of those that wait, the lowest comes first.
+            turn: Priority among waiting requests; the lowest comes first.
 
         Raises:
-            LlmError: with code `not_asked`: the server has never answered, however long it was waited for.
+            LlmError: With code `not_asked`, if the server has never answered even a single request.
         """
         async with self._waiting_for():
             await self._enter(turn)
@@ -169,7 +175,7 @@ class Limiter:
             async with self._waiting_for():
                 await self._wait_for_pace(tokens)
             if self._silence:
-                raise LlmError(f"not asked: {self._silence}", "not_asked")
+                raise LlmError(_("not requested: {reason}", reason=self._silence), "not_asked")
             self._entries += 1
             place = Place(self._patience, self._in_flight > 1, self._entries)
             sent_at = time.monotonic()
@@ -187,28 +193,31 @@ class Limiter:
 
     @property
     def rest_s(self) -> float:
-        """Seconds until the pace allows the next request."""
+        """Return the seconds until the rate allows the next request."""
         now = time.monotonic()
         return max(self._requests.rest_s(now), self._tokens.rest_s(now))
 
     def correct(self, tokens: int, used: int) -> None:
-        """Tell what a request of `tokens` did use."""
+        """Correct the reserved tokens of a request to those used."""
         self._tokens.give_back(tokens - used)
 
     def wait_longer(self, place: Place, waited_s: float) -> bool:
-        """Whether a request that was alone, and had no answer in that time, may take more of it now."""
+        """Return whether a request that timed out alone can have more time; raise its limit if so."""
         if place.patience < self._patience:
-            return True  # it was raised since that was sent
+            return True  # raised since that request was sent
         if place.patience >= _MOST_PATIENCE or waited_s >= LONGEST_S:
             return False
         self._patience *= 2
         self.tell(
-            f"no answer within {waited_s:.4g} s to one request alone: twice as long from now on (--model-timeout-s)"
+            _(
+                "no answer to a single request within {seconds:.4g} s: the time limit is doubled (--model-timeout-s)",
+                seconds=waited_s,
+            )
         )
         return True
 
     def give_up(self, why: str) -> None:
-        """One request alone was tried in vain: where none was ever answered, no other is sent."""
+        """Stop sending requests if the server has never answered, not even a single request."""
         if not self._answered:
             self._silence = why
 
@@ -226,19 +235,21 @@ class Limiter:
             return
         self.refusals += 1
         self._concurrency.refused(sent_at, now)
-        asked_s = error.retry_after_s or 0.0
-        if asked_s > self._max_wait_s:
-            return  # that request fails, and need not hold the others back
-        if asked_s >= _WORTH_TELLING_S and now + asked_s > self._closed_until + 1:
-            self.tell(f"the server asks to wait for {asked_s:g} s (Retry-After)")
-        self._closed_until = max(self._closed_until, now + asked_s)
+        requested_s = error.retry_after_s or 0.0
+        if requested_s > self._max_wait_s:
+            return  # that request fails and need not delay the others
+        if requested_s >= _REPORTED_WAIT_S and now + requested_s > self._closed_until + 1:
+            self.tell(
+                _("the server requests a wait of {seconds:g} s (Retry-After)", seconds=requested_s)
+            )
+        self._closed_until = max(self._closed_until, now + requested_s)
 
     async def _wait_for_pace(self, tokens: int) -> None:
         now = time.monotonic()
         wait = max(self._requests.wait_s(now), self._tokens.wait_s(now, tokens))
         if wait > 0:
             await asyncio.sleep(wait)
-        # Once closed, it may be closed for longer: one event would not tell that.
+        # The wait can be extended meanwhile, which a single event would not show.
         while (closed := self._closed_until - time.monotonic()) > 0:  # noqa: ASYNC110
             await asyncio.sleep(closed)
 
@@ -251,26 +262,26 @@ class Limiter:
         try:
             await place
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():  # it had just been let in
+            if place.done() and not place.cancelled():  # it had just got a slot
                 self._in_flight -= 1
                 self._wake()
             raise
 
     def _wake(self) -> None:
         while self._waiting and self._in_flight < self.allowed:
-            _, _, place = heapq.heappop(self._waiting)
+            _turn, _arrival, place = heapq.heappop(self._waiting)
             if not place.done():
                 self._in_flight += 1
                 place.set_result(None)
 
 
 class Gates:
-    """The gates of a run, one for each server that is named by its address, and for each model of a provider.
+    """The limiters of a run: one for each server named by address, and for each model of a provider.
 
     Attributes:
-        tell: told what a person who waits should know.
-        changed: called when `describe` may say something else.
-        alone: no other process asks for the same run: only then can the speed of a server be measured.
+        tell: Receives messages for a waiting user.
+        changed: Called when the result of `describe` may have changed.
+        alone: Whether no other process works on the run; required for measuring the speed of a server.
     """
 
     def __init__(self, tell: Tell = _nobody, *, alone: bool = True) -> None:
@@ -280,19 +291,19 @@ class Gates:
         self._limiters: dict[str, Limiter] = {}
 
     def gate(self, settings: ModelSettings, waiting: Waiting) -> Limiter:
-        """That of a model."""
+        """Return the limiter of a model."""
         server = settings.api_base or settings.model
         if server not in self._limiters:
-            # Both may be set later.
+            # Late lookups, because both attributes can be set later.
             tell: Tell = lambda line: self.tell(line)  # noqa: E731, PLW0108
             self._limiters[server] = Limiter(settings, waiting, tell, lambda: self.changed())  # noqa: PLW0108
         return self._limiters[server]
 
     @property
     def limiters(self) -> list[Limiter]:
-        """All that were opened so far."""
+        """All limiters in use."""
         return list(self._limiters.values())
 
-    def describe(self) -> str:
-        """What is the matter with the servers, in a few words; empty when all goes well."""
-        return "; ".join(filter(None, (limiter.describe() for limiter in self.limiters)))
+    def describe(self) -> Message:
+        """Return a summary of problems with the servers; empty without problems."""
+        return joined(filter(None, (limiter.describe() for limiter in self.limiters)))

@@ -1,7 +1,6 @@
-"""Imports litellm and instructor, once, late, and tamed: no network, telemetry, `.env`, retries or chatter.
+"""Import litellm and instructor once and late, without network, telemetry, `.env`, retries or log noise.
 
-Importing litellm takes seconds and 170 MB; nothing but this module does it, and nothing but a provider that needs it
-asks for it.
+Importing litellm takes seconds and 170 MB.  Only this module does it, and only for providers that need it.
 """
 
 import logging
@@ -15,7 +14,7 @@ _TALKATIVE = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "instructor", "httpx
 
 
 def check_installed() -> None:
-    """See to it, before anything is sent, that what models are asked with is there; nothing is imported.
+    """Check before any request that the packages for models are installed; nothing is imported.
 
     Raises:
         ModuleNotFoundError: gigamind was installed without its extra `llm`.
@@ -27,20 +26,20 @@ def check_installed() -> None:
 
 @cache
 def load_litellm() -> ModuleType:
-    """The module litellm, with everything off that acts behind our back."""
+    """Return the module litellm with its automatic actions switched off."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # "1" does not work
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # else it reads a stray .env
-    # Its embeddings take `max_retries=0` for none given, and would try three times what we try again ourselves.
+    # Its embeddings treat `max_retries=0` as unset and would retry three times, beside our own retries.
     os.environ["DEFAULT_MAX_RETRIES"] = "0"
     _silence()
     import litellm
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True
-    litellm.drop_params = False  # a parameter that a model refuses is dropped by us, and recorded
-    litellm.disable_hf_tokenizer_download = True  # its token counter may wait 47 s for a hub
+    litellm.drop_params = False  # parameters that a model rejects are dropped here, and recorded
+    litellm.disable_hf_tokenizer_download = True  # its token counter can wait 47 s for a hub
     with warnings.catch_warnings():
-        # Its first reply would build pydantic models, which warn of what is none of our business.
+        # Its first reply builds pydantic models, with warnings that do not concern users.
         warnings.simplefilter("ignore")
         litellm.ModelResponse()
     return litellm
@@ -48,7 +47,7 @@ def load_litellm() -> ModuleType:
 
 @cache
 def load_instructor() -> ModuleType:
-    """The module instructor."""
+    """Return the module instructor."""
     _silence()
     import instructor
 
@@ -56,7 +55,7 @@ def load_instructor() -> ModuleType:
 
 
 def _silence() -> None:
-    # They log what they send and receive, keys in failing requests included.
+    # They log what they send and receive, including keys in failing requests.
     for name in _TALKATIVE:
         logger = logging.getLogger(name)
         logger.setLevel(logging.CRITICAL + 1)

@@ -1,4 +1,4 @@
-"""Options of every command that asks a model: which one, how it is reached, and what it may cost."""
+"""Options of every command that calls a model: which model, how to reach it, and limits of its cost."""
 
 from pathlib import Path
 from typing import Self
@@ -6,6 +6,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.errors import InputError
+from gigamind.i18n import _
 from gigamind.llm.settings import (
     DEFAULT_IN_FLIGHT,
     DEFAULT_TIMEOUT_S,
@@ -16,16 +17,16 @@ from gigamind.llm.settings import (
 
 
 class Determinism(BaseModel):
-    """Whether two runs over the same input must be one (seed 000, 5)."""
+    """Whether two runs over the same input must give the same result (seed 000, 5)."""
 
     deterministic: bool = Field(
         default=False,
-        description="repeatable results: temperature 0, stored replies reused, no sampling",
+        description=_("repeatable results: temperature 0, stored replies reused, no sampling"),
     )
 
 
 class ModelOptions(Determinism):
-    """Which model is asked, and what it may cost.  No key is among them: keys come from the environment."""
+    """Options of a model and its cost limits.  Keys are not among them: they come from the environment."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -91,20 +92,23 @@ class ModelOptions(Determinism):
     def _check_store(self) -> Self:
         if self.deterministic and self.store_mode in {"off", "refresh"}:
             raise ValueError(
-                f"--deterministic: --store-mode {self.store_mode} asks models anew, which may answer otherwise;"
-                " use readwrite, or replay"
+                _(
+                    "--deterministic: --store-mode {mode} requests new replies, which can differ. Use readwrite or"
+                    " replay.",
+                    mode=self.store_mode,
+                )
             )
         return self
 
     def settings(self, model: str | None = None) -> ModelSettings:
-        """How the model is called, that of the options unless another is named.
+        """Return the settings of the model in the options, or of the given model.
 
         Raises:
-            InputError: no model is named.
+            InputError: No model is named.
         """
         name = model or self.model
         if name is None:
-            raise InputError("--model: must be given, such as --model openai/gpt-4o-mini")
+            raise InputError(_("--model: required, for example --model openai/gpt-4o-mini"))
         return ModelSettings(
             name,
             api_base=self.api_base,

@@ -1,8 +1,8 @@
-"""Marks what requests have in common, for providers that keep it only if they are told where it ends.
+"""Mark the common prefix of requests, for providers that cache it only up to an explicit mark.
 
-Prompts begin with their system message, the same for all items of a judge.  Most servers see that by themselves;
-Anthropic wants a mark behind it, keeps it for 5 minutes from its last use, asks a quarter more for the first time and a
-tenth for each other, and keeps nothing shorter than a model's minimum.
+Prompts begin with their system message, which is the same for all items of a judge.  Most servers detect this.
+Anthropic needs a mark after it and caches it for 5 minutes after its last use.  The first request costs a quarter more
+for these tokens, later ones a tenth.  Prefixes below a model's minimum are not cached.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ from gigamind.llm import tokens
 from gigamind.llm.client import Message
 from gigamind.llm.loading import load_litellm
 
-_LEAST_TOKENS = 1024  # of models that the table does not know
+_LEAST_TOKENS = 1024  # for models that are not in the table
 _MARK = {"type": "ephemeral"}
 
 
 def with_marked_prefix(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
-    """Copies of the messages; for a model of Anthropic, marked behind a system message that may be long enough for it.
+    """Return copies of the messages, for Anthropic's models with a mark after a long enough system message.
 
-    Which it is not for sure: a mark behind less does nothing and costs nothing.
+    The length is an upper bound: a mark after a shorter message has no effect and costs nothing.
     """
     copies = [dict(message) for message in messages]
-    provider, _, name = model.partition("/")
+    provider, _slash, name = model.partition("/")
     text = copies[0]["content"]
     if provider != "anthropic" or copies[0]["role"] != "system" or not isinstance(text, str):
         return copies

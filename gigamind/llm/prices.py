@@ -1,7 +1,7 @@
-"""What tokens cost, in whole picodollars (1e-12 USD): exact for every published price, so sums are exact too.
+"""Prices of tokens in integer picodollars (1e-12 USD): exact for every published price, so sums are exact.
 
-A price comes from the caller's own file first; else a model that this machine serves costs nothing, and any other what
-the table says that litellm carries.  A model in none is unpriced: its cost is unknown, never zero.
+A price comes from the caller's file if it is there.  Else a model on this machine costs nothing, and other models have
+the price in litellm's table.  The cost of a model without a price is unknown, never zero.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, ValidationError
 
-from gigamind.errors import InputError
+from gigamind.errors import InputError, reason_of
+from gigamind.i18n import _
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.usage import Price
 from gigamind.loading import first_problem, toml_values
@@ -29,7 +30,7 @@ _Usd = Annotated[Decimal, Field(ge=0, le=_MOST_USD, allow_inf_nan=False)]
 
 
 class _Row(BaseModel, extra="forbid", frozen=True):
-    """USD a million tokens."""
+    """USD per million tokens."""
 
     prompt: _Usd
     completion: _Usd
@@ -48,34 +49,45 @@ class _File(BaseModel, extra="forbid", frozen=True):
 
 
 def read_prices(path: Path) -> dict[str, Price]:
-    """Prices by model from a TOML file, in USD a million tokens.
+    """Read prices by model from a TOML file, in USD per million tokens.
 
-    A table `[models."openai/x"]` has `prompt`, `completion` and, if it differs from `prompt`, `cached`; `written` too
-    where the server tells what it puts into its cache, and that is not a quarter more than `prompt`.
+    A table `[models."openai/x"]` has `prompt`, `completion` and, if it differs from `prompt`, `cached`.  Add `written`
+    if the server reports tokens written to its cache and they do not cost a quarter more than `prompt`.
 
     Raises:
-        InputError: it cannot be read, or holds something else.
+        InputError: The file cannot be read or is invalid.
     """
     try:
-        # Decimal from the digits as written: a float of 0.15 is not 0.15.
+        # Decimal keeps the digits as written: the float 0.15 is not exactly 0.15.
         rows = toml_values(path.read_text(encoding="utf-8"), Decimal)
         return {name: row.price() for name, row in _File.model_validate(rows).models.items()}
     except ValidationError as error:
-        pattern = '[models."NAME"] with prompt and completion, in USD a million tokens'
-        raise InputError(f"{path}: {first_problem(error)}; write {pattern}") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: the price file cannot be read: {error}") from error
+        raise InputError(
+            _(
+                '{file}: {problem}. Write [models."NAME"] with prompt and completion, in USD per million tokens.',
+                file=path,
+                problem=first_problem(error),
+            )
+        ) from None
+    except OSError as error:
+        raise InputError(
+            _("{file}: the price file cannot be read: {reason}", file=path, reason=reason_of(error))
+        ) from error
+    except ValueError as error:
+        raise InputError(
+            _("{file}: the price file cannot be read: {reason}", file=path, reason=str(error))
+        ) from error
 
 
 def price_of(
     model: str, own: Mapping[str, Price], *, api_base: str | None = None, batch: bool = False
 ) -> Price | None:
-    """The price of a model: from `own`, else 0 on loopback, else from litellm's table; None where it is not known.
+    """Return the price of a model: from `own`, else 0 on loopback, else from litellm's table; None if unknown.
 
-    What a gateway on loopback passes on to a provider has its price in `own`.
+    For a gateway on loopback that forwards to a provider, set the price in `own`.
 
     Args:
-        batch: of a request in a batch file: that of the table, else half of the other.
+        batch: For a request in a batch file: the batch price of the table, or half of the normal price.
     """
     price = own.get(model)
     if price and batch:
@@ -84,22 +96,22 @@ def price_of(
 
 
 LOCAL = Price(0, 0, 0, source="local")
-"""Of a model of this machine that no table has."""
+"""Price of a model on this machine that no table lists."""
 
 
 def on_loopback(address: str | None) -> bool:
-    """Whether an address is of this machine."""
+    """Return whether an address is on this machine."""
     host = urlsplit(address or "").hostname or ""
     try:
         return ip_address(host).is_loopback
-    except ValueError:  # a name
+    except ValueError:  # a host name
         return host == "localhost"
 
 
 def _listed(model: str, *, batch: bool) -> Price | None:
     try:
         row = load_litellm().get_model_info(model)
-    except Exception:  # noqa: BLE001  litellm raises a plain Exception for a model that it does not list
+    except Exception:  # noqa: BLE001  litellm raises a plain Exception for unknown models
         return None
     price = _listed_price(row)
     return _batch_price(row, price) if price and batch else price
@@ -117,14 +129,14 @@ def _listed_price(row: Mapping[str, Any]) -> Price | None:
 
 
 def _batch_price(row: Mapping[str, Any], price: Price) -> Price:
-    """Anthropic halves every price; OpenAI asks less for cached tokens of the models alone that it lists for flex."""
+    """Return the batch price: Anthropic halves all; OpenAI reduces cached tokens only for models with flex prices."""
     half = price.halved()
     prompt, completion = row.get(_IN_BATCH), row.get(_OUT_BATCH)
     if prompt is not None and completion is not None:
         half = replace(half, prompt=_pico(prompt), completion=_pico(completion))
     if row.get("litellm_provider") == "anthropic":
         return half
-    flex = row.get("cache_read_input_token_cost_flex")  # flex costs what a batch does
+    flex = row.get("cache_read_input_token_cost_flex")  # flex and batch have the same price
     return replace(half, cached=half.prompt if flex is None else _pico(flex))
 
 

@@ -1,7 +1,7 @@
 """Prompt files: Jinja templates with a block `system` and a block `user`, rendered in a sandbox.
 
-Note text is only ever a value, never a template.  A template that names a variable which nobody gives is refused when
-it is loaded, not at the 800th item.  `question` and `answer` stand in it as JSON strings, notes in their fences.
+Note text is only ever a value, never a template.  Unknown variables are rejected when the template is loaded, not at
+the 800th item.  `question` and `answer` are inserted as JSON strings, notes in their fences.
 """
 
 import json
@@ -11,14 +11,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gigamind.errors import InputError
+from gigamind.errors import InputError, reason_of
+from gigamind.i18n import _
 from gigamind.llm.client import Message
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
 _BLOCKS = ("system", "user")
-_LEAST_ECHO = 6  # letters and digits, below which words may stand in a prompt by chance
+_LEAST_ECHO = 6  # letters and digits; shorter texts can occur in a prompt by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,8 @@ class Prompt:
 
     Attributes:
         fingerprint: SHA-256 of its text, in hexadecimal.
-        variables: those it uses.
-        text: as its file has it.
+        variables: Variables that it uses.
+        text: Text of its file.
     """
 
     fingerprint: str
@@ -37,42 +38,44 @@ class Prompt:
     text: str
 
     def says(self, text: str) -> bool:
-        """Whether the words of a row are its own: small models give the example of a prompt back as an answer."""
-        said = _flat(text)
-        return sum(map(str.isalnum, said)) >= _LEAST_ECHO and said in _flat(self.text)
+        """Return whether the prompt contains a text: small models return the prompt's own example as an answer."""
+        flat = _flat(text)
+        return sum(map(str.isalnum, flat)) >= _LEAST_ECHO and flat in _flat(self.text)
 
     def render(self, **values: str) -> list[Message]:
-        """The system message and the user message; a blank one is left out."""
+        """Return the system message and the user message, without blank ones."""
         context = self.template.new_context(values)
         texts = {name: "".join(self.template.blocks[name](context)).strip() for name in _BLOCKS}
         return [{"role": name, "content": text} for name, text in texts.items() if text]
 
 
 def load_prompt(path: Path, given: Collection[str]) -> Prompt:
-    """A prompt that uses no variable but those `given`.
+    """Load a prompt that uses only the variables `given`.
 
     Raises:
-        InputError: it cannot be read or parsed, lacks a block, or uses another variable.
+        InputError: It cannot be read or parsed, lacks a block, or uses another variable.
     """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: the prompt cannot be read: {error}") from error
+        raise InputError(
+            _("{file}: the prompt cannot be read: {reason}", file=path, reason=_reason(error))
+        ) from error
     return prompt_of(text, str(path), given)
 
 
 def prompt_of(text: str, where: str, given: Collection[str]) -> Prompt:
-    """The same from a text; `where` is for messages.
+    """Return a prompt from a text; `where` is used in messages.
 
     Raises:
-        InputError: see `load_prompt`.
+        InputError: See `load_prompt`.
     """
     from jinja2 import StrictUndefined, TemplateSyntaxError, meta
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
-        autoescape=False,  # a prompt is no HTML, and note text must stay as it is
+        autoescape=False,  # a prompt is not HTML, and note text must not change
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -80,7 +83,14 @@ def prompt_of(text: str, where: str, given: Collection[str]) -> Prompt:
         used = meta.find_undeclared_variables(environment.parse(text))
         template = environment.from_string(text)
     except TemplateSyntaxError as error:
-        raise InputError(f"{where}:{error.lineno}: the prompt cannot be parsed: {error}") from error
+        raise InputError(
+            _(
+                "{file}:{line}: the prompt cannot be parsed: {reason}",
+                file=where,
+                line=error.lineno,
+                reason=str(error),
+            )
+        ) from error
     _check(where, used - set(given), [name for name in _BLOCKS if name not in template.blocks])
     return Prompt(sha256(text.encode()).hexdigest(), frozenset(used), template, text)
 
@@ -90,12 +100,20 @@ def _flat(text: str) -> str:
 
 
 def as_json(text: str) -> str:
-    """A text as a JSON string: a title, a question or an answer that cannot leave its quotes."""
+    """Return a text as a JSON string, which a title, a question or an answer cannot break out of."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def _check(where: str, unknown: Collection[str], missing: Collection[str]) -> None:
     if unknown:
-        raise InputError(f"{where}: no such variable in a prompt: {', '.join(sorted(unknown))}")
+        raise InputError(
+            _("{file}: unknown variables in the prompt: {names}", file=where, names=sorted(unknown))
+        )
     if missing:
-        raise InputError(f"{where}: the prompt has no block {' and no block '.join(missing)}")
+        raise InputError(
+            _("{file}: the prompt lacks these blocks: {names}", file=where, names=missing)
+        )
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    return reason_of(error) if isinstance(error, OSError) else str(error)

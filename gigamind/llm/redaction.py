@@ -1,7 +1,7 @@
-"""Takes secrets out of a text by their value: a server may say back whatever it was sent, in any form.
+"""Remove secrets from texts by their value: a server can echo whatever it received, in any encoding.
 
-Secrets are the values of environment variables whose names say so, and what stands before the `@` of an address.  What
-has the shape of a provider's key goes too, for a server may name one that is not ours.
+Secrets are the values of environment variables with names such as KEY or TOKEN, and user and password of an address.
+Text in the form of a provider's key is removed too, because a server can name a key that is not ours.
 """
 
 import base64
@@ -12,9 +12,9 @@ from functools import lru_cache
 from urllib.parse import parse_qsl, quote, quote_plus, unquote
 
 _REDACTED = "[redacted]"
-_SHORTEST = 8  # of a variable's value: a shorter one is a number or a word
+_SHORTEST = 8  # characters of a variable's value; a shorter one is a number or a word
 _LOOKED_AT = 100_000  # characters of a text for a message
-_WHOLE_WORD = 8  # below it, a password is taken out only where it stands for itself
+_WHOLE_WORD = 8  # a shorter password is removed only as a whole word
 _NAME = re.compile(
     r"(?:^|_)(?:\w*KEYS?|\w*TOKENS?|\w*SECRETS?|\w*PASS(?:WORD|WD|PHRASE)?|\w*CREDENTIALS?|AUTH|BEARER|PAT)(?:_|$)|_PWD$",
     re.IGNORECASE,
@@ -32,7 +32,7 @@ _values: set[str] = set()
 
 
 def keep_secret(address: str | None) -> None:
-    """Remember name, password and query of an address, so that `redacted` knows them."""
+    """Register name, password and query of an address as secrets."""
     if address and "@" in address:
         _addresses.add(address)
     for _, value in parse_qsl((address or "").partition("?")[2]):
@@ -40,33 +40,33 @@ def keep_secret(address: str | None) -> None:
 
 
 def keep_secret_of(variable: str | None) -> None:
-    """Remember an environment variable that holds a key, whatever its name says."""
+    """Register an environment variable that holds a key under any name."""
     if variable:
         _variables.add(variable)
 
 
 def keep_secret_value(value: str) -> None:
-    """Remember the words of a value that may hold a key, such as that of a header, behind the name of its scheme."""
+    """Register the words of a value that can hold a key, such as a header after the name of its scheme."""
     _values.update(word for word in value.split() if len(word) >= _SHORTEST)
 
 
 def without_secrets(address: str) -> str:
-    """An address as a report may show it: without user, password and query, where keys stand."""
+    """Return an address for a report: without user, password and query, which can hold keys."""
     host = re.sub(r"(?<=//)[^/?#]*@", "***@", address)
     return re.sub(r"\?.*", "?***", host, flags=re.DOTALL)
 
 
 def redacted(text: str) -> str:
-    """A text without secrets, however they are encoded."""
+    """Return a text without secrets in any encoding."""
     text = _USERINFO.sub(_REDACTED, text)
     return re.sub("|".join((*_patterns(tuple(sorted(_secrets()))), *_SHAPES)), _REDACTED, text)
 
 
-def one_line(text: str, most: int) -> str:
-    """At most so many characters of a text that anybody may have sent, without secrets, for a message.
+def single_line(text: str, most: int) -> str:
+    """Return at most `most` characters of an untrusted text for a message, without secrets.
 
-    Of white space one blank is left, and of what moves a cursor or turns the direction of writing nothing.  Secrets go
-    first: of one that is cut, the first half would stay.
+    White space becomes one blank, and control characters (cursor, writing direction) are dropped.  Secrets are removed
+    first, because the first half of a truncated one would remain.
     """
     shown = "".join(char if char.isprintable() else " " for char in redacted(text[:_LOOKED_AT]))
     line = " ".join(shown.split())
@@ -95,7 +95,7 @@ def _says_secret(name: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _patterns(secrets: tuple[str, ...]) -> tuple[str, ...]:
-    """One pattern for each form of each secret, the longest first, for one may be the beginning of another."""
+    """Return a pattern for each form of each secret, longest first, because one can be a prefix of another."""
     forms: dict[str, str] = {}
     for secret in secrets:
         plain = (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])

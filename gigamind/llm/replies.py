@@ -1,7 +1,7 @@
-"""What replies of models have in common: bounds that a grammar holds, and fields that a verdict can do without.
+"""Common parts of model replies: bounds that a grammar can enforce, and fields that a verdict does not need.
 
-Small models write `"confidence": 100`, forget a summary or add a field; none of it may cost a verdict.  What cannot be
-read of such a field is dropped and counted; what a verdict needs is still asked for once more, then an error.
+Small models write `"confidence": 100`, omit a summary or add a field; none of this should cost a verdict.  Such fields
+are dropped and counted if they are invalid.  For a field that the verdict needs, the reply is requested once more.
 """
 
 from collections import Counter
@@ -23,19 +23,21 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue, SkipJsonSchema
 from pydantic_core import CoreSchema
 
+from gigamind.i18n import _
+
 UNKNOWN = "unknown field"
-"""What a field that nobody asked for is counted as: its name is the model's own, and may be anything."""
+"""Counter name of unrequested fields, whose own names come from the model and can be anything."""
 _MOST_COUNTED = 1_000  # fields of one reply
 
 
 @dataclass(frozen=True, slots=True)
 class Most:
-    """How many characters a string may have, or rows a list: told by the schema, so that a grammar ends.
+    """Maximum length of a string or list, part of the schema so that generation by a grammar ends.
 
-    What is auxiliary and longer is cut; what a verdict needs is kept as it came.
+    Auxiliary values are truncated to it; values that a verdict needs are not.
 
     Attributes:
-        kept: so is this, auxiliary or not: a quote that was cut proves nothing.
+        kept: Do not truncate even if auxiliary, because a truncated quote proves nothing.
     """
 
     length: int
@@ -44,30 +46,31 @@ class Most:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        made = handler(schema)
-        return {**made, "maxLength" if made["type"] == "string" else "maxItems": self.length}
+        limited = handler(schema)
+        name = "maxLength" if limited["type"] == "string" else "maxItems"
+        return {**limited, name: self.length}
 
 
 @dataclass(frozen=True, slots=True)
 class Auxiliary:
-    """Marks a field that a verdict can do without, and what stands there where it cannot be read."""
+    """Marks a field that a verdict does not need, with the value used if it cannot be read."""
 
     instead: object = None
 
 
 QUOTED = Most(600, kept=True)
 Quotation = Annotated[str, QUOTED]
-"""A quote; prompts ask for 300 characters at most, and what is longer is looked for all the same."""
+"""A quote.  Prompts ask for at most 300 characters, but longer quotes are accepted."""
 
 
 class ModelReply(BaseModel, extra="forbid", frozen=True):
-    """What a model answers; its field descriptions are prompt text.
+    """The reply of a model; its field descriptions are prompt text.
 
-    Read leniently, whatever the schema asks for: a field marked `Auxiliary` that is missing or wrong, a row of a list
-    that cannot be read among others that can, and a field that nobody asked for, are dropped and counted.
+    Parsing is lenient regardless of the schema.  Dropped and counted are: missing or invalid fields marked `Auxiliary`,
+    invalid rows of a list with valid ones, and unrequested fields.
 
     Attributes:
-        unread_fields: names of what was dropped or cut of this reply itself, one for each time; see `unread_in`.
+        unread_fields: Names of dropped or truncated fields of this reply, with repetitions; see `unread_in`.
     """
 
     unread_fields: SkipJsonSchema[tuple[str, ...]] = Field(
@@ -75,8 +78,8 @@ class ModelReply(BaseModel, extra="forbid", frozen=True):
     )
 
     @classmethod
-    def told_fields(cls) -> AbstractSet[str]:
-        """Names of the fields that a model is told."""
+    def requested_fields(cls) -> AbstractSet[str]:
+        """Return the names of the fields that the model is asked for."""
         return cls.model_fields.keys() - {"unread_fields"}
 
     @classmethod
@@ -85,7 +88,7 @@ class ModelReply(BaseModel, extra="forbid", frozen=True):
         json_data: str | bytes | bytearray,
         **given: Any,  # noqa: ANN401  as pydantic takes it
     ) -> Self:
-        """The same of JSON text; never strictly, as instructor would: a number may stand in quotes."""
+        """Validate JSON text, never in instructor's strict mode: a number can be in quotes."""
         given["strict"] = False
         return super().model_validate_json(json_data, **given)
 
@@ -99,7 +102,7 @@ class ModelReply(BaseModel, extra="forbid", frozen=True):
             try:
                 return validate(draft.values | {"unread_fields": tuple(draft.lost)})
             except ValidationError as error:
-                if not draft.is_mended(error):
+                if not draft.drop_invalid(error):
                     raise
 
 
@@ -108,7 +111,7 @@ class _Draft:
     """The values of a reply, and what was dropped of them.
 
     Attributes:
-        fields: by the names that the model was told.
+        fields: By the names in the schema for the model.
     """
 
     fields: Mapping[str, FieldInfo]
@@ -117,7 +120,7 @@ class _Draft:
 
     @classmethod
     def of(cls, reply: type[ModelReply], given: Mapping[str, Any]) -> "_Draft":
-        """Those of a reply, without what nobody asked for, and without what is too long."""
+        """Return the values of a reply, without unrequested fields and truncated to the limits."""
         fields: dict[str, FieldInfo] = {}
         values: dict[str, Any] = {}
         for name, field in reply.model_fields.items():
@@ -130,7 +133,7 @@ class _Draft:
         del fields["unread_fields"]
         names = {*reply.model_fields, *fields}
         draft = cls(fields, values, [UNKNOWN for name in given if name not in names])
-        if isinstance(before, list | tuple):  # read again, such as from the store
+        if isinstance(before, list | tuple):  # a reply from the store
             draft.lost += map(str, cast("Sequence[object]", before)[:_MOST_COUNTED])
         draft._fit()
         return draft
@@ -149,10 +152,10 @@ class _Draft:
                     self.values[name] = value[: most.length]
                     self.lost.append(name)
 
-    def is_mended(self, error: ValidationError) -> bool:
-        """Drop what an error is about; False, and nothing is dropped, where a verdict needs some of it."""
+    def drop_invalid(self, error: ValidationError) -> bool:
+        """Drop the values that an error is about; return False and drop nothing if a verdict needs one of them."""
         bad_rows: dict[str, set[int]] = {}
-        bad_fields: dict[str, None] = {}  # in their order
+        bad_fields: dict[str, None] = {}  # in order
         for problem in error.errors(include_url=False, include_context=False, include_input=False):
             place = problem["loc"]
             name = str(place[0]) if place else ""
@@ -163,7 +166,7 @@ class _Draft:
                 bad_fields[name] = None
         for name, rows in bad_rows.items():
             if len(rows) == len(self.values[name]):
-                bad_fields[name] = None  # nothing of it can be read
+                bad_fields[name] = None  # no row is valid
         spare = {
             name: auxiliary
             for name in bad_fields
@@ -195,7 +198,7 @@ def _mark(field: FieldInfo, kind: type[Mark]) -> Mark | None:
 
 
 def unread_in(reply: BaseModel) -> Counter[str]:
-    """What could not be read of a reply, by field, those of rows as `list.field`."""
+    """Count the values of a reply that could not be read, by field; those of rows as `list.field`."""
     counts: Counter[str] = Counter()
     if isinstance(reply, ModelReply):
         counts.update(reply.unread_fields)
@@ -216,38 +219,38 @@ def _replies(value: object) -> Iterable[BaseModel]:
 
 Confidence = Literal["low", "medium", "high"]
 CONFIDENCE_SHARES: Mapping[Confidence, float] = {"low": 0.25, "medium": 0.65, "high": 0.9}
-"""The middle of what each stands for, where a figure needs a number: below .5, below .8, and from there to 1."""
+"""Middle of the range of each level, for figures that need a number: below .5, below .8, and up to 1."""
 _WORDS: Mapping[str, Confidence] = {
     **dict.fromkeys(("low", "낮음", "낮다", "하"), "low"),
     **dict.fromkeys(("medium", "mid", "moderate", "중간", "보통", "중"), "medium"),
     **dict.fromkeys(("high", "높음", "높다", "상"), "high"),
 }
-_MEDIUM, _HIGH = 0.5, 0.8  # from where on
-_LEAST_PERCENTAGE = 10  # what lies between 1 and it may be of a scale up to 5 or 10: nobody knows
+_MEDIUM, _HIGH = 0.5, 0.8  # lower bounds
+_LEAST_PERCENTAGE = 10  # a number between 1 and this can be on a scale up to 5 or 10
 
 
 def share_of(given: object) -> float:
-    """A number that was meant as a share, in [0, 1]: up to 1 it is one, above 10 and with a `%` a percentage.
+    """Return a share in [0, 1]: a number up to 1 as it is, a number above 10 or with a `%` as a percentage.
 
     Raises:
-        ValueError: it is none, or between 1 and 10, where it could be of any scale.
+        ValueError: Not a number, or between 1 and 10, where the scale is unknown.
     """
     if isinstance(given, bool) or not isinstance(given, int | float | str):
-        raise ValueError("a number from 0 to 1 is asked for")  # noqa: TRY004  pydantic reads ValueError alone
+        raise ValueError(_("must be a number from 0 to 1"))  # noqa: TRY004  pydantic handles only ValueError
     text = str(given).strip().replace("％", "%")
     number = float(text.removesuffix("%"))
     if 0 <= number <= 1 and not text.endswith("%"):
         return number
     if 0 <= number <= 100 and (text.endswith("%") or number > _LEAST_PERCENTAGE):  # noqa: PLR2004  percent
         return number / 100
-    raise ValueError("neither a share from 0 to 1, nor a percentage above 10")
+    raise ValueError(_("neither a share from 0 to 1 nor a percentage above 10"))
 
 
 def confidence_of(given: object) -> Confidence:
-    """A confidence in any words or numbers that models use: below .5 low, below .8 medium, else high.
+    """Return the level of a confidence in any words or numbers that models use: below .5 low, below .8 medium.
 
     Raises:
-        ValueError: it says none of it.
+        ValueError: The value is not a confidence.
     """
     if isinstance(given, str) and (word := given.strip(" .\"'\n").casefold()) in _WORDS:
         return _WORDS[word]
@@ -257,7 +260,7 @@ def confidence_of(given: object) -> Confidence:
     return "medium" if share >= _MEDIUM else "low"
 
 
-ToldConfidence = Annotated[Confidence, BeforeValidator(confidence_of)]
-"""A confidence as a model tells it."""
-ToldShare = Annotated[float, Field(ge=0, le=1), BeforeValidator(share_of)]
-"""A share as a model tells it: no grammar holds the bounds of a number."""
+ReportedConfidence = Annotated[Confidence, BeforeValidator(confidence_of)]
+"""A confidence in the words of a model."""
+ReportedShare = Annotated[float, Field(ge=0, le=1), BeforeValidator(share_of)]
+"""A share in the notation of a model; grammars cannot enforce bounds of numbers."""

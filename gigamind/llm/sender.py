@@ -1,8 +1,8 @@
-"""Sends requests: as many at a time as the server takes, each within the budget, each booked.
+"""Send requests: as many at a time as the server handles, each within the budget and recorded.
 
-Faults of the transport are waited out, everything else fails at once.  A time-out beside others is no fault of the
-request: it is sent again when fewer are in flight.  Limits are checked when a wait begins and when it ends; what was
-sent and never answered is booked with the most that it may have cost.
+Transport errors are retried, all others fail at once.  A time-out among other requests is not the request's fault: it
+is sent again when fewer are in flight.  Limits are checked at the start and the end of a wait.  A request that was sent
+and never answered is charged with its upper bound.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 
 from gigamind.errors import LlmError
+from gigamind.i18n import _, n_
 from gigamind.llm import tokens
 from gigamind.llm.booking import Booking, Call, timed
 from gigamind.llm.budget import Budget
@@ -18,17 +19,15 @@ from gigamind.llm.faults import with_retries
 from gigamind.llm.ledger import Attempt, Ledger
 from gigamind.llm.limiter import Gates
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelSettings
-from gigamind.llm.speed import MOST_CALLS, PROBE, Speed, measure, told_slots
+from gigamind.llm.speed import MOST_CALLS, PROBE, Speed, measure, reported_slots
 from gigamind.llm.usage import Price
 
-_MOST_CROWDED = (
-    10  # time-outs beside others, of one request; from 256 in flight to one it takes eight
-)
-_PROBE_SHARE = 0.1  # of the calls that are left
+_MOST_CROWDED = 10  # time-outs of one request among others; from 256 in flight to one takes eight
+_PROBE_SHARE = 0.1  # of the remaining calls
 
 
 class Sender(Booking):
-    """Sends each request by itself, as many at a time as the server takes."""
+    """Sends each request by itself, as many at a time as the server handles."""
 
     def __init__(
         self,
@@ -67,12 +66,15 @@ class Sender(Booking):
         except LlmError as error:
             if not call.place or not call.place.timed_out or call.place.crowded:
                 raise
-            message = f"{error}; it was sent alone: raise --model-timeout-s, or use a faster server"
+            message = _(
+                "{reason}. It was the only request in flight: raise --model-timeout-s, or use a faster server.",
+                reason=error.message,
+            )
             self._limiter.give_up(message)
             raise LlmError(message, *error.args[1:]) from None
 
     async def measure(self, request: Request) -> Speed | None:
-        """The speed of the server, measured once, before the first request; None where that fails, which is told."""
+        """Return the speed of the server, measured once before the first request; None if that fails."""
         gate, model = self._limiter, self.settings.model
         async with gate.probing:
             if model not in gate.speeds:
@@ -81,7 +83,7 @@ class Sender(Booking):
 
     @property
     def _is_measured(self) -> bool:
-        """Whether the server is one's own, and leaves anything to be set by its speed."""
+        """Whether the server is self-hosted and some setting depends on its speed."""
         settings = self.settings
         is_fixed = settings.timeout_fixed and settings.in_flight_fixed
         return self.gates.alone and bool(settings.api_base) and not is_fixed
@@ -98,47 +100,57 @@ class Sender(Booking):
             self.close_row(call, "ok")
             return row
 
-        def unmeasured(why: object) -> None:
+        def unmeasured(why: str) -> None:
             self.gates.tell(
-                f"{settings.model}: its speed could not be measured ({why}):"
-                f" {settings.timeout_s:g} s a request (--model-timeout-s),"
-                f" {gate.allowed} in flight (--max-in-flight)"
+                _(
+                    "{model}: the speed could not be measured ({reason}): time limit {seconds:g} s per request"
+                    " (--model-timeout-s), {allowed} requests in flight (--max-in-flight)",
+                    model=settings.model,
+                    reason=why,
+                    seconds=settings.timeout_s,
+                    allowed=gate.allowed,
+                )
             )
 
         left = self.budget.calls_left
         if left is not None and _PROBE_SHARE * left < MOST_CALLS:
-            unmeasured(f"{left} calls are left, too few for it")
+            unmeasured(n_("only {n} call is left", "only {n} calls are left", n=left))
             return None
         prompt, beside = tokens.likely(request), not settings.in_flight_fixed
         try:
-            slots = await asyncio.to_thread(told_slots, settings.api_base or "")
+            slots = await asyncio.to_thread(reported_slots, settings.api_base or "")
             speed = await measure(send, request, prompt, slots, beside=beside)
         except LlmError as error:
             if error.code == "timeout" and not settings.in_flight_fixed:
-                gate.begin_with_one()
-            unmeasured(error)
+                gate.start_slowly()
+            unmeasured(error.message)
             return None
         limit_s = speed.limit_s(prompt, request.max_tokens, settings.max_in_flight)
         if limit_s <= DEFAULT_TIMEOUT_S:
-            return speed  # nothing is to be set
+            return speed  # no setting needs to change
         if not settings.in_flight_fixed and speed.slots is not None:
             gate.limit(speed.slots)
         self.gates.tell(
-            f"{settings.model}: {speed.describe()}:"
-            f" {self._limit_s(request, speed):.0f} s a request (--model-timeout-s),"
-            f" {gate.most} in flight (--max-in-flight)"
+            _(
+                "{model}: {speed}: time limit {seconds:.0f} s per request (--model-timeout-s), {allowed} requests in"
+                " flight (--max-in-flight)",
+                model=settings.model,
+                speed=speed.describe(),
+                seconds=self._limit_s(request, speed),
+                allowed=gate.most,
+            )
         )
         return speed
 
     def _limit_s(self, request: Request, speed: Speed | None) -> float:
-        """As long as a request may take, as far as its server was measured."""
+        """Return the time limit of a request, based on the measured speed if there is one."""
         if self.settings.timeout_fixed or speed is None:
             return self.settings.timeout_s
         prompt = tokens.likely(request)
         return speed.limit_s(prompt, request.max_tokens, self._limiter.most)
 
     def _may_end_in_time(self, call: Call, error: LlmError) -> bool:
-        """Whether a request that had no answer in time may have one the next time, at once."""
+        """Return whether a request that timed out should be sent again at once."""
         place = call.place
         if error.code != "timeout" or place is None or not place.timed_out or call.role == PROBE:
             return False
@@ -148,7 +160,7 @@ class Sender(Booking):
             call.crowded += 1
             return call.crowded <= _MOST_CROWDED
         if self.settings.timeout_fixed or not self.settings.api_base:
-            return False  # a provider that stalls will not be faster for more patience
+            return False  # more time does not help with a provider that stalls
         longer = self._limiter.wait_longer(place, place.limit_s)
         call.hopeless = not longer
         return longer

@@ -1,4 +1,4 @@
-"""A reply's JSON schema as the server at an address takes it."""
+"""Adapt a reply's JSON schema to the server at an address."""
 
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -11,17 +11,17 @@ _OWN_SUFFIXES = (".local", ".lan", ".internal", ".home.arpa", ".localhost")
 
 
 def sent_schema(schema: Mapping[str, Any], api_base: str | None) -> dict[str, Any]:
-    """A reply's schema for the server at that address; None for that of the provider.
+    """Return a reply's schema for the server at `api_base`; None is the provider's address.
 
-    Strings have bounds on servers of one's own, whose grammars would else let a small model write for ever.  OpenAI's
-    strict mode documents `maxItems` and no length of strings, and its Java client refuses one; Anthropic takes neither,
-    and litellm leaves them out there.  llama.cpp of before August 2026 refuses more than 2 000 repetitions.
+    Self-hosted servers get length limits of strings, because their grammars would let a small model write for ever.
+    OpenAI's strict mode documents `maxItems` but no string lengths, and its Java client rejects them.  Anthropic
+    accepts neither, and litellm removes them there.  llama.cpp before August 2026 rejects more than 2 000 repetitions.
     """
     return _within(schema, _MOST_REPETITIONS if _is_own(api_base) else 0)
 
 
 def _within(schema: Mapping[str, Any], most: int) -> dict[str, Any]:
-    """The same without lengths of strings above `most`; a field may be called like one, but is no number."""
+    """Return the schema without string lengths above `most`; a field with such a name is no number."""
     return {
         name: _inside(value, most)
         for name, value in schema.items()
@@ -38,9 +38,9 @@ def _inside(value: object, most: int) -> object:
 
 
 def _is_own(api_base: str | None) -> bool:
-    """Whether a server stands on this machine or its network, and not at a provider."""
+    """Return whether a server is on this machine or its network instead of at a provider."""
     host = urlsplit(api_base or "").hostname or ""
     try:
-        return ip_address(host).is_private  # loopback is, too
+        return ip_address(host).is_private  # includes loopback
     except ValueError:
         return bool(host) and ("." not in host or host.endswith(_OWN_SUFFIXES))

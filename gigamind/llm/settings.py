@@ -1,12 +1,16 @@
-"""How a model is called: its name, its parameters, and how much of it at once."""
+"""How a model is called: its name, its parameters and its limits."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
+
+from gigamind.i18n import _
 
 Mode = Literal["json_schema", "md_json"]
 StoreMode = Literal["off", "readwrite", "refresh", "replay"]  # see `store.Store`
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_IN_FLIGHT = 16
+
+_CUSTOM_JUDGE = _("a custom judge file (--judge)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,25 +18,25 @@ class ModelSettings:
     """One model and its limits.
 
     Attributes:
-        model: as litellm names it: `openai/...`, `anthropic/...`, `gemini/...`, `ollama_chat/...`, `hosted_vllm/...`.
-        api_base: address of another server that speaks the provider's protocol.
-        key_variable: the environment variable with the key; None for the provider's own.
-        mode: `md_json` for servers that know no `response_format`.
-        temperature: None leaves the server's own; so does a model that refuses it.
-        seed: the same.
-        max_tokens: of an answer; doubled once when an answer is cut off.
-        raised_by: what a person raises them by.
-        timeout_s: of one attempt; unless `timeout_fixed`, longer ones where a server of one's own is slow.
-        attempts: of one request, as long as the transport fails, the first included.
-        max_wait_s: as long a server may ask to wait (`Retry-After`); asked for longer, the request fails.
-        backoff_s: wait before the second attempt, about; doubled each time.
-        reasks: how often an answer that fails validation is sent back to the model.
-        role: what the model is asked for, as the account names it: "answer", "unanswerable", ...
-        max_in_flight: requests at the same time; fewer while the server answers 429 or not at all; unless
-            `in_flight_fixed`, no more than a server of one's own was seen to compute.
-        requests_per_minute: None for any number.
-        tokens_per_minute: prompt and answer together; None for any number.
-        deterministic: temperature 0, whatever a judge file asks for.
+        model: litellm name: `openai/...`, `anthropic/...`, `gemini/...`, `ollama_chat/...`, `hosted_vllm/...`.
+        api_base: Address of another server with the provider's protocol.
+        key_variable: Environment variable with the key; None for the provider's own.
+        mode: `md_json` for servers without `response_format`.
+        temperature: None for the server's default, which also applies if the model rejects the parameter.
+        seed: The same.
+        max_tokens: Limit of an answer; doubled once when an answer is truncated.
+        raised_by: The option or setting that raises `max_tokens`.
+        timeout_s: Time limit of one attempt; extended for a slow self-hosted server unless `timeout_fixed`.
+        attempts: Attempts of one request on transport errors, including the first.
+        max_wait_s: Longest wait that a server may request (`Retry-After`); with a longer one the request fails.
+        backoff_s: Approximate wait before the second attempt; doubled each time.
+        reasks: How often an invalid answer is sent back to the model.
+        role: Purpose of the requests, as named in the ledger: "answer", "unanswerable", ...
+        max_in_flight: Concurrent requests; reduced on 429 and time-outs, and, unless `in_flight_fixed`, to the measured
+            capacity of a self-hosted server.
+        requests_per_minute: None for no limit.
+        tokens_per_minute: Tokens of prompt and answer together; None for no limit.
+        deterministic: Use temperature 0 regardless of the judge file.
     """
 
     model: str
@@ -60,9 +64,9 @@ class ModelSettings:
         self,
         temperature: float | None,
         max_tokens: int,
-        raised_by: str = "a judge file of your own (--judge)",
+        raised_by: str = _CUSTOM_JUDGE,
     ) -> "ModelSettings":
-        """The same, with the parameters that a judge file or a command asks for."""
+        """Return the settings with the parameters of a judge file or a command."""
         return replace(
             self,
             temperature=0.0 if self.deterministic else temperature,

@@ -1,7 +1,7 @@
-"""How fast a model server of one's own is: small requests tell what no price list does.
+"""Measure the speed of a self-hosted model server with small requests.
 
-Some compute one request at a time and take minutes for it, others dozens in seconds.  A short reply, a long prompt, and
-where that shows that it matters four at the same time, tell what each request needs and how many are computed at once.
+Some servers compute one request at a time and take minutes for it, others dozens in seconds.  A short reply, a long
+prompt and, if it matters, four requests at once show what a request needs and how many run at once.
 """
 
 import asyncio
@@ -16,31 +16,32 @@ from urllib.request import ProxyHandler, build_opener
 
 from pydantic import BaseModel, Field
 
+from gigamind.i18n import Message, _, n_
 from gigamind.llm.client import Request
 from gigamind.llm.ledger import Attempt
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT, DEFAULT_TIMEOUT_S
 
 PROBE = "probe"
 MOST_CALLS = 7
-PROBE_TIMEOUT_S = 120.0  # a server that loads its model at the first request takes its time
-_MARGIN = 3.0  # of a time limit over what a request should need
+PROBE_TIMEOUT_S = 120.0  # a server may load its model at the first request
+_MARGIN = 3.0  # factor of the time limit over the expected time
 _REPLY_TOKENS = 48
 _LONG_LINES = 40
 _BESIDE = 4
-_SLOW_S = 0.2  # of a short reply; below it the client and the network are what is measured
-_ALL_AT_ONCE = 2.5  # replies in the time of one, from which on no limit was seen
+_SLOW_S = 0.2  # time of a short reply; below it, client and network dominate
+_ALL_AT_ONCE = 2.5  # replies in the time of one; from here on no limit is assumed
 _PROPS_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """What a server was seen to do.
+    """The measured speed of a server.
 
     Attributes:
-        prompt_s: seconds a token of a prompt.
-        completion_s: seconds a token of a reply.
-        at_once: requests computed in the time of one, side by side, from 1.
-        slots: requests that it takes up at the same time; None where no limit was seen.
+        prompt_s: Seconds per token of a prompt.
+        completion_s: Seconds per token of a reply.
+        at_once: Concurrent requests in the time of one, at least 1.
+        slots: Requests that it accepts at the same time; None if no limit was seen.
     """
 
     prompt_s: float
@@ -49,19 +50,30 @@ class Speed:
     slots: int | None = None
 
     def seconds(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """That so many tokens take, one request alone."""
+        """Return the time of a single request with these tokens."""
         return prompt_tokens * self.prompt_s + completion_tokens * self.completion_s
 
     def limit_s(self, prompt_tokens: float, completion_tokens: float, in_flight: int) -> float:
-        """A time limit for a request beside others: wide, and never below the usual one."""
+        """Return a generous time limit for a request among others, at least the default."""
         alone = self.seconds(prompt_tokens, completion_tokens)
         return max(DEFAULT_TIMEOUT_S, _MARGIN * alone * max(1.0, in_flight / self.at_once))
 
-    def describe(self) -> str:
-        """In a few words."""
+    def describe(self) -> Message:
+        """Return a short description."""
         prompt, completion = (_rate(seconds) for seconds in (self.prompt_s, self.completion_s))
-        places = "several at a time" if self.slots is None else f"{self.slots} at a time"
-        return f"{prompt} prompt and {completion} completion tokens/s, {places}"
+        if self.slots is None:
+            return _(
+                "{prompt} prompt and {completion} completion tokens/s, several requests at a time",
+                prompt=prompt,
+                completion=completion,
+            )
+        return n_(
+            "{prompt} prompt and {completion} completion tokens/s, {n} request at a time",
+            "{prompt} prompt and {completion} completion tokens/s, {n} requests at a time",
+            n=self.slots,
+            prompt=prompt,
+            completion=completion,
+        )
 
 
 def _rate(seconds: float) -> str:
@@ -70,11 +82,11 @@ def _rate(seconds: float) -> str:
 
 
 def request_of(parameters: Mapping[str, int | float], max_tokens: int, lines: int = 0) -> Request:
-    """A request that costs little; no two begin alike, for servers keep what they have read."""
+    """Return a cheap request; no two begin alike, because servers cache prefixes."""
     mark = secrets.token_hex(4)
     text = "\n".join(f"{number}: {secrets.token_hex(4)}" for number in range(lines))
-    asked = "Write the numbers from one to a hundred, as words."
-    content = f"{mark}\n{text}\n{asked}" if lines else f"{mark}\n{asked}"
+    task = "Write the numbers from one to a hundred, as words."
+    content = f"{mark}\n{text}\n{task}" if lines else f"{mark}\n{task}"
     message = {"role": "user", "content": content}
     return Request((message,), None, {**parameters, "max_tokens": max_tokens}, PROBE_TIMEOUT_S)
 
@@ -87,18 +99,18 @@ async def measure(
     *,
     beside: bool,
 ) -> Speed:
-    """The speed of a server, from the rows of the requests that `send` sends.
+    """Return the speed of a server, from the ledger rows of requests sent by `send`.
 
     Args:
-        request: of those that are to be sent then.
-        slots: that the server tells of itself.
-        beside: whether it is of any use to know how many are computed at once.
+        request: Example of the requests to come.
+        slots: Slots that the server reports.
+        beside: Whether the number of concurrent requests is needed.
 
     Raises:
-        LlmError: what `send` raises.
+        LlmError: Raised by `send`.
     """
     parameters = request.parameters
-    await send(request_of(parameters, 1))  # loads the model, and connects
+    await send(request_of(parameters, 1))  # loads the model and connects
     short = await send(request_of(parameters, _REPLY_TOKENS))
     long = await send(request_of(parameters, 1, _LONG_LINES))
     prompt_s, completion_s = _solved(short, long)
@@ -106,9 +118,9 @@ async def measure(
     alone_s = short.latency_ms / 1000
     usual = speed.limit_s(prompt_tokens, request.max_tokens, DEFAULT_IN_FLIGHT)
     if slots is not None or not beside or alone_s < _SLOW_S or usual <= DEFAULT_TIMEOUT_S:
-        return speed  # however many wait for each other, each has its answer in time
+        return speed  # even if requests queue, each is answered in time
     begun = time.perf_counter()
-    sent = [send(request_of(parameters, _REPLY_TOKENS)) for _ in range(_BESIDE)]
+    sent = [send(request_of(parameters, _REPLY_TOKENS)) for _number in range(_BESIDE)]
     await asyncio.gather(*sent)
     at_once = max(1.0, _BESIDE * alone_s / (time.perf_counter() - begun))
     limit = None if at_once >= _ALL_AT_ONCE else round(at_once)
@@ -116,7 +128,7 @@ async def measure(
 
 
 def _solved(short: Attempt, long: Attempt) -> tuple[float, float]:
-    """Seconds a token of prompt and of reply: both requests are some of each.  Too long rather than too short."""
+    """Solve two requests for seconds per token of prompt and of reply; errs towards too long."""
     (p1, c1, t1), (p2, c2, t2) = (
         (row.prompt_tokens, max(1, row.completion_tokens), row.latency_ms / 1000)
         for row in (short, long)
@@ -133,15 +145,15 @@ def _solved(short: Attempt, long: Attempt) -> tuple[float, float]:
 
 
 class _Props(BaseModel):
-    """What is read of `/props`."""
+    """The field of `/props` that is used."""
 
     total_slots: Annotated[int, Field(ge=1)]
 
 
-def told_slots(api_base: str) -> int | None:
-    """How many requests a llama.cpp server computes at a time, as it says; None where it, or another, does not.
+def reported_slots(api_base: str) -> int | None:
+    """Return how many requests a llama.cpp server computes at a time, as it reports; None for other servers.
 
-    No key is sent.  Blocks for two seconds at most.
+    No key is sent.  Blocks for at most two seconds.
     """
     parts = urlsplit(api_base)
     if parts.scheme not in {"http", "https"}:

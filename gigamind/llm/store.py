@@ -1,8 +1,7 @@
-"""Keeps validated answers, found by what was asked: the cache of one's own runs, and the cassette of a test.
+"""Validated replies on disk, found by the request: a cache between runs, and a cassette for tests.
 
-One JSON file an answer, named by the SHA-256 of everything that could change it, with that of what it holds: one that a
-disk has damaged is asked for anew.  Nothing is pickled, a half-written file cannot be seen, and an answer that failed
-validation is never kept.
+One JSON file per reply, named by the SHA-256 of everything that can change it.  A checksum detects damaged files, whose
+replies are requested again.  Nothing is pickled, writes are atomic, and invalid replies are never stored.
 """
 
 import asyncio
@@ -17,7 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gigamind.checksum import checked, with_checksum
-from gigamind.errors import InputError, LlmError, UnwrittenError
+from gigamind.errors import InputError, LlmError, UnwrittenError, reason_of
+from gigamind.i18n import _
 from gigamind.llm.settings import StoreMode
 from gigamind.runs.folders import private_folder
 from gigamind.runs.store import Journal
@@ -30,31 +30,31 @@ _ENTRY = re.compile(r"[0-9a-f]{64}\.json(?:\.asked)?|\.[0-9a-f]{64}\.json\.\d+\.
 
 
 def key_of(request: Mapping[str, Any]) -> str:
-    """SHA-256, in hexadecimal, of what was asked: JSON values only, in any order."""
+    """Return the SHA-256, in hexadecimal, of a request given as JSON values in any order."""
     text = json.dumps({"format": _FORMAT, **request}, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Store:
-    """A folder of answers.
+    """A folder of replies.
 
     Args:
-        mode: `readwrite` reads and keeps; `refresh` asks anew and keeps; `replay` reads only, and a miss is an error;
-            `off` does neither.
+        mode: `readwrite` reads and stores; `refresh` requests again and stores; `replay` only reads, and a miss is an
+            error; `off` does neither.
     """
 
     def __init__(self, folder: Path | None = None, mode: StoreMode = "off") -> None:
         if folder is None and mode != "off":
-            raise InputError(f"a store in mode {mode} needs a folder")
+            raise InputError(_("a store in mode {mode} needs a folder", mode=mode))
         self._folder = folder
         self.mode: StoreMode = mode
         self._made: set[str] = set()
         self._in_work: dict[str, asyncio.Future[None]] = {}
         self._troubles: set[str] = set()
         self.shared = False
-        """Whether other processes ask the same now: then they make an answer once, too."""
+        """Whether other processes send the same requests; then each reply is requested by only one of them."""
         self.tell: Callable[[str], None] = lambda _line: None
-        """Told once of what cannot be read or kept: a store is a help, and what was paid for counts without it."""
+        """Receives each kind of problem once; a run works without its store."""
 
     async def fetch(
         self,
@@ -62,13 +62,13 @@ class Store:
         read: Callable[[Record], Result],
         make: Callable[[], Awaitable[tuple[Record, Result]]],
     ) -> tuple[Result, bool]:
-        """The stored answer and True, else that of `make` and False, which is then kept.
+        """Return the stored reply and True, or the reply from `make`, which is then stored, and False.
 
-        Of several that ask for the same at the same time, one makes it and the others wait until it is validated;
-        should that fail, the next one tries.  `read` raises ValueError for a record that it cannot use: a miss.
+        Of concurrent callers with the same key, one makes the reply and the others wait until it is validated; if that
+        fails, the next one tries.  `read` raises ValueError for an unusable record, which counts as a miss.
 
         Raises:
-            LlmError: with code `cassette_miss`, or what `make` raises.
+            LlmError: With code `cassette_miss`, or raised by `make`.
         """
         if self.mode == "off":
             return (await make())[1], False
@@ -77,12 +77,12 @@ class Store:
             if stored is not None:
                 return stored, True
             if self.mode == "replay":
-                raise LlmError(f"no recorded answer for request {key[:16]}", "cassette_miss")
+                raise LlmError(_("no stored reply for request {key:.16}", key=key), "cassette_miss")
             if key in self._in_work:
                 await asyncio.wait([self._in_work[key]])
                 continue
             with self._claimed(key) as is_ours:
-                # Another process may have made it since it was looked for.
+                # Another process may have stored it since the first look.
                 stored = self._read(key, read) if is_ours and self.shared else None
                 if stored is not None:
                     return stored, True
@@ -103,14 +103,14 @@ class Store:
 
     @contextlib.contextmanager
     def _claimed(self, key: str) -> Generator[bool]:
-        """Whether no other process makes this answer, as long as the block lasts."""
+        """Yield whether no other process makes this reply while the block lasts."""
         if not self.shared or self.mode != "readwrite":
             yield True
             return
         path = self._path(key).with_suffix(".json.asked")
         try:
             claim = Journal(path)
-        except UnwrittenError:  # nothing can be kept, so nobody else would find it
+        except UnwrittenError:  # nothing can be stored, so nobody else would find it
             yield True
             return
         except InputError:
@@ -131,17 +131,26 @@ class Store:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as error:
+            reason = reason_of(error) if isinstance(error, OSError) else str(error)
             self._tell_once(
-                f"{path}: cannot be read ({_why(error)}): it is asked for anew", "unread"
+                _(
+                    "{file}: cannot be read: {reason}. The reply is requested again.",
+                    file=path,
+                    reason=reason,
+                ),
+                "unread",
             )
             return None
         try:
             reply = read(checked(json.loads(text)))
         except (ValueError, TypeError, LookupError, RecursionError):
-            self._tell_once(f"{path}: holds no such reply: it is asked for anew", "foreign")
+            self._tell_once(
+                _("{file}: does not contain such a reply. It is requested again.", file=path),
+                "foreign",
+            )
             return None
-        with contextlib.suppress(OSError):  # of somebody else, or read-only
-            os.utime(path)  # used now: see `unused_replies`
+        with contextlib.suppress(OSError):  # owned by another user, or read-only
+            os.utime(path)  # marks it as used: see `unused_replies`
         return reply
 
     def _write(self, key: str, record: Record) -> None:
@@ -156,12 +165,17 @@ class Store:
             with contextlib.suppress(OSError):
                 unfinished.unlink()
             self._tell_once(
-                f"{self._folder}: replies cannot be kept ({_why(error)}): they count, and would be paid for again",
+                _(
+                    "{folder}: replies cannot be stored: {reason}. They count for this run, but another run pays for"
+                    " them again.",
+                    folder=self._folder,
+                    reason=reason_of(error),
+                ),
                 "unkept",
             )
 
     def _tell_once(self, line: str, kind: str) -> None:
-        """Tell the first trouble of a kind: hundreds of replies have the same."""
+        """Report the first problem of a kind; hundreds of replies can have the same."""
         if kind not in self._troubles:
             self._troubles.add(kind)
             self.tell(line)
@@ -171,16 +185,12 @@ class Store:
 
 
 def unused_replies(folder: Path, since: float) -> Iterator[Path]:
-    """The answers in a store that no run has made or read since then, and what one left that was killed while it wrote.
+    """Yield the replies that no run has used since a time, and temporary files of killed runs.
 
     Args:
-        since: seconds since the epoch.
+        since: Seconds since the epoch.
     """
     for path in sorted(folder.glob("[0-9a-f][0-9a-f]/*.json*")):
-        with contextlib.suppress(FileNotFoundError):  # another run of a cleanup was first
+        with contextlib.suppress(FileNotFoundError):  # removed by another cleanup
             if _ENTRY.fullmatch(path.name) and path.stat().st_mtime < since:
                 yield path
-
-
-def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)

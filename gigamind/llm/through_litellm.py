@@ -1,7 +1,7 @@
-"""Sends a request through litellm, to any provider that is no server of OpenAI's protocol: no retries of its own.
+"""Send a request through litellm, to providers without OpenAI's protocol; it does not retry.
 
-Only names that litellm documents are used.  Its handler of some providers sends a request once more where a connection
-breaks before a word of the answer: that attempt has one row, and cannot be told from one that was sent once.
+Only documented names of litellm are used.  Its handlers of some providers repeat a request if a connection breaks
+before the first word of the answer.  Such an attempt has one row and looks like one that was sent once.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from gigamind.errors import LlmCode, LlmError
+from gigamind.i18n import _
 from gigamind.llm.client import Answer, ParameterRefusedError, Request
 from gigamind.llm.faults import (
     error_of_status,
@@ -29,9 +30,9 @@ from gigamind.llm.redaction import keep_secret, keep_secret_of
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.usage import Usage
 
-_GRACE_S = 2.0  # litellm's own time-out comes first: it closes the connection cleanly
-_PREPARING_S = 0.1  # of a request, a few milliseconds as a rule
-# A body that is no completion comes out of litellm as status 500; only its words tell.
+_GRACE_S = 2.0  # litellm's own time-out comes first and closes the connection cleanly
+_PREPARING_S = 0.1  # normally a few milliseconds
+# litellm reports an invalid body as status 500; only the text shows it.
 _NOT_A_COMPLETION = (
     "Expecting",
     "Unterminated",
@@ -39,10 +40,10 @@ _NOT_A_COMPLETION = (
     "Empty or i",
     "Invalid \\escape",
 )
-_NO_PROVIDER = "LLM Provider NOT provided"  # litellm's words
+_NO_PROVIDER = "LLM Provider NOT provided"  # text of litellm
 _UNREACHED = ("Connection error", "Cannot connect to host")
 _Loop = asyncio.AbstractEventLoop
-# litellm's connections are one pool: closed for one model, they would be closed for all.
+# All models share one connection pool of litellm, so closing it for one closes it for all.
 _users: WeakKeyDictionary[_Loop, WeakSet["LitellmClient"]] = WeakKeyDictionary()
 
 
@@ -66,8 +67,8 @@ class LitellmClient:
             timeout_s = request.timeout_s or settings.timeout_s
             async with asyncio.timeout(timeout_s + _GRACE_S):
                 reply = await _to_its_end(self._complete(request, sent))
-        except Exception as error:  # noqa: BLE001  litellm's classes have no common root of their own
-            # The chain may hold the key.
+        except Exception as error:  # noqa: BLE001  litellm's exceptions have no common base class
+            # The exception chain can contain the key.
             raise self._explained(error, sent) from None
         return _answer(reply)
 
@@ -96,7 +97,7 @@ class LitellmClient:
         return self._litellm.stream_chunk_builder(chunks, messages=list(request.messages))
 
     async def close(self) -> None:
-        """Close the connections, once no other open model uses them."""
+        """Close the connections when no other open model uses them."""
         users = _users_here()
         users.discard(self)
         if not users:
@@ -112,18 +113,18 @@ class LitellmClient:
         return ParameterRefusedError(explained, refused)
 
     def _key(self) -> str | None:
-        """The key as it is now; None lets litellm take the provider's own from the environment."""
+        """The current key; None if litellm reads the provider's own variable."""
         if self._settings.key_variable:
             return os.environ.get(self._settings.key_variable)
-        # A server of one's own wants no key, but litellm's clients do.
+        # A self-hosted server needs no key, but litellm's clients do.
         return "none" if self._keyless else None
 
     def _check_key(self) -> list[str]:
-        """The variables that litellm misses.
+        """Return the variables that litellm misses.
 
         Raises:
-            LlmError: with code `auth_failed`, before anything is sent: without a key, some of litellm's clients fail as
-                if the server had, with status 500.
+            LlmError: With code `auth_failed`, before any request: without a key, some clients of litellm fail with
+                status 500, as if the server had failed.
         """
         settings = self._settings
         environment = self._litellm.validate_environment(settings.model)
@@ -139,10 +140,10 @@ class LitellmClient:
 
 
 async def _to_its_end(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401  litellm's reply is untyped
-    """What a call of litellm gives; cancelled, it ends when litellm can be cancelled.
+    """Await a call of litellm; if cancelled, wait until litellm can be cancelled.
 
-    litellm prepares a request in a thread and awaits it afterwards: cancelled in between it leaves a coroutine that
-    nobody awaits, and Python complains on the user's screen.
+    litellm prepares a request in a thread and awaits it afterwards.  Cancellation in between would leave a coroutine
+    that nobody awaits, and Python would print a warning to the user.
     """
     task = asyncio.ensure_future(call)
     try:
@@ -152,7 +153,7 @@ async def _to_its_end(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401  l
         task.cancel()
         await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # else Python complains that nobody has asked for it
+            task.exception()  # otherwise Python warns that it was never retrieved
         raise
 
 
@@ -161,19 +162,20 @@ def _users_here() -> WeakSet[LitellmClient]:
 
 
 def taken(settings: ModelSettings, parameters: dict[str, int | float]) -> dict[str, int | float]:
-    """Those of the parameters that litellm documents for the model; Anthropic's know no seed.
+    """Return the parameters that litellm documents for the model; Anthropic's models accept no seed.
 
-    Its list names some that the model then refuses: they are learnt when it does.
+    Its list includes some that the model then rejects; these are learnt from the error.
 
     Raises:
-        LlmError: the name is of no provider that litellm knows.
+        LlmError: litellm does not know the provider in the name.
     """
     litellm = load_litellm()
     try:
-        model, provider, *_ = litellm.get_llm_provider(settings.model, api_base=settings.api_base)
-    except Exception as error:  # noqa: BLE001  a name without a provider that litellm knows
+        model, provider, *_rest = litellm.get_llm_provider(settings.model, api_base=settings.api_base)
+    except Exception as error:  # noqa: BLE001  litellm does not know the provider in the name
         if _NO_PROVIDER in str(error):
-            message = f"{settings.model}: {missing_provider(settings.model, settings.api_base)}"
+            reason = missing_provider(settings.model, settings.api_base)
+            message = _("{model}: {reason}", model=settings.model, reason=reason)
             raise LlmError(message, "bad_request") from None
         raise error_from(error, settings.model, settings.api_base) from None
     supported = litellm.get_supported_openai_params(model=model, custom_llm_provider=provider)
@@ -185,14 +187,16 @@ def taken(settings: ModelSettings, parameters: dict[str, int | float]) -> dict[s
 
 
 def error_from(exception: Exception, model: str, api_base: str | None = None) -> LlmError:
-    """Our error for anything that litellm raises, its text scrubbed; `api_base` is where the model was to be."""
+    """Return our error for anything that litellm raises, scrubbed; `api_base` is the address of the model."""
     text = str(exception)
     if isinstance(exception, ImportError) or "No module named" in text:
         # litellm disguises it as a connection error, which would be retried.
-        message = f"{model}: this installation is broken: {scrub(text)}"
+        message = _(
+            "{model}: the installation is broken: {reason}", model=model, reason=scrub(text)
+        )
         return LlmError(message, "bad_request")
     if isinstance(exception, TimeoutError):
-        return lost(model, text or "no answer in time", "timeout")
+        return lost(model, text or _("no answer in time"), "timeout")
     if api_base and any(words in text for words in _UNREACHED) and not is_reached(exception):
         return unreached(model, api_base)
     return _error_of(exception, model, text)
@@ -201,7 +205,7 @@ def error_from(exception: Exception, model: str, api_base: str | None = None) ->
 def _error_of(exception: Exception, model: str, text: str) -> LlmError:
     known = load_litellm().exceptions
     status = getattr(exception, "status_code", None)
-    # litellm gives a connection that was cut the status 500, as if the server had answered: only headers prove one.
+    # litellm gives a broken connection the status 500, as if the server had answered; only headers prove an answer.
     headers: dict[str, str] | None = getattr(exception, "litellm_response_headers", None)
     malformed = any(words in text for words in _NOT_A_COMPLETION)
     if status is None or status < HTTPStatus.BAD_REQUEST:
@@ -243,7 +247,7 @@ def _refusal(message: Any) -> str | None:  # noqa: ANN401
 def _usage(reply: Any) -> Usage | None:  # noqa: ANN401
     usage = getattr(reply, "usage", None)
     if not usage or not (usage.prompt_tokens or usage.completion_tokens):
-        return None  # litellm turns a missing usage into zeros, which would cost nothing
+        return None  # litellm reports a missing usage as zeros, which would cost nothing
     details = getattr(usage, "prompt_tokens_details", None)
     cached = getattr(details, "cached_tokens", None) or 0
     written = getattr(details, "cache_creation_tokens", None) or 0

@@ -1,7 +1,7 @@
-"""Sends a request to a server of OpenAI's protocol: one HTTP attempt, and no other library between.
+"""Send a request to a server with OpenAI's protocol: one HTTP attempt, without another library in between.
 
-aiohttp takes a tenth of the processor time of OpenAI's client or httpx.  The key is added here, at the very bottom.  A
-connection that breaks is not tried again, and one that is cancelled is closed, so that the server stops, too.
+aiohttp needs a tenth of the CPU time of OpenAI's client or httpx.  The key is added here, at the lowest level.  A
+broken connection is not retried here, and a cancelled one is closed, so that the server stops too.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
 from gigamind.errors import LlmError
+from gigamind.i18n import _
 from gigamind.llm.client import Answer, ParameterRefusedError, Request
 from gigamind.llm.faults import (
     error_of_status,
@@ -37,25 +38,25 @@ if TYPE_CHECKING:
     import aiohttp
 
 _PATH = "/chat/completions"
-# A server that closes connections that idle for 5 s, as uvicorn does, must not close one while we send on it.
+# Must be below the idle time of servers (5 s for uvicorn), so that none closes a connection while it is used.
 _IDLE_S = 4.0
-_ACCOUNT = {  # of several names the last one set counts
+_ACCOUNT = {  # of several names, the last one that is set counts
     "OpenAI-Organization": ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION"),
     "OpenAI-Project": ("OPENAI_PROJECT_ID",),
 }
 _REASONING = re.compile(
     r"(o[1-9]|gpt-[5-9](?!.*chat))"
-)  # OpenAI's models that refuse a temperature
+)  # OpenAI's models that reject a temperature
 _LIMIT, _NEWER_LIMIT = "max_tokens", "max_completion_tokens"
-_LIE = -1  # a number of tokens that cannot be one
+_LIE = -1  # an impossible number of tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider that is nothing but a server of OpenAI's protocol, with the variables that litellm documents for it.
+    """A provider with OpenAI's protocol only, and the variables that litellm documents for it.
 
     Attributes:
-        address: None where it must be told.
+        address: None if the user must give it.
     """
 
     key: str
@@ -71,17 +72,17 @@ PROVIDERS: Mapping[str, Provider] = {
     "lm_studio": Provider("LM_STUDIO_API_KEY", ("LM_STUDIO_API_BASE",)),
     "llamafile": Provider("LLAMAFILE_API_KEY", ("LLAMAFILE_API_BASE",), "http://127.0.0.1:8080/v1"),
 }
-_OTHER_PROTOCOL = ("responses/",)  # `openai/responses/...` asks for another of OpenAI's protocols
+_OTHER_PROTOCOL = ("responses/",)  # `openai/responses/...` uses another protocol of OpenAI
 
 
 def speaks_openai(model: str) -> bool:
-    """Whether a model, by its name, is asked here and not through litellm."""
-    provider, _, name = model.partition("/")
+    """Return whether a model is called here, by its name, instead of through litellm."""
+    provider, _slash, name = model.partition("/")
     return provider in PROVIDERS and bool(name) and not name.startswith(_OTHER_PROTOCOL)
 
 
 def wanted(settings: ModelSettings) -> dict[str, int | float]:
-    """The parameters of the settings that the model takes, by its name."""
+    """Return the parameters of the settings that the model accepts, by its name."""
     parameters: dict[str, int | float] = {"max_tokens": settings.max_tokens}
     reasons = _REASONING.match(settings.model.rpartition("/")[2])
     if settings.temperature is not None and not reasons:
@@ -92,15 +93,15 @@ def wanted(settings: ModelSettings) -> dict[str, int | float]:
 
 
 class OpenAIClient:
-    """One model of a server of OpenAI's protocol.
+    """One model of a server with OpenAI's protocol.
 
     Raises:
-        LlmError: there is no key, or no address.
+        LlmError: There is no key, or no address.
     """
 
     def __init__(self, settings: ModelSettings) -> None:
         self._settings = settings
-        name, _, self._model = settings.model.partition("/")
+        name, _slash, self._model = settings.model.partition("/")
         self._provider = PROVIDERS[name]
         self._address = self._find_address()
         keep_secret(self._address)
@@ -127,25 +128,31 @@ class OpenAIClient:
         try:
             status, headers, body = await self._post(request, sent, timeout_s)
         except TimeoutError:
-            seconds = f"{timeout_s:.3g} s"
-            raise lost(model, f"no answer within {seconds}", "timeout") from None
+            reason = _("no answer within {seconds:.3g} s", seconds=timeout_s)
+            raise lost(model, reason, "timeout") from None
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
-            address = without_password(self._address)
-            raise LlmError(
-                f"{model}: {address} is no address; write it as http://HOST:PORT/v1", "bad_request"
-            ) from None
+            message = _(
+                "{model}: {address} is not a valid address. Write it as http://HOST:PORT/v1.",
+                model=model,
+                address=without_password(self._address),
+            )
+            raise LlmError(message, "bad_request") from None
         except aiohttp.ClientProxyConnectionError:
             raise unreached(model, self._proxy or "") from None
         except aiohttp.ClientSSLError as error:
-            raise unreached(model, self._address, f"no safe connection: {error}") from None
+            raise unreached(
+                model, self._address, _("no secure connection: {reason}", reason=str(error))
+            ) from None
         except aiohttp.ClientConnectorError:
             raise unreached(model, self._address) from None
         except aiohttp.ClientHttpProxyError as error:
-            text = f"the proxy answered {error.status} {error.message}"
+            text = _(
+                "the proxy answered {status} {reason}", status=error.status, reason=error.message
+            )
             raise error_of_status(model, error.status, text) from None
         except (aiohttp.ClientError, OSError) as error:
-            why = f"the connection broke: {type(error).__name__} {error}"
-            raise lost(model, why) from None
+            reason = f"{type(error).__name__} {error}"
+            raise lost(model, _("the connection broke: {reason}", reason=reason)) from None
         if status != HTTPStatus.OK:
             raise self._refusal(status, headers, body, sent)
         return _answer(model, body)
@@ -158,7 +165,7 @@ class OpenAIClient:
     async def _post(
         self, request: Request, sent: Mapping[str, int | float], timeout_s: float
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, headers and body; that of an answer that is streamed, put together as one that is not."""
+        """Return status, headers and body; a streamed answer is converted to an unstreamed one."""
         import aiohttp
 
         post = self._session_here().post(
@@ -179,7 +186,7 @@ class OpenAIClient:
             return answer.status, answer.headers, body
 
     def _session_here(self) -> "aiohttp.ClientSession":
-        """The connections of this event loop; those of one that has ended are gone with it."""
+        """Return the connections of this event loop; those of a finished loop are gone with it."""
         import aiohttp
 
         loop = asyncio.get_running_loop()
@@ -194,7 +201,7 @@ class OpenAIClient:
         return self._session
 
     def _signed(self) -> dict[str, str]:
-        """The headers with the key as it is now."""
+        """Return the headers with the current key."""
         if self._user:
             return {**self._headers, "Authorization": self._user}
         key = os.environ.get(self._settings.key_variable or self._provider.key)
@@ -218,10 +225,10 @@ class OpenAIClient:
     def _refusal(
         self, status: int, headers: Mapping[str, str], body: bytes, sent: Mapping[str, int | float]
     ) -> LlmError:
-        """The error that a server answered; what it says of a parameter is learnt."""
+        """Return the error for a response, and learn from what it says about a parameter."""
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-            # Not followed: the key and the notes go to the address that was given.
-            text = f"the address has moved to {headers.get('Location', '')}"
+            # Redirects are not followed: key and notes go only to the given address.
+            text = _("the address has moved to {address}", address=headers.get("Location", ""))
         else:
             text = _error_text(body) or f"status {status}"
         retry_after = headers.get("Retry-After")
@@ -240,15 +247,21 @@ class OpenAIClient:
         addresses = (self._settings.api_base, *(os.environ.get(name) for name in variables))
         address = next((candidate for candidate in addresses if candidate), self._provider.address)
         if address is None:
-            message = f"{self._settings.model}: give --api-base, or set {variables[0]}"
-            raise LlmError(message, "bad_request")
+            raise LlmError(
+                _(
+                    "{model}: pass --api-base, or set {variable}",
+                    model=self._settings.model,
+                    variable=variables[0],
+                ),
+                "bad_request",
+            )
         return address
 
     def _check_key(self) -> None:
-        """A server of one's own wants no key, unless one is named.
+        """Check that there is a key; a self-hosted server needs none, unless one is named.
 
         Raises:
-            LlmError: with code `auth_failed`, before anything is sent.
+            LlmError: With code `auth_failed`, before any request.
         """
         own = self._settings.key_variable
         if not own and self._address != PROVIDERS["openai"].address:
@@ -259,9 +272,9 @@ class OpenAIClient:
 
 
 def _without_user(address: str) -> tuple[str, str | None]:
-    """Where requests go, and how the name and the password that stand in an address are sent."""
+    """Return the address without user and password, and the header that carries them."""
     parts = urlsplit(address)
-    user, _, place = parts.netloc.rpartition("@")
+    user, _at, place = parts.netloc.rpartition("@")
     path = parts.path.rstrip("/")
     path = path if path.endswith(_PATH) else path + _PATH
     url = urlunsplit((parts.scheme, place, path, parts.query, ""))
@@ -271,7 +284,7 @@ def _without_user(address: str) -> tuple[str, str | None]:
 
 
 def _proxy_for(url: str) -> str | None:
-    """The proxy of the environment, which is asked once: at each request it would take half its processor time."""
+    """Return the proxy of the environment; looked up once, because it would double the CPU time of a request."""
     parts = urlsplit(url)
     if on_loopback(url) or proxy_bypass(parts.netloc):
         return None
@@ -282,7 +295,7 @@ def _proxy_for(url: str) -> str | None:
 
 
 def _trust(url: str) -> ssl.SSLContext | bool:
-    """The authorities that this machine trusts, and those that Mozilla does."""
+    """Return a context with the certificate authorities of this machine and of Mozilla."""
     if not url.startswith("https:"):
         return True
     import certifi
@@ -293,7 +306,7 @@ def _trust(url: str) -> ssl.SSLContext | bool:
 
 
 def account_headers() -> dict[str, str]:
-    """Which account of OpenAI pays, where the key has several."""
+    """Return the headers that name the paying account of OpenAI, for keys with several accounts."""
     return {
         header: os.environ[name]
         for header, names in _ACCOUNT.items()
@@ -303,36 +316,36 @@ def account_headers() -> dict[str, str]:
 
 
 def _error_text(body: bytes) -> str:
-    """What a server says of an error: in OpenAI's form, in that of others, or as it is."""
+    """Return the text of an error response: in OpenAI's form, in that of others, or the whole body."""
     text = body.decode("utf-8", "replace")
     try:
         payload = json.loads(text)
     except (ValueError, RecursionError):
         return text
     error = _field(payload, "error") or payload
-    said = _field(error, "message") or _field(error, "detail") or text
+    message = _field(error, "message") or _field(error, "detail") or text
     code = _field(error, "code")
-    return f"{said} ({code})" if isinstance(code, str) and code else str(said)
+    return f"{message} ({code})" if isinstance(code, str) and code else str(message)
 
 
 def _answer(model: str, body: bytes) -> Answer:
-    """The answer in a body.
+    """Return the answer in a body.
 
     Raises:
-        LlmError: with code `malformed_response`; it may cost what an answer costs.
+        LlmError: With code `malformed_response`; it may cost as much as an answer.
     """
     try:
         return answer_of(json.loads(body))
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
-        reason = _error_text(body)
-        raise lost(model, f"no completion: {reason}", "malformed_response") from None
+        reason = _("the response is not a completion: {reason}", reason=_error_text(body))
+        raise lost(model, reason, "malformed_response") from None
 
 
 def answer_of(reply: Any) -> Answer:  # noqa: ANN401  what a server sent
-    """What a chat completion says.
+    """Return the answer in a chat completion.
 
     Raises:
-        ValueError, TypeError, AttributeError, LookupError: it is none.
+        ValueError, TypeError, AttributeError, LookupError: It is not a chat completion.
     """
     choices: list[Any] = reply["choices"]
     usage = usage_of(reply.get("usage"))
@@ -350,14 +363,14 @@ def answer_of(reply: Any) -> Answer:  # noqa: ANN401  what a server sent
 
 
 def _text(content: Any) -> str | None:  # noqa: ANN401  what a server sent
-    """The text of a message, of which some servers make parts."""
+    """Return the text of a message, which some servers split into parts."""
     if content is None or isinstance(content, str):
         return content
     return "".join(part["text"] for part in content if part["type"] == "text")
 
 
 def usage_of(usage: Any) -> Usage | None:  # noqa: ANN401  what a server sent
-    """The tokens as the server tells them; None where it tells none, which is not the same as none."""
+    """Return the reported tokens; None if the server reports none, which differs from zero."""
     if not usage:
         return None
     prompt = _count(_field(usage, "prompt_tokens"))
@@ -386,9 +399,9 @@ _END = b"[DONE]"
 async def put_together(
     pieces: AsyncIterable[bytes], on_text: Callable[[str], Awaitable[None]]
 ) -> bytes:
-    """The body of an answer that comes as server-sent events, as it is where it does not; an error sent instead is one.
+    """Return the body of an answer from server-sent events; another body, or an error event, is returned unchanged.
 
-    A stream that ends before it says how has no finish: what came is no answer.
+    A stream that ends without a finish reason is not an answer.
     """
     head: dict[str, Any] = {}
     parts: list[str] = []
@@ -404,15 +417,15 @@ async def put_together(
             choices: list[dict[str, Any]] = chunk.get("choices") or []
             choice = choices[0] if choices else {}
             delta: dict[str, Any] = choice.get("delta") or {}
-            said = [delta.get(name) or "" for name in ("content", "refusal")]
+            texts = [delta.get(name) or "" for name in ("content", "refusal")]
         except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
             return data
-        if "error" in chunk or not all(isinstance(text, str) for text in said):
+        if "error" in chunk or not all(isinstance(text, str) for text in texts):
             return data
         head = head or {name: chunk.get(name) for name in ("model", "system_fingerprint")}
         usage = chunk.get("usage") or usage
         finish = choice.get("finish_reason") or finish
-        text, refused = said
+        text, refused = texts
         refusal.append(refused)
         if text:
             parts.append(text)
@@ -425,7 +438,7 @@ async def put_together(
 
 
 async def _lines(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """The lines of what comes in pieces, however long; aiohttp's own end at half a megabyte."""
+    """Yield lines of any length; aiohttp's own lines end at half a megabyte."""
     begun: list[bytes] = []
     async for piece in pieces:
         *ended, rest = piece.split(b"\n")

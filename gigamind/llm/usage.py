@@ -1,15 +1,15 @@
-"""Tokens of an answer, and what they cost in whole picodollars (1e-12 USD), so that sums are exact."""
+"""Tokens of an answer and their cost in integer picodollars (1e-12 USD), so that sums are exact."""
 
 from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one answer as the server counted them: any number, until `tokens.Counted` has looked at them.
+    """Tokens of one answer as the server reported them; unchecked until `tokens.Counted` has seen them.
 
     Attributes:
-        cached_tokens: those of `prompt_tokens` that the server had in its cache.
-        written_tokens: those of `prompt_tokens` that it put there, where it has a price for that.
+        cached_tokens: Tokens of the prompt that the server read from its cache.
+        written_tokens: Tokens of the prompt that it wrote to its cache, if it charges for that.
     """
 
     prompt_tokens: int
@@ -23,14 +23,14 @@ PICO_PER_MICRO = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Picodollars a token.
+    """Picodollars per token.
 
     Attributes:
-        prompt: of a token sent.
-        completion: of a token answered.
-        cached: of a token sent that the server had in its cache.
-        written: of a token sent that the server put there; None for a quarter more than `prompt`, as Anthropic asks.
-        source: where it was found; `local` where nobody else's machine is asked.
+        prompt: Price of a prompt token.
+        completion: Price of a completion token.
+        cached: Price of a prompt token read from the cache.
+        written: Price of a prompt token written to the cache; None for 1.25 times `prompt`, as for Anthropic.
+        source: Where the price is from; `local` for a model on this machine.
     """
 
     prompt: int
@@ -40,7 +40,7 @@ class Price:
     written: int | None = None
 
     def cost_pico_usd(self, usage: Usage) -> int:
-        """Cost of one answer."""
+        """Return the cost of one answer."""
         fresh = usage.prompt_tokens - usage.cached_tokens - usage.written_tokens
         written = -(-self.prompt * 5 // 4) if self.written is None else self.written
         return (
@@ -51,7 +51,7 @@ class Price:
         )
 
     def halved(self) -> "Price":
-        """What both OpenAI and Anthropic ask for a request in a batch file; rounded up."""
+        """Return the price in a batch file for OpenAI and Anthropic: half, rounded up."""
         prompt, completion, cached = (
             -(-each // 2) for each in (self.prompt, self.completion, self.cached)
         )
@@ -60,5 +60,5 @@ class Price:
 
 
 def micro_usd(pico_usd: int) -> int:
-    """Whole microdollars (1e-6 USD), rounded half up: once, on a sum."""
+    """Convert to integer microdollars (1e-6 USD), rounded half up; apply once, to a sum."""
     return (pico_usd + PICO_PER_MICRO // 2) // PICO_PER_MICRO

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import Outcome
-from gigamind.llm.replies import ToldConfidence
+from gigamind.llm.replies import ReportedConfidence
 from gigamind.metrics.spec import Metric, Text
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -151,7 +151,7 @@ class AnswerabilityReport(Report):
     told_unanswerable: bool | None = None
     verified: bool = False
     answer: str = ""
-    confidence: ToldConfidence | None = None
+    confidence: ReportedConfidence | None = None
     conflict: Conflict | None = None
     quotes: tuple[QuoteReport, ...] = ()
 

@@ -18,7 +18,7 @@ from typing import IO, Generic, cast
 
 from gigamind.errors import InputError, SystemFailedError, reason_of, text_of
 from gigamind.i18n import Message, Text, _
-from gigamind.llm.redaction import one_line
+from gigamind.llm.redaction import single_line
 from gigamind.systems.dialect import Dialect, Response
 from gigamind.systems.protocol import Query
 
@@ -89,7 +89,7 @@ class Command(Generic[Response]):
                     "the output of the command is not a {expected} ({reason}): {line}",
                     expected=self._dialect.what,
                     reason=text_of(error),
-                    line=one_line(line, _SHOWN),
+                    line=single_line(line, _SHOWN),
                 )
             ) from error
 
@@ -144,7 +144,7 @@ class _Process:
         """
         if not self._lines.empty() and (early := self._lines.get()):
             raise SystemFailedError(
-                _("the command wrote an unexpected line: {line}", line=one_line(early, _SHOWN))
+                _("the command wrote an unexpected line: {line}", line=single_line(early, _SHOWN))
             )
         try:
             stdin = cast("IO[str]", self._child.stdin)
@@ -189,7 +189,7 @@ class _Process:
         )
 
     def _stderr_tail(self) -> Text:
-        tail = one_line(" / ".join(line.strip() for line in self._errors), _STDERR_SHOWN)
+        tail = single_line(" / ".join(line.strip() for line in self._errors), _STDERR_SHOWN)
         return _("its stderr ends: {tail}", tail=tail) if tail else _("its stderr is empty")
 
 

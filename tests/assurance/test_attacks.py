@@ -100,14 +100,14 @@ def test_a_right_file_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"goal": "win"}, r"attacks.jsonl:2: goal: Input should be"),
+        ({"goal": "win"}, r"attacks.jsonl:2: goal: "),
         ({"scenario": "z"}, r"attacks.jsonl:2: scenario: unknown scenario 'z'"),
         ({"goal": "unanswerable"}, r"attacks.jsonl:2: scenario: 's'.* 'unanswerable'"),
         ({"place": "answer"}, r"attacks.jsonl:2: place: .* 'answerable'"),
         ({"id": "a"}, r"attacks.jsonl:2: the id 'a' .*attacks.jsonl:1"),
-        ({"id": "B!"}, r"attacks.jsonl:2: id: String should match pattern"),
-        ({"payload": ""}, r"attacks.jsonl:2: payload: Value should have at least 1 item"),
-        ({"more": 1}, r"attacks.jsonl:2: more: Extra inputs are not permitted"),
+        ({"id": "B!"}, r"attacks.jsonl:2: id: "),
+        ({"payload": ""}, r"attacks.jsonl:2: payload: "),
+        ({"more": 1}, r"attacks.jsonl:2: more: "),
     ],
 )
 def test_a_wrong_row_is_named_with_file_and_line(tmp_path, change, message):

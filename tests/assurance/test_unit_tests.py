@@ -146,10 +146,10 @@ TEST = {
     [
         ({"expected": {}}, "expected: "),
         ({"expected": {"utility": [0.6, 0.5]}}, "expected: .*0.6.*0.5"),
-        ({"expected": {"utility": [0, 1.1]}}, r"expected.utility.*less than or equal to 1"),
+        ({"expected": {"utility": [0, 1.1]}}, r"expected.utility"),
         ({"kind": "unanswerable"}, "answer: .*search_qa"),
         ({"answer": None}, "answer: .*search_qa"),
-        ({"failure": "A b"}, "failure: String should match pattern"),
+        ({"failure": "A b"}, "failure: "),
         ({"scenario": "z"}, "scenario: .*'z'"),
     ],
 )

@@ -357,7 +357,7 @@ def test_a_run_out_of_time_leaves_its_batch_and_the_next_one_reads_it(ask, batch
     late = ask(model, budget=Budget(BudgetLimits(minutes=0.005)))
     assert late.codes == ["budget_exceeded"] * ITEMS
     assert late.totals.by_status == {"unfinished": ITEMS}  # it may be done, and be billed
-    assert "goes on at" in late.notes[-1]
+    assert "--cancel" in late.notes[-1]
     assert "--resume" in late.notes[-1]
     (batch,) = batch_server.batches.values()
     batch.looks = 0
@@ -394,13 +394,13 @@ def test_anthropic_keeps_a_marked_prefix_which_is_booked_as_it_is_billed(ask, ba
 
 
 def test_a_provider_without_batches_is_named():
-    with pytest.raises(InputError, match=r"--batch: gemini/gemini-2.5-flash is none of openai/"):
+    with pytest.raises(InputError, match=r"--batch: .*gemini/gemini-2\.5-flash"):
         provider_of(ModelSettings("gemini/gemini-2.5-flash"))
 
 
 def test_a_missing_key_is_told_before_anything_is_sent(monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY")
-    with pytest.raises(LlmError, match="set ANTHROPIC_API_KEY in the environment"):
+    with pytest.raises(LlmError, match="ANTHROPIC_API_KEY"):
         provider_of(ModelSettings("anthropic/claude-sonnet-4-5"))
 
 

@@ -20,12 +20,12 @@ def test_cached_tokens_cost_the_same_as_others_unless_said(text_file):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[models.m]\nprompt = 2\n", "models.m.completion: Field required"),
-        ("[models.m]\nprompt = -1\ncompletion = 1\n", "greater than or equal to 0"),
+        ("[models.m]\nprompt = 2\n", "models.m.completion"),
+        ("[models.m]\nprompt = -1\ncompletion = 1\n", "models.m.prompt"),
         ("[models.m]\nprompt = nan\ncompletion = 1\n", "models.m.prompt"),
-        ("[models.m]\nprompt = 1\ncompletion = 1\ncache = 1\n", "Extra inputs"),
+        ("[models.m]\nprompt = 1\ncompletion = 1\ncache = 1\n", "models.m.cache"),
         ("models = 3\n", "models"),
-        ("nonsense", "cannot be read"),
+        ("nonsense", "file.txt: "),
     ],
 )
 def test_a_file_with_anything_else_is_refused_with_the_place(text_file, text, message):
@@ -34,7 +34,7 @@ def test_a_file_with_anything_else_is_refused_with_the_place(text_file, text, me
 
 
 def test_a_file_that_is_absent_is_refused(tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match=r"none.toml: "):
         read_prices(tmp_path / "none.toml")
 
 

@@ -46,11 +46,11 @@ def test_a_blank_message_is_left_out(text_file):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (GOOD.replace("question", "qestion"), "no such variable in a prompt: qestion"),
-        ("{% block user %}u{% endblock %}", "no block system"),
-        ("just text", "no block system and no block user"),
-        ("{% block user %}{{ }}", r"file.txt:1: the prompt cannot be parsed"),
-        ("{% block system %}\n{% if %}", r"file.txt:2: the prompt cannot be parsed"),
+        (GOOD.replace("question", "qestion"), "file.txt: .*: qestion"),
+        ("{% block user %}u{% endblock %}", "file.txt: .*: system$"),
+        ("just text", "file.txt: .*: system, user$"),
+        ("{% block user %}{{ }}", "file.txt:1: "),
+        ("{% block system %}\n{% if %}", "file.txt:2: "),
     ],
 )
 def test_a_broken_prompt_is_refused_when_it_is_loaded(text_file, text, message):

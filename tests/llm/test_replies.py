@@ -16,8 +16,8 @@ from gigamind.llm.replies import (
     ModelReply,
     Most,
     Quotation,
-    ToldConfidence,
-    ToldShare,
+    ReportedConfidence,
+    ReportedShare,
     confidence_of,
     share_of,
     unread_in,
@@ -51,8 +51,8 @@ class Told(ModelReply, frozen=True):
     quote: Annotated[Quotation, Auxiliary("")]
     notes: Annotated[tuple[str, ...], Auxiliary(()), Most(2)]
     summary: Annotated[str, Auxiliary(""), Most(5)]
-    sure: Annotated[ToldConfidence | SkipJsonSchema[None], Auxiliary()]
-    share: Annotated[ToldShare | SkipJsonSchema[None], Auxiliary()]
+    sure: Annotated[ReportedConfidence | SkipJsonSchema[None], Auxiliary()]
+    share: Annotated[ReportedShare | SkipJsonSchema[None], Auxiliary()]
 
 
 GOOD = {

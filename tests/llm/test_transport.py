@@ -62,7 +62,7 @@ def test_without_a_key_nothing_is_sent_and_the_variable_is_named(
     client, model, variable, monkeypatch
 ):
     monkeypatch.delenv(variable, raising=False)
-    with pytest.raises(LlmError, match=f"set {variable} in the environment") as caught:
+    with pytest.raises(LlmError, match=variable) as caught:
         client(ModelSettings(model))
     assert caught.value.code == "auth_failed"
     monkeypatch.setenv(variable, "k")
@@ -85,7 +85,7 @@ def test_the_key_comes_from_the_providers_variable_or_the_one_named(ask, fake_se
 
 def test_a_named_variable_that_is_not_set_is_refused(connected, monkeypatch):
     monkeypatch.delenv("OUR_KEY", raising=False)
-    with pytest.raises(LlmError, match="set OUR_KEY in the environment"):
+    with pytest.raises(LlmError, match="OUR_KEY"):
         connected(key_variable="OUR_KEY")
 
 
@@ -114,7 +114,7 @@ def test_a_server_that_is_not_there_is_a_server_error_with_its_address(
     with pytest.raises(LlmError) as caught:
         asyncio.run(sent_by(client(settings)))
     assert (caught.value.code, caught.value.may_cost) == ("server_error", False)
-    assert str(caught.value).endswith("cannot connect; is there a server at http://127.0.0.1:9/v1?")
+    assert caught.value.message.values["address"] == "http://127.0.0.1:9/v1"
 
 
 def test_importing_the_whole_layer_loads_no_heavy_library():
@@ -269,7 +269,7 @@ def test_an_address_may_be_whole_and_have_a_query():
 
 def test_a_provider_without_an_address_says_how_to_give_one(monkeypatch):
     monkeypatch.delenv("HOSTED_VLLM_API_BASE", raising=False)
-    with pytest.raises(LlmError, match="give --api-base, or set HOSTED_VLLM_API_BASE"):
+    with pytest.raises(LlmError, match=r"--api-base.*HOSTED_VLLM_API_BASE"):
         OpenAIClient(ModelSettings("hosted_vllm/x"))
 
 
@@ -293,7 +293,7 @@ def test_a_proxy_of_the_environment_is_used_except_for_this_machine(
     assert asyncio.run(sent_by(OpenAIClient(settings_of()))).text
     assert "Proxy-Authorization" not in fake_server.seen.headers[-1]
     monkeypatch.setenv("NO_PROXY", "models.invalid")
-    with pytest.raises(LlmError, match=r"is there a server at http://models\.invalid/v1"):
+    with pytest.raises(LlmError, match=r"http://models\.invalid/v1"):
         asyncio.run(sent_by(OpenAIClient(elsewhere)))
 
 

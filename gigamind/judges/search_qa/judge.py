@@ -308,7 +308,7 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
                 _LEAST_CLAIM * sentences,
                 judge.file.tokens_for(sentences),
                 all_members=False,
-                what="cutting",
+                what=_("splitting the claims of"),
             )
         claims = _PARTS if judge.cutting else 1
         questions = Questions(judge, case, pieces, KEY)

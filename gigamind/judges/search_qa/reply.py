@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from gigamind.llm.replies import Auxiliary, ModelReply, Most, Quotation, ToldShare
+from gigamind.llm.replies import Auxiliary, ModelReply, Most, Quotation, ReportedShare
 
 Told = Literal["supported", "contradicted", "not_found"]
 ToldRole = Literal["claim", "abstention", "courtesy", "lead_in", "question", "heading", "source"]
@@ -111,8 +111,8 @@ class SearchQAReply(ClaimsReply, frozen=True):
     utility_reason: Annotated[str, Auxiliary(""), Most(600)] = Field(
         description="why the answer helps or does not, in one sentence"
     )
-    utility: ToldShare = Field(description="by the rubric")
-    correctness: Annotated[ToldShare | SkipJsonSchema[None], Auxiliary()] = Field(
+    utility: ReportedShare = Field(description="by the rubric")
+    correctness: Annotated[ReportedShare | SkipJsonSchema[None], Auxiliary()] = Field(
         description="your estimate of the grounded share"
     )
     summary: Annotated[str, Auxiliary(""), Most(600)] = Field(

@@ -1,8 +1,8 @@
 """Anthropic's batches: created with all their requests, and read from one stream of results.
 
-After https://platform.claude.com/docs/en/build-with-claude/batch-processing.  A batch carries nothing of ours but the
-ids of its requests, which only its results tell: one whose id was lost is looked for among those made at that time with
-as many requests, and known by its first result.
+See https://platform.claude.com/docs/en/build-with-claude/batch-processing.  A batch has no tag of ours, only the ids of
+its requests, which appear only in its results.  A batch whose id was lost is searched by creation time and number of
+requests, and recognised by its first result.
 """
 
 import json
@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from gigamind.i18n import _
 from gigamind.llm.batches.provider import (
     Json,
     Limits,
@@ -26,10 +27,10 @@ from gigamind.llm.prefix import with_marked_prefix
 from gigamind.llm.usage import Usage
 
 _VERSION = "2023-06-01"
-_EARLIER_S, _LATER_S = 600.0, 7200.0  # by which their clock may differ, and a long upload may last
+_EARLIER_S, _LATER_S = 600.0, 7200.0  # tolerance for clock differences, and for a long upload
 _FINISH = {"max_tokens": "length", "model_context_window_exceeded": "length"}
 _TOOL = "answer"
-# What their grammar of a reply cannot enforce is told to the model instead; validation is ours.
+# Keywords that their grammar cannot enforce go into descriptions; validation is ours.
 _NOT_ENFORCED = (
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     *("minLength", "maxLength", "minItems", "maxItems", "uniqueItems"),
@@ -37,7 +38,7 @@ _NOT_ENFORCED = (
 
 
 class AnthropicBatches(Provider):
-    """Of one model of Anthropic."""
+    """The batches of one Anthropic model."""
 
     name = "Anthropic"
     key_variable = "ANTHROPIC_API_KEY"
@@ -86,11 +87,11 @@ class AnthropicBatches(Provider):
         del tag
         states: list[State] = []
         async for row in self._listed():
-            made_at = datetime.fromisoformat(row["created_at"]).timestamp()
-            if made_at < since - _EARLIER_S:
+            created_at = datetime.fromisoformat(row["created_at"]).timestamp()
+            if created_at < since - _EARLIER_S:
                 break
             state = self._state(row)
-            if state.total == count and made_at < since + _LATER_S:
+            if state.total == count and created_at < since + _LATER_S:
                 states.append(state)
         return states
 
@@ -124,9 +125,11 @@ class AnthropicBatches(Provider):
                 fields = table(fields.get("error")) or fields
                 error = self._error(str(fields.get("type")), str(fields.get("message")))
             case "expired":
-                error = self._error("batch_expired", "the batch expired before its turn came")
-            case _:
-                error = self._error("batch_cancelled", "the batch was cancelled before its turn")
+                error = self._error("batch_expired", _("the batch expired before this request"))
+            case _other:
+                error = self._error(
+                    "batch_cancelled", _("the batch was cancelled before this request")
+                )
         return line["custom_id"], error
 
 
@@ -138,7 +141,7 @@ def _system_blocks(message: Message) -> list[Json]:
 
 
 def _shape(model: str, schema: Mapping[str, Any]) -> Json:
-    """How the model is told the shape of its answer: models before 4.5 know no schema of one, but that of a tool."""
+    """Return the parameters for the shape of an answer; models before 4.5 take the schema of a tool instead."""
     if _takes_schemas(model):
         return {"output_config": {"format": {"type": "json_schema", "schema": enforced(schema)}}}
     tool = {"name": _TOOL, "description": "Gives the answer.", "input_schema": dict(schema)}
@@ -146,13 +149,13 @@ def _shape(model: str, schema: Mapping[str, Any]) -> Json:
 
 
 def _takes_schemas(model: str) -> bool:
-    """Whether the table says so; of a model that is newer than it, yes."""
+    """Return whether the table says that the model takes schemas; true for models that are not in the table."""
     row: Json | None = load_litellm().model_cost.get(model)
     return row is None or bool(row.get("supports_native_structured_output"))
 
 
 def enforced(schema: Any) -> Any:  # noqa: ANN401  JSON values
-    """A schema with what Anthropic's grammar knows; the rest of it stands in descriptions."""
+    """Return a schema with the keywords that Anthropic's grammar supports; the others go into descriptions."""
     if isinstance(schema, list):
         return [enforced(each) for each in schema]  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(schema, dict):
@@ -177,14 +180,14 @@ def enforced(schema: Any) -> Any:  # noqa: ANN401  JSON values
 
 
 def _is_rule(schema: Json, name: str) -> bool:
-    """Whether a keyword is one that is not enforced; `minItems` is, of one item."""
+    """Return whether a keyword is not enforced; `minItems` is enforced for one item."""
     if name not in _NOT_ENFORCED or name not in schema:
         return False
     return not (name == "minItems" and schema[name] in (0, 1))
 
 
 def answer_of(message: Mapping[str, Any]) -> Answer:
-    """What a message of a model says."""
+    """Return the answer in a message of a model."""
     blocks: Sequence[Json] = message.get("content") or ()
     texts = [block["text"] for block in blocks if block["type"] == "text"]
     tools = [json.dumps(block["input"]) for block in blocks if block["type"] == "tool_use"]
@@ -193,14 +196,14 @@ def answer_of(message: Mapping[str, Any]) -> Answer:
     return Answer(
         text=text,
         finish=_FINISH.get(stop, "stop"),
-        refusal=(text or "it gives no reason") if stop == "refusal" else None,
+        refusal=(text or "no reason given") if stop == "refusal" else None,
         usage=usage_of(message.get("usage")),
         model=message.get("model") or "",
     )
 
 
 def usage_of(usage: Mapping[str, Any] | None) -> Usage | None:
-    """Tokens as we count them: Anthropic leaves those that it read from its cache, or wrote there, out of its input."""
+    """Return the tokens in our terms; Anthropic does not count tokens read from or written to its cache as input."""
     if usage is None:
         return None
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

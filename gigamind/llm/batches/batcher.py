@@ -1,7 +1,7 @@
-"""Gathers the requests of one model into batches, sends them, waits for them, and goes on with those of a killed run.
+"""Collect the requests of one model into batches, send them, wait for them, and resume those of a killed run.
 
-Requests that come one behind the other make one batch; it leaves when no more has come for a moment.  What the answers
-of one batch lead to (a second look, a reply that was not valid asked for again) makes the next, smaller one.
+Requests in quick succession form one batch, sent when no more have come for a moment.  Follow-up requests to the
+answers of a batch (a second check, a repeated request after an invalid reply) form the next, smaller one.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from gigamind.errors import InputError, LlmError
+from gigamind.i18n import _, n_
 from gigamind.llm.batches.anthropic import AnthropicBatches
 from gigamind.llm.batches.journal import Batch, BatchJournal
 from gigamind.llm.batches.openai import OpenAiBatches
@@ -27,20 +28,20 @@ from gigamind.llm.settings import ModelSettings
 from gigamind.llm.usage import Price, Usage
 
 _PROVIDERS = {"openai": OpenAiBatches, "anthropic": AnthropicBatches}
-_SLOWER = 1.5  # each wait than the one before
+_SLOWER = 1.5  # factor of each wait over the previous one
 _ENVELOPE = 64  # bytes around the requests
-_TELL_EACH = 10  # parts of a batch, as they are done
+_TELL_EACH = 10  # progress reports per batch
 
 
 @dataclass(frozen=True, slots=True)
 class BatchTimes:
-    """Seconds.
+    """Times in seconds.
 
     Attributes:
-        poll: between the first two looks at a batch.
-        longest_poll: between any two.
-        quiet: without another request, until those that have come leave.
-        listed: after which a batch that was created stands in its provider's list for sure.
+        poll: Between the first two polls of a batch.
+        longest_poll: Between any two polls.
+        quiet: Time without another request after which the collected ones are sent.
+        listed: Time after which a created batch is certainly in the provider's list.
     """
 
     poll: float = 10.0
@@ -50,7 +51,7 @@ class BatchTimes:
 
     @classmethod
     def of(cls, poll: float) -> "BatchTimes":
-        """Those of which one is given; the others are no longer than they need to be."""
+        """Return times for a given polling interval, with the others reduced accordingly."""
         usual = cls()
         return cls(
             poll, max(poll, usual.longest_poll), min(usual.quiet, poll), min(usual.listed, 3 * poll)
@@ -61,9 +62,9 @@ class Batches:
     """The batches of a run, of all its models.
 
     Args:
-        out: the out folder that the run is to write.
-        folder: where it is kept until then.
-        note: is told how far they are.
+        out: Output folder of the run.
+        folder: Folder of the run's files until it is finished.
+        note: Receives progress messages.
     """
 
     def __init__(
@@ -76,17 +77,20 @@ class Batches:
 
 
 def provider_of(settings: ModelSettings) -> Provider:
-    """The batches of a model's provider.
+    """Return the batch interface of a model's provider.
 
     Raises:
-        InputError: it has none that we know.
-        LlmError: its key is not in the environment.
+        InputError: The provider has no supported batches.
+        LlmError: The key is not in the environment.
     """
-    name, _, model = settings.model.partition("/")
+    name, _slash, model = settings.model.partition("/")
+    name, _slash, model = settings.model.partition("/")
     if name not in _PROVIDERS:
         raise InputError(
-            f"--batch: {settings.model} is none of openai/... and anthropic/..., whose batch files gigamind can send;"
-            " leave out --batch"
+            _(
+                "--batch: batch files are supported for openai/... and anthropic/..., not for {model}. Omit --batch.",
+                model=settings.model,
+            )
         )
     return _PROVIDERS[name](settings, model)
 
@@ -96,9 +100,9 @@ class Entry:
     """A request on its way.
 
     Attributes:
-        worst: its row, should nothing come of it.
-        identity: hash of what is asked, of which item.
-        started: what it may cost is booked, for its batch may have been created.
+        worst: Its row if nothing comes of it.
+        identity: Hash of the request and its item.
+        started: Whether its upper bound is in the ledger, because its batch may have been created.
     """
 
     request: Request
@@ -114,7 +118,7 @@ class Batcher:
     """The batches of one model in one role.
 
     Args:
-        booking: whose they are, with the account that they go on.
+        booking: Owner of the requests, with their budget and ledger.
     """
 
     def __init__(self, provider: Provider, batches: Batches, booking: Booking) -> None:
@@ -134,10 +138,10 @@ class Batcher:
         self._waited_for: dict[str, Batch] = {}
 
     async def ready(self) -> None:
-        """Wait for what a run before this one has sent.
+        """Wait for the batches of the resumed run.
 
         Raises:
-            LlmError: it cannot be had now.
+            LlmError: They are not available.
         """
         self._budget.start()
         if self._recovery is None:
@@ -145,15 +149,15 @@ class Batcher:
         await asyncio.shield(self._recovery)
 
     def kept(self, identity: str) -> Answer | None:
-        """An answer that a run before this one has paid for; each is given once."""
+        """Return an answer that the resumed run has paid for; each is returned once."""
         answers = self._kept.get(identity)
         return answers.popleft() if answers else None
 
     async def ask(self, entry: Entry) -> Answer:
-        """The answer to a request.
+        """Return the answer to a request.
 
         Raises:
-            LlmError: there is none.
+            LlmError: There is none.
         """
         self._gathered.append(entry)
         if self._timer:
@@ -162,7 +166,7 @@ class Batcher:
         return await entry.ended
 
     async def close(self) -> None:
-        """Stop waiting, and say of what nothing is known yet."""
+        """Stop waiting, and report the batches that are still open."""
         if self._timer:
             self._timer.cancel()
         tasks = [*self._tasks, *([self._recovery] if self._recovery else ())]
@@ -174,15 +178,20 @@ class Batcher:
         out = self._batches.out
         for batch in self._waited_for.values():
             self._batches.note(
-                f"batch {batch.batch_id} goes on at {self._provider.name}: wait for it with --resume {out}, or stop it"
-                f" with: gigamind llm batches {out} --cancel"
+                _(
+                    "batch {batch} continues at {provider}: wait for it with --resume {out}, or stop it with: gigamind"
+                    " llm batches {out} --cancel",
+                    batch=batch.batch_id,
+                    provider=self._provider.name,
+                    out=out,
+                )
             )
 
     def _after_quiet(self, then: Callable[[], None]) -> asyncio.TimerHandle:
         return asyncio.get_running_loop().call_later(self._times.quiet / 2, then)
 
     def _wait_once_more(self) -> None:
-        """A busy loop calls late, with others' requests still to come."""
+        """Wait another interval: a busy loop calls late, with further requests still to come."""
         self._timer = self._after_quiet(self._depart)
 
     def _depart(self) -> None:
@@ -193,10 +202,10 @@ class Batcher:
             task.add_done_callback(self._tasks.discard)
 
     async def _carry(self, part: "Part") -> None:
-        """Send a batch, and give each request its end, whatever that is."""
+        """Send a batch, and set the result or error of each of its requests."""
         try:
             outcomes = await self._through(part)
-        except Exception as error:  # noqa: BLE001  a bug must reach those who wait
+        except Exception as error:  # noqa: BLE001  a bug must reach the waiting callers
             outcomes = dict.fromkeys(part.entries, error)
         for custom_id, entry in part.entries.items():
             outcome = outcomes[custom_id]
@@ -204,13 +213,13 @@ class Batcher:
                 continue
             if isinstance(outcome, Answer):
                 entry.ended.set_result(outcome)
-            elif isinstance(outcome, LlmError):  # each has its own: it grows as it rises
+            elif isinstance(outcome, LlmError):  # a copy for each, because raising adds a traceback
                 entry.ended.set_exception(LlmError(*outcome.args))
             else:
                 entry.ended.set_exception(outcome)
 
     async def _through(self, part: "Part") -> dict[str, RequestOutcome]:
-        """Send a batch and wait for it; nothing is booked before all of it can be created."""
+        """Send a batch and wait for it; nothing is charged before the batch can be created."""
         settings, lines = self._settings, list(part.lines.values())
         identities = {name: entry.identity for name, entry in part.entries.items()}
         whose = (settings.model, settings.role, settings.api_base, settings.key_variable)
@@ -224,7 +233,7 @@ class Batcher:
             batch = self._journal.enter(batch, "uploaded", file_id=file_id)
         self._budget.check_time()
         if any(entry.ended.cancelled() for entry in part.entries.values()):
-            raise LlmError("stopped before anything was sent", "not_asked")
+            raise LlmError(_("stopped before anything was sent"), "not_asked")
         for custom_id, entry in part.entries.items():
             entry.worst = replace(entry.worst, custom_id=custom_id)
             self._ledger.start(entry.worst)
@@ -243,10 +252,10 @@ class Batcher:
         return await self._outcomes(self._created(batch, state))
 
     async def _create(self, batch: Batch, lines: Sequence[bytes]) -> State:
-        """The batch of these lines, created once.
+        """Create the batch of these lines exactly once.
 
         Raises:
-            LlmError: it was not created.
+            LlmError: It was not created.
         """
 
         async def attempt() -> State:
@@ -261,12 +270,19 @@ class Batcher:
 
     def _created(self, batch: Batch, state: State) -> Batch:
         self._batches.note(
-            f"batch {state.batch_id} of {len(batch.requests):,} requests to {batch.model} is at {self._provider.name}"
+            n_(
+                "batch {batch} at {provider}: {n} request to {model}",
+                "batch {batch} at {provider}: {n:,} requests to {model}",
+                n=len(batch.requests),
+                batch=state.batch_id,
+                provider=self._provider.name,
+                model=batch.model,
+            )
         )
         return self._journal.enter(batch, "created", batch_id=state.batch_id)
 
     async def _outcomes(self, batch: Batch) -> dict[str, RequestOutcome]:
-        """How each request of a batch ended, once all have."""
+        """Return the result of each request of a batch, after all have ended."""
         if batch.stage != "read":
             self._waited_for[batch.tag] = batch
             try:
@@ -289,7 +305,7 @@ class Batcher:
                 try:
                     custom_id, outcome = self._provider.read(json.loads(line))
                 except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                    continue  # whose it is cannot be told: that one has no result
+                    continue  # cannot be assigned: the request has no result
                 outcomes[custom_id] = outcome
         return outcomes
 
@@ -301,13 +317,26 @@ class Batcher:
             except LlmError as error:
                 if error.code not in TRANSIENT:
                     raise _with_hint(error) from None
-                self._batches.note(f"batch {batch.batch_id}: {error}; it is looked at again")
+                self._batches.note(
+                    _(
+                        "batch {batch}: {reason}; trying again",
+                        batch=batch.batch_id,
+                        reason=error.message,
+                    )
+                )
             else:
                 share = _TELL_EACH * state.done // max(state.total, 1)
                 if (state.status, share) != announced:
                     announced = state.status, share
-                    done = f"{state.done:,} of {state.total:,} done"
-                    self._batches.note(f"batch {batch.batch_id}: {state.status}, {done}")
+                    self._batches.note(
+                        _(
+                            "batch {batch}: {status}, {done:,} of {total:,} done",
+                            batch=batch.batch_id,
+                            status=state.status,
+                            done=state.done,
+                            total=state.total,
+                        )
+                    )
                 if state.ended:
                     return state
             async with self._budget.waiting():
@@ -315,14 +344,14 @@ class Batcher:
             wait = min(_SLOWER * wait, self._times.longest_poll)
 
     async def _lost(self, batch: Batch) -> State | None:
-        """The same, where whoever asks would ask for another one."""
+        """Find a batch like `_find`, but raise an error that does not lead to another attempt to create it."""
         try:
             return await self._find(batch)
         except LlmError as error:
             raise _UnknownError(error) from None
 
     async def _find(self, batch: Batch) -> State | None:
-        """The batch whose creation was asked for, if it was created."""
+        """Return the batch whose creation was requested, if it was created."""
         others = {known.batch_id for known in self._journal}
         while True:
             is_late = time.time() >= batch.at + self._times.listed
@@ -334,11 +363,14 @@ class Batcher:
             await asyncio.sleep(self._times.poll)
 
     async def _is(self, batch: Batch, state: State) -> bool:
-        """Whether a batch that was found is ours; one that carries no tag tells by its results."""
+        """Return whether a found batch is ours; one without a tag is recognised by its results."""
         if self._provider.is_tagged:
             return True
         self._batches.note(
-            f"batch {state.batch_id}: it may be one whose id was lost; its end tells"
+            _(
+                "batch {batch}: possibly the one whose id was lost; checked when it ends",
+                batch=state.batch_id,
+            )
         )
         ended = await self._until_ended(replace(batch, batch_id=state.batch_id))
         path = self._journal.results_of(batch)
@@ -346,7 +378,7 @@ class Batcher:
         return any(custom_id in batch.requests for custom_id in self._read(path))
 
     async def _recover(self) -> None:
-        """Go on with the batches of the run that is resumed, and keep their answers."""
+        """Resume the batches of the resumed run, and keep their answers."""
         settings = self._settings
         whose = (settings.model, settings.role, settings.api_base)
         mine = [each for each in self._journal if (each.model, each.role, each.api_base) == whose]
@@ -372,17 +404,22 @@ class Batcher:
         if batch.file_id:
             try:
                 await self._provider.discard(batch.file_id)
-            except LlmError as error:  # it costs nothing where it is
+            except LlmError as error:  # an unused file costs nothing
                 self._batches.note(
-                    f"file {batch.file_id} was left at {self._provider.name}: {error}"
+                    _(
+                        "file {file} could not be deleted at {provider}: {reason}",
+                        file=batch.file_id,
+                        provider=self._provider.name,
+                        reason=error.message,
+                    )
                 )
         self._journal.enter(batch, "dropped")
 
     async def _book(self, custom_id: str, outcome: RequestOutcome) -> None:
-        """Give a request of the run before this one its row, should it have had none but what it costs at most."""
+        """Write the row of a request of the resumed run, if it has none but its upper bound."""
         settings = self._settings
         unknown = Attempt("", 1, HTTP, UNFINISHED, settings.model, role=settings.role)
-        # After a power cut the account may lack what the journal of batches has.
+        # After a power cut the ledger may lack rows that the journal of batches has.
         before = self._ledger.row_of(custom_id) or replace(unknown, custom_id=custom_id)
         if before.status != UNFINISHED:
             return
@@ -392,7 +429,7 @@ class Batcher:
 
 
 class _UnknownError(Exception):
-    """Whether a batch was created cannot be told now."""
+    """Whether a batch was created is unknown."""
 
     def __init__(self, error: LlmError) -> None:
         super().__init__(str(error))
@@ -402,8 +439,10 @@ class _UnknownError(Exception):
 def _with_hint(error: LlmError) -> LlmError:
     if error.status != HTTPStatus.NOT_FOUND:
         return error
-    hint = "; is the key of the account that sent it in the environment?"
-    return LlmError(f"{error}{hint}", *error.args[1:])
+    message = _(
+        "{reason}. Is the key of the account that sent it in the environment?", reason=error.message
+    )
+    return LlmError(message, *error.args[1:])
 
 
 def _may_cost(error: LlmError) -> LlmError:
@@ -411,7 +450,7 @@ def _may_cost(error: LlmError) -> LlmError:
 
 
 def ended_row(worst: Attempt, outcome: RequestOutcome, price: Price | None) -> Attempt:
-    """The row of a request whose text is not at hand: as the server counted it, or else the most that it may cost."""
+    """Return the row of a request without its text: as the server counted it, or else with its upper bound."""
     if isinstance(outcome, LlmError):
         row = worst if outcome.may_cost else worst.free()
         return replace(row, status=outcome.code, http_status=outcome.status)
@@ -427,7 +466,7 @@ def ended_row(worst: Attempt, outcome: RequestOutcome, price: Price | None) -> A
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The requests of one batch, and their lines, by id."""
+    """The requests of one batch and their lines, by id."""
 
     tag: str
     entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
@@ -435,23 +474,23 @@ class Part:
 
 
 def parts(entries: Sequence[Entry], provider: Provider) -> list[Part]:
-    """Requests as batches that the provider takes."""
+    """Split requests into batches within the limits of the provider."""
     limits: Limits = provider.limits
-    made: list[Part] = []
+    split: list[Part] = []
     size = 0
     for entry in entries:
-        if not made or len(made[-1].entries) == limits.requests:
-            made.append(Part(f"gm-{token_hex(8)}"))
+        if not split or len(split[-1].entries) == limits.requests:
+            split.append(Part(f"gm-{token_hex(8)}"))
             size = 0
-        line = _line(made[-1], entry, provider)
-        if size + len(line) > limits.bytes - _ENVELOPE and made[-1].entries:
-            made.append(Part(f"gm-{token_hex(8)}"))
+        line = _line(split[-1], entry, provider)
+        if size + len(line) > limits.bytes - _ENVELOPE and split[-1].entries:
+            split.append(Part(f"gm-{token_hex(8)}"))
             size = 0
-            line = _line(made[-1], entry, provider)
-        custom_id = f"{made[-1].tag}-{len(made[-1].entries)}"
-        made[-1].entries[custom_id], made[-1].lines[custom_id] = entry, line
+            line = _line(split[-1], entry, provider)
+        custom_id = f"{split[-1].tag}-{len(split[-1].entries)}"
+        split[-1].entries[custom_id], split[-1].lines[custom_id] = entry, line
         size += len(line)
-    return made
+    return split
 
 
 def _line(part: Part, entry: Entry, provider: Provider) -> bytes:
@@ -459,18 +498,26 @@ def _line(part: Part, entry: Entry, provider: Provider) -> bytes:
 
 
 async def look_at_all(batches: Iterable[Batch], *, cancel: bool) -> list[str]:
-    """How far batches are, asked by hand, in a line each; those that go on are stopped if told so.
+    """Return the state of batches, one line each; with `cancel`, stop those in progress.
 
     Raises:
-        LlmError: a provider could not be asked.
+        LlmError: A provider could not be reached.
     """
     return [await _look_at(batch, cancel=cancel) for batch in batches]
 
 
 async def _look_at(batch: Batch, *, cancel: bool) -> str:
-    requests = f"{len(batch.requests):,} requests to {batch.model}"
+    requests = n_(
+        "{n} request to {model}",
+        "{n:,} requests to {model}",
+        n=len(batch.requests),
+        model=batch.model,
+    )
     if not batch.is_open or not batch.batch_id:
-        return f"{batch.batch_id or batch.tag}: {requests}: {batch.stage}"
+        known = batch.batch_id or batch.tag
+        return _(
+            "{batch}: {requests}: {status}", batch=known, requests=requests, status=batch.stage
+        )
     settings = ModelSettings(batch.model, api_base=batch.api_base, key_variable=batch.key_variable)
     provider = provider_of(settings)
     try:
@@ -479,4 +526,11 @@ async def _look_at(batch: Batch, *, cancel: bool) -> str:
             state = await provider.cancel(batch.batch_id)
     finally:
         await provider.close()
-    return f"{batch.batch_id}: {requests}: {state.status}, {state.done:,} of {state.total:,} done"
+    return _(
+        "{batch}: {requests}: {status}, {done:,} of {total:,} done",
+        batch=batch.batch_id,
+        requests=requests,
+        status=state.status,
+        done=state.done,
+        total=state.total,
+    )

@@ -1,7 +1,7 @@
-"""How far each batch of a run is: `batches.jsonl` beside its account, a line before and after each thing that is done.
+"""The state of each batch of a run: `batches.jsonl` beside its ledger, with a line before and after each action.
 
-made -> uploaded (where there is a file) -> creating -> created -> ended -> read; or dropped, where none was created.
-Whatever process reads it next knows what may have been paid for: from `creating` on.
+made -> uploaded (if there is a file) -> creating -> created -> ended -> read; or dropped, if none was created.
+From `creating` on, the batch may have been paid for.
 """
 
 import time
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gigamind.errors import LlmCode, LlmError
+from gigamind.i18n import _
 from gigamind.runs.store import Journal, read_journal
 
 BATCHES_FILE = "batches.jsonl"
@@ -23,12 +24,12 @@ class Batch:
     """One batch.
 
     Attributes:
-        tag: ours; the ids of its requests begin with it.
-        role: what its model was asked for.
-        requests: what each was asked, as a hash, by its id.
-        at: of its last stage, in seconds since the epoch.
-        batch_id, file_id: the provider's.
-        problem: message, code and `may_cost` of the error that a request without a result ends in.
+        tag: Our tag; the ids of its requests begin with it.
+        role: Purpose of its requests.
+        requests: Hash of each request, by its id.
+        at: Time of its last stage, in seconds since the epoch.
+        batch_id, file_id: Ids of the provider.
+        problem: Message, code and `may_cost` of the error of requests without a result.
     """
 
     tag: str
@@ -41,25 +42,29 @@ class Batch:
     at: float = 0.0
     batch_id: str = ""
     file_id: str = ""
-    problem: tuple[str, LlmCode, bool] = ("its batch has no result of it", "server_error", True)
+    problem: tuple[str, LlmCode, bool] = (
+        _("the batch has no result of this request"),
+        "server_error",
+        True,
+    )
 
     @property
     def is_open(self) -> bool:
-        """Whether something may be paid for that is not read."""
+        """Whether it has results that may cost money and are not read."""
         return self.stage in _OPEN
 
     @property
     def without_result(self) -> LlmError:
-        """What a request ends in that has no result."""
+        """The error of a request without a result."""
         message, code, may_cost = self.problem
         return LlmError(message, code, may_cost=may_cost)
 
 
 class BatchJournal:
-    """The one writer of a run's `batches.jsonl`.
+    """The only writer of a run's `batches.jsonl`.
 
     Args:
-        folder: of the run; results are kept in `batches/`.
+        folder: Folder of the run; results are stored in `batches/`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -71,11 +76,11 @@ class BatchJournal:
         return iter(list(self._batches.values()))
 
     def make(self, batch: Batch) -> Batch:
-        """Begin a batch."""
+        """Start a batch."""
         return self.enter(batch, "made", **_head(batch))
 
     def enter(self, batch: Batch, stage: Stage, **facts: Any) -> Batch:  # noqa: ANN401  JSON values
-        """The batch at its next stage; on return it is on the disk."""
+        """Return the batch at its next stage, which is on disk on return."""
         row = {"tag": batch.tag, "stage": stage, "at": round(time.time(), 3), **facts}
         if self._journal is None:
             self._journal = Journal(self._folder / BATCHES_FILE, sync=True)
@@ -84,28 +89,28 @@ class BatchJournal:
         return after
 
     def results_of(self, batch: Batch) -> Path:
-        """The file of its results, as the provider gave them."""
+        """Return the file of its results in the provider's form."""
         folder = self._folder / "batches"
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{batch.tag}.jsonl"
 
     def close(self) -> None:
-        """Let the next writer in."""
+        """Release the file for the next writer."""
         if self._journal:
             self._journal.close()
             self._journal = None  # models that share it each close it
 
 
 def read_batches(folder: Path) -> list[Batch]:
-    """The batches of a run, as far as each is; none where it had none.
+    """Return the batches of a run with their last stages; none if it had none.
 
     Raises:
-        InputError: the file was changed by hand.
+        InputError: The file was edited.
     """
     batches: dict[str, Batch] = {}
     for row in read_journal(folder / BATCHES_FILE):
-        made = row["stage"] == "made"
-        before = Batch(**{name: row[name] for name in _HEAD}) if made else batches[row["tag"]]
+        is_new = row["stage"] == "made"
+        before = Batch(**{name: row[name] for name in _HEAD}) if is_new else batches[row["tag"]]
         batches[row["tag"]] = _after(before, row)
     return list(batches.values())
 

@@ -1,6 +1,6 @@
-"""OpenAI's batches: a file of requests is uploaded, a batch made of it, which leaves files of answers and of errors.
+"""OpenAI's batches: an uploaded file of requests becomes a batch, which leaves files of answers and of errors.
 
-After https://platform.openai.com/docs/guides/batch.  A batch carries our tag in its metadata.
+See https://platform.openai.com/docs/guides/batch.  A batch has our tag in its metadata.
 """
 
 import json
@@ -9,6 +9,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from gigamind.errors import LlmError
+from gigamind.i18n import _
 from gigamind.llm.batches.provider import (
     Json,
     Limits,
@@ -25,11 +26,11 @@ from gigamind.llm.transport import account_headers, answer_of
 _ENDPOINT = "/v1/chat/completions"
 _TAG = "gigamind"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-_CLOCKS_S = 3600.0  # by which ours and theirs may differ
+_CLOCKS_S = 3600.0  # tolerance for clock differences
 
 
 class OpenAiBatches(Provider):
-    """Of one model of OpenAI, or of a server that speaks its protocol."""
+    """The batches of one model of OpenAI, or of a server with its protocol."""
 
     name = "OpenAI"
     is_tagged = True
@@ -45,7 +46,9 @@ class OpenAiBatches(Provider):
     def line(self, custom_id: str, request: Request) -> bytes:
         body: Json = {"model": self._model, "messages": list(request.messages)}
         body |= request.parameters
-        if self._is_itself:  # o-series and gpt-5 refuse the older name, which others may know alone
+        if (
+            self._is_itself
+        ):  # o-series and gpt-5 reject the older name, which other servers may require
             body["max_completion_tokens"] = body.pop("max_tokens")
         if request.response_format:
             body["response_format"] = request.response_format
@@ -76,7 +79,7 @@ class OpenAiBatches(Provider):
         return self._state(await self._wire.send("POST", self._path, json=wanted))
 
     async def find(self, tag: str, since: float, count: int) -> list[State]:
-        del count  # the tag says it all
+        del count  # the tag is sufficient
         async for row in self._listed():
             if table(row.get("metadata")).get(_TAG) == tag:
                 return [self._state(row)]
@@ -94,15 +97,18 @@ class OpenAiBatches(Provider):
         counts = table(row.get("request_counts"))
         status = row["status"]
         files = (row.get("output_file_id"), row.get("error_file_id"))
-        kind, message = (
-            f"batch_{status}",
-            f"the batch is {status}, and has no result of this request",
-        )
+        kind = f"batch_{status}"
+        message = _("the batch is {status} and has no result of this request", status=status)
         if problems := table(row.get("errors")).get("data"):
             first = table(problems[0])
             kind, message = str(first.get("code")), str(first.get("message"))
         problem = LlmError(
-            f"{self._settings.model}: {row['id']}: {scrub(message)}",
+            _(
+                "{model}: {batch}: {reason}",
+                model=self._settings.model,
+                batch=row["id"],
+                reason=scrub(message),
+            ),
             code_of(HTTPStatus.BAD_REQUEST if status == "failed" else None, kind, message),
         )
         return State(
@@ -122,9 +128,9 @@ class OpenAiBatches(Provider):
             try:
                 return line["custom_id"], answer_of(body)
             except (ValueError, TypeError, AttributeError, LookupError):
-                why = f"{self._settings.model}: no completion"
-                return line["custom_id"], LlmError(why, "malformed_response", may_cost=True)
+                reason = _("{model}: the result is not a completion", model=self._settings.model)
+                return line["custom_id"], LlmError(reason, "malformed_response", may_cost=True)
         error = table(line.get("error")) or table(body.get("error"))
-        message = str(error.get("message") or "no reason is told")
+        message = str(error.get("message") or "no reason given")
         kind = str(error.get("code") or error.get("type") or "")
         return line["custom_id"], self._error(kind, message, given.get("status_code"))

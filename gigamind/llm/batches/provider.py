@@ -1,7 +1,7 @@
-"""What a provider of batch files is, and HTTP as all of them are spoken to.
+"""The interface of a provider of batch files, and the HTTP that all of them share.
 
-A batch is a list of requests, each with a `custom_id` of ours; its results come in any order, each with that id.
-Looking at a batch and reading it cost nothing and are tried again; creating one may cost, and never is.
+A batch is a list of requests, each with a `custom_id` of ours; results come in any order, each with that id.  Polling
+and reading a batch cost nothing and are retried.  Creating one may cost and is never retried.
 """
 
 import json
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from urllib.parse import urlsplit
 
 from gigamind.errors import LlmCode, LlmError
+from gigamind.i18n import _
 from gigamind.llm.client import Answer, Request
 from gigamind.llm.faults import scrub, unset_key, with_retries
 from gigamind.llm.redaction import keep_secret, keep_secret_of
@@ -25,33 +26,33 @@ if TYPE_CHECKING:
     import aiohttp
 
 Json = dict[str, Any]
-_CONNECT_S, _READ_S = 30.0, 300.0  # the answer to 256 MB of requests may take its time
+_CONNECT_S, _READ_S = 30.0, 300.0  # the response to an upload of 256 MB takes time
 _BLOCK = 2**16
 _PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one batch."""
+    """Limits of one batch."""
 
     requests: int
     bytes: int
 
 
 RequestOutcome = Answer | LlmError
-"""How a request of a batch ended."""
+"""Result of a request in a batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a provider tells of a batch.
+    """The state of a batch as the provider reports it.
 
     Attributes:
-        status: in the provider's word.
-        ended: nothing more will happen to it.
-        done, total: requests.
-        results: paths to what came of it, as far as something did.
-        problem: why requests without a result have none.
+        status: In the provider's terms.
+        ended: Whether it is final.
+        done, total: Numbers of requests.
+        results: Paths of its results, if any.
+        problem: Error of requests without a result.
     """
 
     batch_id: str
@@ -64,20 +65,20 @@ class State:
 
 
 class Provider(ABC):
-    """Batches of one model, and its provider's.
+    """Batches of one model at its provider.
 
     Attributes:
-        name: for people.
-        key_variable: the environment variable that holds the key, unless the settings name another.
-        address: where it is, unless the settings or one of `address_variables` name another.
-        limits: of one batch.
-        is_tagged: its batches carry our tag, so that `find` finds none but that one.
+        name: Display name.
+        key_variable: Environment variable with the key, unless the settings name another.
+        address: Its address, unless the settings or one of `address_variables` give another.
+        limits: Limits of one batch.
+        is_tagged: Whether its batches have our tag, so that `find` returns only ours.
 
     Args:
-        model: without the name of the provider.
+        model: Model name without the provider.
 
     Raises:
-        LlmError: its key is not in the environment.
+        LlmError: The key is not in the environment.
     """
 
     name: ClassVar[str]
@@ -86,8 +87,8 @@ class Provider(ABC):
     address_variables: ClassVar[tuple[str, ...]]
     limits: ClassVar[Limits]
     is_tagged: ClassVar[bool] = False
-    _path: ClassVar[str]  # of its batches, behind its address
-    _cursor: ClassVar[str] = "after"  # the parameter that names the last one of a page
+    _path: ClassVar[str]  # of its batches, relative to its address
+    _cursor: ClassVar[str] = "after"  # parameter with the last id of the previous page
 
     def __init__(self, settings: ModelSettings, model: str) -> None:
         self._settings = settings
@@ -106,21 +107,27 @@ class Provider(ABC):
 
     @property
     def _key(self) -> str:
-        """As it is now; a server of one's own may want none."""
+        """The current key; a self-hosted server may need none."""
         return os.environ.get(self._settings.key_variable or self.key_variable) or "none"
 
     def _error(self, kind: str, message: str, status: int | None = None) -> LlmError:
-        """What is said of a request."""
+        """Return the error for a request."""
         code = code_of(status, kind, message)
-        return LlmError(f"{self._settings.model}: {scrub(message)}", code, status)
+        return LlmError(
+            _("{model}: {reason}", model=self._settings.model, reason=scrub(message)), code, status
+        )
 
     def _without_result(self, batch_id: str) -> LlmError:
-        """Of a request that its batch was done with, and says nothing of: it may have been generated."""
-        message = f"{self._settings.model}: {batch_id}: it has no result of this request"
+        """Return the error for a request without a result in a finished batch; it may have been generated."""
+        message = _(
+            "{model}: {batch}: there is no result of this request",
+            model=self._settings.model,
+            batch=batch_id,
+        )
         return LlmError(message, "malformed_response", may_cost=True)
 
     def _root_of(self, address: str) -> str:
-        """What `path` goes behind."""
+        """Return the base address of `_path`."""
         return address
 
     @abstractmethod
@@ -131,59 +138,59 @@ class Provider(ABC):
 
     @abstractmethod
     def line(self, custom_id: str, request: Request) -> bytes:
-        """A request as it stands in a batch."""
+        """Return a request as a line of a batch."""
 
     @abstractmethod
     async def upload(self, tag: str, lines: Sequence[bytes]) -> str:
-        """The id of the file of these lines; "" where a batch is created with its lines.
+        """Upload these lines and return the id of the file; "" if a batch is created with its lines.
 
         Raises:
-            LlmError: it was not taken.
+            LlmError: The upload failed.
         """
 
     @abstractmethod
     async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
-        """Start the batch of that file.
+        """Start the batch of a file.
 
         Raises:
-            LlmError: `may_cost` says that it may have been started all the same.
+            LlmError: `may_cost` is True if the batch may have been started nevertheless.
         """
 
     @abstractmethod
     async def find(self, tag: str, since: float, count: int) -> list[State]:
-        """Batches that may be that of this tag, by what the provider lists of them.
+        """Return batches in the provider's list that can be the one with this tag.
 
         Args:
-            since: when it was asked for, in seconds since the epoch.
-            count: of its requests.
+            since: Time of the creation request, in seconds since the epoch.
+            count: Number of its requests.
         """
 
     @abstractmethod
     async def discard(self, file_id: str) -> None:
-        """Remove a file that no batch was made of."""
+        """Delete a file that no batch uses."""
 
     @abstractmethod
     async def download(self, state: State, path: Path) -> None:
-        """Write its results to a file, as lines; whole, or not at all."""
+        """Write its results to a file of lines, completely or not at all."""
 
     @abstractmethod
     def read(self, line: Json) -> tuple[str, RequestOutcome]:
-        """The id and the end of a request, from a line of results."""
+        """Return the id and the result of a request from a line of results."""
 
     async def look(self, batch_id: str) -> State:
-        """The batch as it stands now."""
+        """Return the current state of a batch."""
         return self._state(await self._wire.get(f"{self._path}/{batch_id}"))
 
     async def cancel(self, batch_id: str) -> State:
-        """Stop it; what was done of it is paid, and can be read."""
+        """Stop a batch; finished requests are charged and can be read."""
         return self._state(await self._wire.send("POST", f"{self._path}/{batch_id}/cancel"))
 
     async def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         await self._wire.close()
 
     async def _listed(self) -> AsyncGenerator[Json]:
-        """All batches that the account has, the newest first."""
+        """Yield all batches of the account, newest first."""
         after: dict[str, str] = {}
         while True:
             page = await self._wire.get(self._path, limit=_PAGE, **after)
@@ -198,7 +205,7 @@ class Wire:
     """HTTP to one provider.
 
     Args:
-        headers: with the key as it is now.
+        headers: Returns the headers with the current key.
     """
 
     def __init__(
@@ -210,7 +217,7 @@ class Wire:
         self._session: aiohttp.ClientSession | None = None
 
     async def get(self, path: str, **query: str | int) -> Json:
-        """What stands at a path; asked for again where the transport fails."""
+        """Return the JSON at a path; retried on transport errors."""
 
         async def attempt() -> Json:
             async with self._answer("GET", path, params=query) as answer:
@@ -219,12 +226,12 @@ class Wire:
         return await with_retries(attempt, self._settings)
 
     async def send(self, method: str, path: str, **body: Any) -> Json:  # noqa: ANN401  as aiohttp takes it
-        """What is answered to something that is sent, once."""
+        """Send a request once and return the JSON response."""
         async with self._answer(method, path, **body) as answer:
             return await answer.json()
 
     async def download(self, paths: Sequence[str], file: Path) -> None:
-        """Write what stands at these paths to a file, one behind the other; whole, or not at all."""
+        """Write the content of these paths to a file, one after the other, completely or not at all."""
         unfinished = file.with_name(f"{file.name}.part")
 
         async def attempt() -> None:
@@ -258,7 +265,7 @@ class Wire:
         url = self._base + path
         headers = {**self._headers(), **more.pop("headers", {})}
         try:
-            # No redirect is followed: the key and the notes go to the address that was given.
+            # Redirects are not followed: key and notes go only to the given address.
             request = self._session.request(
                 method, url, headers=headers, allow_redirects=False, **more
             )
@@ -267,7 +274,7 @@ class Wire:
                     raise self._refusal(given, await given.text())
                 yield given
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise self._broken(error) from None  # the chain may hold the key
+            raise self._broken(error) from None  # the exception chain can contain the key
 
     def _refusal(self, answer: "aiohttp.ClientResponse", text: str) -> LlmError:
         status = answer.status
@@ -278,7 +285,7 @@ class Wire:
             kind, message = "", text
         wait = answer.headers.get("Retry-After", "")
         return LlmError(
-            f"{self._settings.model}: {scrub(message)}",
+            _("{model}: {reason}", model=self._settings.model, reason=scrub(message)),
             code_of(status, kind, message),
             status,
             float(wait) if wait.isdecimal() else None,
@@ -286,22 +293,23 @@ class Wire:
         )
 
     def _broken(self, error: Exception) -> LlmError:
-        """Of a connection that failed; only where none was made, nothing can have arrived."""
+        """Return the error for a failed connection; only without a connection can nothing have arrived."""
         import aiohttp
 
         what = scrub(f"{type(error).__name__}: {error}")
         code: LlmCode = "timeout" if isinstance(error, TimeoutError) else "server_error"
         unreached = isinstance(error, aiohttp.ClientConnectorError)
-        return LlmError(f"{self._settings.model}: {what}", code, may_cost=not unreached)
+        message = _("{model}: {reason}", model=self._settings.model, reason=what)
+        return LlmError(message, code, may_cost=not unreached)
 
 
 def table(value: Any) -> Json:  # noqa: ANN401  JSON values
-    """An object of JSON; an empty one where a server has put something else."""
+    """Return a JSON object; an empty one if the server sent something else."""
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def own_path(address: str) -> str:
-    """The path of an address that a provider names: the key goes to the provider that was named, and nowhere else."""
+    """Return the path of an address from a provider, so that the key goes only to the configured host."""
     parts = urlsplit(address)
     return f"{parts.path}?{parts.query}" if parts.query else parts.path
 
@@ -311,7 +319,7 @@ _CODES: dict[str, LlmCode] = {
     "billing_hard_limit_reached": "quota_exhausted",
     "billing_error": "quota_exhausted",
     "rate_limit_error": "rate_limited",
-    "token_limit_exceeded": "rate_limited",  # more tokens wait in batches than the account may have
+    "token_limit_exceeded": "rate_limited",  # too many queued tokens in batches of the account
     "authentication_error": "auth_failed",
     "permission_error": "auth_failed",
     "context_length_exceeded": "context_too_long",
@@ -336,8 +344,8 @@ _STATUSES: dict[int, LlmCode] = {
 
 
 def code_of(status: int | None, kind: str, text: str) -> LlmCode:
-    """Our code for an error, by its status, where it has one, the provider's name for it, and its words."""
-    if "prompt is too long" in text:  # Anthropic has no name for it
+    """Return our code for an error, from its status (if any), the provider's name for it, and its text."""
+    if "prompt is too long" in text:  # Anthropic has no name for this error
         return "context_too_long"
     named = _CODES.get(kind)
     if named and named != "bad_request":

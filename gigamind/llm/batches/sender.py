@@ -1,4 +1,4 @@
-"""Sends the requests of one model in batches, each within the budget, each booked; none is paid for twice."""
+"""Send the requests of one model in batches, within the budget and recorded; none is paid for twice."""
 
 import time
 from dataclasses import replace
@@ -16,11 +16,11 @@ from gigamind.llm.usage import Price
 
 
 class BatchSender(Booking):
-    """Of one model.  A request that fails is not tried again: `--resume` asks it once more.
+    """Sends in batches.  A failed request is not retried; `--resume` requests it again.
 
     Raises:
-        InputError: its provider has no batches.
-        LlmError: its key is not in the environment.
+        InputError: The provider has no batches.
+        LlmError: The key is not in the environment.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class BatchSender(Booking):
 
 
 def _identity(request: Request, call: Call) -> str:
-    """What is asked, of which item: the same after a run was killed."""
+    """Return a hash of a request and its item, the same after a killed run."""
     return key_of({
         "messages": [dict(message) for message in request.messages],
         "schema": request.response_format,
