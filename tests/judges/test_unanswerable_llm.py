@@ -216,7 +216,7 @@ def test_a_template_with_a_missing_variable_is_refused_at_load(text_file, tmp_pa
     text = "{% block system %}{{ nonse }}{% endblock %}{% block user %}{% endblock %}"
     (folder / "en.jinja").write_text(text, encoding="utf-8")
     file = text_file('kind = "llm"\nprompt = "unanswerable/v1"\n')
-    with pytest.raises(InputError, match="no such variable in a prompt: nonse"):
+    with pytest.raises(InputError, match="nonse"):
         load_unanswerable_judge(file, "en", prompts=tmp_path / "prompts")
 
 
@@ -233,6 +233,5 @@ def test_the_judge_file_sets_the_parameters_of_the_model(text_file):
     text = 'kind = "llm"\nprompt = "unanswerable/v1"\ntemperature = 0.5\nmax_tokens = 99\n'
     judge = load_unanswerable_judge(text_file(text), "en")
     settings = judge.settings(ModelSettings("m", timeout_s=7))
-    raised_by = "a judge file of your own (--judge)"
-    given = {"temperature": 0.5, "max_tokens": 99, "raised_by": raised_by}
-    assert settings == ModelSettings("m", timeout_s=7, **given)
+    assert (settings.temperature, settings.max_tokens, settings.timeout_s) == (0.5, 99, 7)
+    assert "--judge" in settings.raised_by
