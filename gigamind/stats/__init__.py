@@ -1,1 +1,1 @@
-"""How sure a figure is."""
+"""Statistics of metrics: intervals, tests and agreement."""

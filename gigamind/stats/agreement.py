@@ -1,8 +1,8 @@
-"""How far verdicts agree with labels: shares and kappas, each with a seeded bootstrap interval over items.
+"""Measure agreement of verdicts with labels: shares and kappas, each with a seeded bootstrap interval over items.
 
-Shares near 0 or 1 have wider ones (`widened`), and so has the mean of two of them.  Items of a cluster (intervals.py)
-are drawn together.  The label is taken for the truth.  A figure that the items do not define (a sensitivity without a
-positive label, a kappa of two columns of one value) is None, never 0 or 1.
+Shares near 0 or 1 get wider intervals (`widened`), as does the mean of two of them. Items of a cluster (intervals.py)
+are drawn together. The label counts as the truth. An undefined figure (a sensitivity without positive labels, a kappa
+of two constant columns) is None, never 0 or 1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,16 +24,16 @@ from gigamind.stats.intervals import (
     wilson_of_mean,
 )
 
-_NOTHING = 1e-12  # relative to the squares summed: a spread of equal values, up to rounding
+_NOTHING = 1e-12  # relative to the sum of squares: variance of equal values, up to rounding
 
 
 def binary_agreement(
     labels: Booleans, verdicts: Booleans, *, seed: int, label: str, clusters: Clusters | None = None
 ) -> dict[str, Estimate]:
-    """accuracy, balanced_accuracy, sensitivity, specificity and cohen_kappa of verdicts on the same items.
+    """Return accuracy, balanced_accuracy, sensitivity, specificity and cohen_kappa of verdicts on the same items.
 
-    True is the positive class.  Cohen's kappa is agreement beyond that of two raters who answer as often in the
-    positive, but at random: Cohen, Educational and Psychological Measurement 20, 1960.
+    True is the positive class. Cohen's kappa is the agreement beyond that of two random raters with the same positive
+    rates: Cohen, Educational and Psychological Measurement 20, 1960.
 
     Raises:
         ValueError: the two, or the clusters of the items, differ in length.
@@ -52,7 +52,7 @@ def binary_agreement(
     }
     shares = ("accuracy", "sensitivity", "specificity")
     measured = estimates(rows, figures, seed=seed, label=label, shares=shares, clusters=clusters)
-    sizes = [_size(stands, clusters) for stands in (labels, ~labels)]
+    sizes = [_size(mask, clusters) for mask in (labels, ~labels)]
     share = float(labels.mean()) if labels.size else 0.0
     kappa = _perfect(measured["cohen_kappa"], 2 * share * (1 - share), _size(everything, clusters))
     return measured | {"balanced_accuracy": _balanced(measured, sizes), "cohen_kappa": kappa}
@@ -61,11 +61,11 @@ def binary_agreement(
 def graded_agreement(
     labels: Matrix, verdicts: Matrix, *, seed: int, label: str, clusters: Clusters | None = None
 ) -> dict[str, Estimate]:
-    """quadratic_kappa, mean_absolute_error and mean_error (verdict - label) of graded verdicts on the same items.
+    """Return quadratic_kappa, mean_absolute_error and mean_error (verdict - label) of graded verdicts.
 
-    With quadratic weights, expected disagreement is that of independent draws from the two columns, so kappa is
-    1 - mean((v - l)^2) / (var v + var l + (mean v - mean l)^2): defined without levels, and on levels equal to Cohen's
-    weighted kappa, Psychological Bulletin 70, 1968.
+    With quadratic weights, the expected disagreement is that of independent draws from the two columns, so kappa is 1 -
+    mean((v - l)^2) / (var v + var l + (mean v - mean l)^2). It is defined without levels, and with levels equals
+    Cohen's weighted kappa, Psychological Bulletin 70, 1968.
 
     Raises:
         ValueError: the two, or the clusters of the items, differ in length, or a value is not finite.
@@ -75,8 +75,8 @@ def graded_agreement(
         raise ValueError("not a finite number among the graded labels and verdicts")
     middle = float(labels.mean()) if labels.size else 0.0  # cancels; keeps the squares small
     l, v = labels - middle, verdicts - middle  # noqa: E741
-    ones = np.ones_like(l)
-    rows = np.stack([ones, l, v, l * l, v * v, l * v, np.abs(v - l)], axis=1)
+    unit = np.ones_like(l)
+    rows = np.stack([unit, l, v, l * l, v * v, l * v, np.abs(v - l)], axis=1)
     everything = np.ones(l.size, dtype=np.bool_)
     figures: dict[str, tuple[Figure, Booleans]] = {
         "quadratic_kappa": (_quadratic_kappa, everything),
@@ -90,13 +90,14 @@ def graded_agreement(
 
 
 def _perfect(kappa: Estimate, by_chance: float, size: float) -> Estimate:
-    """A kappa of 1 with an interval, for draws of items that all agree know nothing of those that do not.
+    """Return a kappa of 1 with an interval, because resamples of items that all agree show no disagreement.
 
-    At worst, the disagreement is the highest that Wilson allows for none of so many items, each by all of the scale.
+    The lower end assumes the highest disagreement that Wilson's interval allows for 0 of `size` items, each by the full
+    scale.
 
     Args:
-        by_chance: disagreement that is expected by chance, more than 0 where kappa is defined.
-        size: as how many independent items they count.
+        by_chance: disagreement expected by chance, above 0 if kappa is defined.
+        size: effective number of independent items.
     """
     if kappa.value is None or kappa.value < 1 - _NOTHING or kappa.interval or kappa.clusters <= 1:
         return kappa
@@ -124,7 +125,7 @@ def _balanced_accuracy(sums: Matrix) -> Matrix:
 
 
 def _kappa(sums: Matrix) -> Matrix:
-    """(observed - chance) / (1 - chance), times n^2 so that whole numbers stay whole."""
+    """Return (observed - chance) / (1 - chance), computed times n^2 so that integers stay exact."""
     tp, fp, fn, tn = sums.T
     n = sums.sum(axis=1)
     chance = (tp + fp) * (tp + fn) + (tn + fn) * (tn + fp)
@@ -140,9 +141,9 @@ def _quadratic_kappa(sums: Matrix) -> Matrix:
 
 
 def _balanced(measured: Mapping[str, Estimate], sizes: Sequence[float]) -> Estimate:
-    """With an interval that also knows that one of the two shares may be near 0 or 1, or stand on one cluster.
+    """Return the estimate with an interval that allows for a share near 0 or 1, or from a single cluster.
 
-    Arms of independent figures add by their squares, each side by itself: Zou & Donner, "Construction of confidence
+    Squared arms of independent figures add up, on each side separately: Zou & Donner, "Construction of confidence
     limits about effect measures", Statistics in Medicine 27, 2008.
     """
     balanced, rough, below, above = measured["balanced_accuracy"], False, 0.0, 0.0
@@ -161,8 +162,8 @@ def _balanced(measured: Mapping[str, Estimate], sizes: Sequence[float]) -> Estim
     return replace(balanced, interval=Interval(min(drawn.low, low), max(drawn.high, high)))
 
 
-def _size(stands: Booleans, clusters: Clusters | None) -> float:
-    groups = numbered(clusters, stands.size)[stands]
+def _size(mask: Booleans, clusters: Clusters | None) -> float:
+    groups = numbered(clusters, mask.size)[mask]
     return effective_items(groups) if groups.size else 0.0
 
 
@@ -174,10 +175,10 @@ class ReliabilityBin:
     """Items with a confidence in [low, high), or [low, high] in the last bin.
 
     Attributes:
-        confidence: mean confidence of its items; None without any.
-        outcome: share of them that were right, with its Wilson interval: bins hold few items, often all right or all
-            wrong, and a bootstrap of those has no width.  The items of a cluster are taken to be alike there, for
-            a bin is too small to tell how far they are.
+        confidence: mean confidence of its items; None if empty.
+        outcome: share of correct items, with its Wilson interval: bins have few items, often all right or all wrong,
+            and their bootstrap has no width. Items of a cluster are assumed to be equal, as a bin is too small to
+            estimate it.
     """
 
     low: float
@@ -188,14 +189,14 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """How well confidences are calibrated.
+    """Calibration of confidences.
 
     Attributes:
-        brier: mean square of confidence - outcome, in [0, 1]; 0 is best, 0.25 is what a constant 0.5 gets.  Brier,
-            Monthly Weather Review 78, 1950.
-        calibration_error: mean of |confidence - share right| over the bins, weighted by their items (ECE).  It is 0 or
-            more, so with few items a bin it comes out too large.
-        bins: all of them, from low to high, empty ones too.
+        brier: mean of (confidence - outcome)^2, in [0, 1]; 0 is best, a constant 0.5 gets 0.25. Brier, Monthly Weather
+            Review 78, 1950.
+        calibration_error: mean of |confidence - share right| over the bins, weighted by items (ECE). It is at least 0,
+            so it is biased upwards with few items per bin.
+        bins: all bins, from low to high, including empty ones.
     """
 
     brier: Estimate
@@ -212,7 +213,7 @@ def reliability(
     clusters: Clusters | None = None,
     bins: int = BINS,
 ) -> Reliability:
-    """Calibration of confidences on the same items as the outcomes, over bins of equal width.
+    """Return the calibration of confidences, over bins of equal width.
 
     Raises:
         ValueError: the two, or the clusters of the items, differ in length, or a confidence is not in [0, 1].
@@ -238,7 +239,7 @@ def reliability(
 
 
 def _places(confidences: Matrix, bins: int) -> npt.NDArray[np.intp]:
-    """The bin of each confidence; 0.3 begins one, which linspace's 0.30000000000000004 would not let it."""
+    """Return the bin of each confidence; 0.3 starts a bin, which linspace's 0.30000000000000004 would prevent."""
     edges = np.arange(bins + 1) / bins
     return np.clip(np.searchsorted(edges, confidences, side="right") - 1, 0, bins - 1)
 
@@ -246,7 +247,7 @@ def _places(confidences: Matrix, bins: int) -> npt.NDArray[np.intp]:
 def reliability_bins(
     confidences: Matrix, outcomes: Booleans, *, clusters: Clusters | None = None, bins: int = BINS
 ) -> tuple[ReliabilityBin, ...]:
-    """How often items of about one confidence in [0, 1] were right: bins of equal width, from low to high."""
+    """Return how often items with similar confidence were right: bins of equal width, from low to high."""
     places, groups = _places(confidences, bins), numbered(clusters, len(confidences))
     inside = [places == place for place in range(bins)]
     return tuple(
@@ -261,7 +262,7 @@ def reliability_bins(
 
 
 def expected_calibration_error(bins: Sequence[ReliabilityBin]) -> float | None:
-    """Mean distance of confidence and share right, weighted by items, in [0, 1], 0 best; None without items.
+    """Return the mean of |confidence - share right|, weighted by items, in [0, 1], 0 best; None without items.
 
     After Naeini et al., AAAI 2015.
     """

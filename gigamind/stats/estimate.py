@@ -1,9 +1,9 @@
-"""A figure with its interval, for figures that are made of sums over items: shares, kappas, errors.
+"""A figure with its interval, for figures computed from sums over items: shares, kappas, errors.
 
-The items are drawn again as whole rows, those of a cluster (intervals.py) together; a draw for which the figure is not
-defined (a specificity without a negative item) is left out.  A figure that the items themselves do not define is None,
-never 0 or 1.  Where all draws give one figure they tell nothing of how far it could move: a mean of values in [0, 1]
-then has the interval that `widened` gives, and any other figure none.
+Items are resampled as whole rows, those of a cluster (intervals.py) together. Resamples for which the figure is
+undefined (a specificity without negative items) are left out. A figure that the items do not define is None, never 0 or
+1. If all resamples give the same figure, they show no variance: a mean of values in [0, 1] then gets the interval of
+`widened`, and other figures get none.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -31,19 +31,19 @@ from gigamind.stats.intervals import (
 
 Booleans = npt.NDArray[np.bool_]
 Figure = Callable[[Matrix], Matrix]
-"""draws x columns of sums -> draws; NaN where the figure is not defined."""
+"""Maps resamples x columns of sums to one figure per resample; NaN if undefined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure, and how far it could move had other items been drawn.
+    """A figure and its interval.
 
     Attributes:
-        value: None when the items do not define it.
-        interval: None when there is no value, when it stands on several items of a single cluster, and when every draw
-            gives the same figure, which is no mean of values in [0, 1].
-        n: items that it stands on.
-        clusters: of these items; `n` where each stands alone.
+        value: None if undefined for these items.
+        interval: None without a value, for several items of a single cluster, and if every resample gives the same
+            figure, unless it is a mean of values in [0, 1].
+        n: items it is computed from.
+        clusters: of these items; `n` if each is independent.
     """
 
     value: float | None
@@ -53,10 +53,10 @@ class Estimate:
 
     @classmethod
     def share(cls, hits: int, n: int, clusters: Clusters | None = None) -> "Estimate":
-        """The share of `n` items, with its Wilson interval; without a value where there are none.
+        """Return the share of `n` items with its Wilson interval; without a value if there are none.
 
         Args:
-            clusters: of the items; None where each stands alone.
+            clusters: of the items; None if each is independent.
         """
         if not n:
             return cls(None, None, 0, 0)
@@ -65,12 +65,12 @@ class Estimate:
 
     @property
     def low(self) -> float | None:
-        """The lower end of the interval."""
+        """Return the lower end of the interval."""
         return self.interval.low if self.interval else None
 
     @property
     def high(self) -> float | None:
-        """The upper end of the interval."""
+        """Return the upper end of the interval."""
         return self.interval.high if self.interval else None
 
 
@@ -83,15 +83,15 @@ def estimates(
     shares: Collection[str] = (),
     clusters: Clusters | None = None,
 ) -> dict[str, Estimate]:
-    """Each figure of the column sums, with its percentile bootstrap interval.
+    """Return each figure of the column sums with its percentile bootstrap interval.
 
     Args:
         rows: n items x m columns, finite.
-        figures: name -> the figure, and which of the items it stands on.
-        seed: any whole number.
-        label: names the stream of draws beside `seed`.
-        shares: the figures that are means of values in [0, 1] over the items that they stand on.
-        clusters: of the n items; None where each stands alone.
+        figures: name -> the figure, and a mask of the items that it is computed from.
+        seed: any integer.
+        label: with `seed`, determines the random draws.
+        shares: figures that are means of values in [0, 1] over their items.
+        clusters: of the n items; None if each is independent.
     """
     if not len(rows):
         return dict.fromkeys(figures, Estimate(None, None, 0, 0))
@@ -100,13 +100,13 @@ def estimates(
     observed = exact.sum(axis=0)[np.newaxis]
     drawn = resampled_sums(exact, seed=seed, label=label)
     return {
-        name: _estimate(of, groups[stands], observed, drawn, is_share=name in shares)
-        for name, (of, stands) in figures.items()
+        name: _estimate(of, groups[mask], observed, drawn, is_share=name in shares)
+        for name, (of, mask) in figures.items()
     }
 
 
 def ratio(over: Matrix, under: Matrix) -> Matrix:
-    """Elementwise; NaN where `under` is 0."""
+    """Divide elementwise; NaN if `under` is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         divided: Matrix = np.where(under == 0, np.nan, over / under)
     return divided

@@ -1,13 +1,13 @@
-"""Which of many settings to take by the same items, and what it gains: the best of many looks better than it is.
+"""Choose among many settings by the same items, and estimate the gain without the selection bias of picking the best.
 
-The gain is told out of fold: a setting is picked on some items and measured on others, in every fold of many partitions
-(nested cross-validation: a setting has nothing to fit, so its inner score is its mean).  That is free of the flattery,
-but its items lean on one another, so it can be no test: intervals of it would call one null in ten a gain.  Whether to
-switch is White's reality check ("A reality check for data snooping", Econometrica 68, 2000) by signs: the highest
-studentised mean among all settings against what it is when each item's row of differences is turned at random, rows
-whole, as settings resemble each other.  The test adds one item at which every setting loses all there is to lose, 1.
-Without it, many small gains beside rare losses that the sample did not happen to show pass for a gain in most nulls of
-few items; that is no constant that data chose, but the most that an unseen item can cost.
+The gain is cross-validated: a setting is chosen on some items and measured on others, in every fold of many partitions
+(nested cross-validation without inner fitting). This removes selection bias, but folds are dependent, so it gives no
+test: its intervals would call one null in ten a gain. The decision uses White's reality check ("A reality check for
+data snooping", Econometrica 68, 2000) with random signs: the highest studentised mean among all settings is compared
+with its distribution when the signs of whole rows of differences are random, because settings resemble each other. The
+test adds one item on which every setting loses the maximum, 1. Otherwise many small gains with rare losses that the
+sample happens to miss pass as a gain in most nulls with few items. The constant is not tuned: it is the largest
+possible loss of an unseen item.
 """
 
 import hashlib
@@ -21,36 +21,36 @@ from gigamind.stats.intervals import CONFIDENCE, Interval, Matrix, summable
 from gigamind.stats.special import student_quantile
 
 LEVEL = 0.03
-"""Chance to switch where no setting is better.  No data chose it: it is that of `stats.changes`, for its reason."""
+"""Probability of a switch if no setting is better. Not tuned on data: the value of `stats.changes`, for its reason."""
 FOLDS = 5
 PARTITIONS = 20
 MIN_ITEMS = 2 * FOLDS
 _FLIPS = 4_999
-_BLOCK = 1 << 20  # signs held at once
+_BLOCK = 1 << 20  # signs in memory at once
 _TIE = 1e-9
-_POWER_DEVIATIONS = 0.8416  # of a normal distribution: 80 of 100 lie below
+_POWER_DEVIATIONS = 0.8416  # 80 % quantile of the normal distribution
 
 Columns = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What to take of m columns, the first of which is the reference.
+    """The selection among m columns, of which the first is the reference.
 
     Attributes:
-        chosen: of the columns that are surely better the first whose mean is within a standard error of the highest
-            of theirs (Breiman's rule, by paired differences); the reference, 0, where none is.
-        best: the column with the highest mean, the first of equals.
-        gains: of each column, the mean difference from the reference on these items.
-        p_values: of each column: chance that any column looks so much better though none is; 1.0 for the reference.
-        lows: of each column: lower end of the interval of its difference, which holds for all columns at once; 0 for
-            one that differs from the reference on no item.
-        flattery: what picking the best adds to its difference: `gains[best]` less what the picked gain out of fold.
-        picked: of each column, the share of folds in which it was the best of the other folds.
-        fold_gains: of each column, its mean difference in the folds that picked it; NaN where none did.
-        highs: of each column: upper end; picking pushes figures up, never down, so it is that of one column.
-        detectable: the gain of the best setting but the reference that would be seen in 80 of 100 such samples; None
-            where it does not differ from the reference on any item.
+        chosen: among significantly better columns, the first whose mean is within a standard error of the highest
+            (Breiman's one-standard-error rule, with paired differences); the reference, 0, if there is none.
+        best: the column with the highest mean, the first on ties.
+        gains: mean difference of each column from the reference on these items.
+        p_values: probability for each column that any column looks that good if none is better; 1.0 for the reference.
+        lows: lower end of each column's interval of the difference, simultaneous over all columns; 0 for a column that
+            equals the reference on all items.
+        flattery: selection bias: `gains[best]` minus the cross-validated gain.
+        picked: share of folds in which each column was the best of the other folds.
+        fold_gains: mean difference of each column in the folds that picked it; NaN if none did.
+        highs: upper end for each column; selection biases figures upwards only, so it is that of a single column.
+        detectable: gain of the best setting other than the reference that is detected with 80 % power; None if it
+            equals the reference on all items.
     """
 
     chosen: int
@@ -66,11 +66,11 @@ class Selection:
 
     @property
     def is_switch(self) -> bool:
-        """Whether a column is surely better than the reference."""
+        """Return whether a column is significantly better than the reference."""
         return self.chosen != 0
 
     def corrected(self, column: int) -> tuple[float, Interval]:
-        """What a column gains without the flattery of having been picked, and the interval that holds it."""
+        """Return a column's gain without selection bias, and an interval that contains it."""
         value = float(self.gains[column]) - self.flattery
         low, high = float(self.lows[column]), float(self.highs[column])
         return value, Interval(min(low, value), max(high, value), CONFIDENCE)
@@ -80,20 +80,20 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
     """Choose among settings by the values of items under each.
 
     Args:
-        values: n x m in [0, 1], an item a row; column 0 is the reference, and of two columns that are as good the
-            first is to be preferred.
-        seed: any whole number.
-        label: names the streams of folds and signs beside `seed`.
+        values: n x m in [0, 1], one row per item; column 0 is the reference, and equally good columns are preferred in
+            order.
+        seed: any integer.
+        label: with `seed`, determines folds and signs.
 
     Raises:
         ValueError: a value is not in [0, 1], there is one column, or there are fewer than `MIN_ITEMS` items.
     """
     items, columns = values.shape
-    if items < MIN_ITEMS or columns < 2:  # noqa: PLR2004  the reference, and what to choose
+    if items < MIN_ITEMS or columns < 2:  # noqa: PLR2004  the reference and an alternative
         raise ValueError(f"{items} items x {columns} settings: nothing can be chosen")
     if not ((values >= 0) & (values <= 1)).all():
         raise ValueError("a value is not in [0, 1]")
-    # Exact in any order of summation: equal settings tie, and the first of them is taken.
+    # Exact in any order of summation, so that equal settings tie and the first one wins.
     gains = summable(values - values[:, :1])
     means = gains.mean(axis=0)
     best = int(np.argmax(means))
@@ -101,7 +101,7 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
     unseen = np.vstack([gains, np.full(columns, -1.0)])
     unseen[-1, 0] = 0.0
     p_values, critical = _tested(unseen, seed, label)
-    sure = (p_values <= LEVEL) & (means > 0)
+    significant = (p_values <= LEVEL) & (means > 0)
     reach = critical * np.sqrt(unseen.var(axis=0) / max(len(unseen) - critical**2, _TIE))
     half_widths = (
         student_quantile(CONFIDENCE + LEVEL, items - 1)
@@ -110,7 +110,7 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
     )
     other = 1 + int(np.argmax(means[1:]))
     return Selection(
-        chosen=_preferred(gains, sure) if sure.any() else 0,
+        chosen=_preferred(gains, significant) if significant.any() else 0,
         best=best,
         gains=means,
         p_values=p_values,
@@ -124,7 +124,7 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
 
 
 def _preferred(gains: Matrix, among: npt.NDArray[np.bool_]) -> int:
-    """The first of some columns whose mean is within a standard error of the highest of theirs."""
+    """Return the first of some columns whose mean is within a standard error of the highest."""
     places = np.flatnonzero(among)
     own = gains[:, places]
     behind = own[:, [int(np.argmax(own.mean(axis=0)))]] - own
@@ -133,11 +133,11 @@ def _preferred(gains: Matrix, among: npt.NDArray[np.bool_]) -> int:
 
 
 def _out_of_fold(gains: Matrix, seed: int, label: str) -> tuple[Columns, Columns, float]:
-    """How often each column was the best of the other folds, what it then gained, and what all picks gained."""
+    """Return how often each column was the best of the other folds, its gain then, and the gain of all picks."""
     items, columns = gains.shape
     digest = hashlib.sha256(f"{seed}\0{label}\0folds".encode()).digest()
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
-    times, gained, held = np.zeros(columns), np.zeros(columns), np.zeros(columns)
+    times, gained, counts = np.zeros(columns), np.zeros(columns), np.zeros(columns)
     for _ in range(PARTITIONS):
         fold_of: npt.NDArray[np.int64] = generator.permutation(
             np.arange(items, dtype=np.int64) % FOLDS
@@ -147,14 +147,14 @@ def _out_of_fold(gains: Matrix, seed: int, label: str) -> tuple[Columns, Columns
         picks = np.argmax(sums.sum(axis=0) - sums, axis=1)
         np.add.at(times, picks, 1.0)
         np.add.at(gained, picks, sums[np.arange(FOLDS), picks])
-        np.add.at(held, picks, np.bincount(fold_of, minlength=FOLDS).astype(np.float64))
+        np.add.at(counts, picks, np.bincount(fold_of, minlength=FOLDS).astype(np.float64))
     with np.errstate(invalid="ignore"):
-        means: Columns = gained / held
-    return times / times.sum(), means, float(gained.sum() / held.sum())
+        means: Columns = gained / counts
+    return times / times.sum(), means, float(gained.sum() / counts.sum())
 
 
 def _tested(gains: Matrix, seed: int, label: str) -> tuple[Columns, float]:
-    """Each column's chance, for all columns together, and the statistic at which that is `LEVEL`."""
+    """Return each column's simultaneous p-value, and the critical value of the statistic at `LEVEL`."""
     sizes = np.sqrt((gains**2).sum(axis=0))
     moved = np.flatnonzero((np.abs(gains[:-1]) > 0).any(axis=0))
     p_values = np.ones(gains.shape[1])
@@ -168,7 +168,7 @@ def _tested(gains: Matrix, seed: int, label: str) -> tuple[Columns, float]:
 
 
 def _turned(scaled: Matrix, stream: str) -> list[Matrix]:
-    """The largest column sum under each of `_FLIPS` patterns of signs of the rows, in parts."""
+    """Return the largest column sum under each of `_FLIPS` patterns of signs of the rows, in parts."""
     rows = len(scaled)
     step = max(1, _BLOCK // rows)
     parts: list[Matrix] = []
@@ -184,7 +184,7 @@ def _turned(scaled: Matrix, stream: str) -> list[Matrix]:
 
 
 def _detectable(gains: Columns, critical: float) -> float | None:
-    """The mean at which the statistic, with its unseen loss, passes `critical` in 80 of 100 samples of this spread."""
+    """Return the mean at which the statistic with its unseen loss exceeds `critical` with 80 % power."""
     items, variance = gains.size, float(gains.var(ddof=1))
     if variance == 0 or items <= critical**2:
         return None

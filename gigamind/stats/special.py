@@ -1,23 +1,23 @@
-"""Probabilities and quantiles of the binomial, beta and Student's t distributions, right to some 13 digits.
+"""Probabilities and quantiles of the binomial, beta and Student's t distributions, accurate to about 13 digits.
 
-All three are the regularised incomplete beta function I_x(a, b), the share of Beta(a, b) below x: Digital Library of
-Mathematical Functions (DLMF) of NIST, 8.17.  Python's floats are enough; SciPy, of 114 MB, is the tests' oracle.
-Both x and 1 - x are passed on, for the smaller of the two has digits that a difference from 1 would lose.
+All three use the regularised incomplete beta function I_x(a, b), the probability of Beta(a, b) below x: Digital Library
+of Mathematical Functions (DLMF) of NIST, 8.17. Pure Python suffices; SciPy, of 114 MB, is the reference in tests. Both
+x and 1 - x are passed, because the smaller one has digits that a difference from 1 would lose.
 """
 
 from functools import lru_cache
 from math import exp, inf, lgamma, log, log1p, pi, sqrt
 
-_SETTLED = 1e-15  # relative: further terms of the fraction move only its last digit
-_CLOSE = 1e-8  # of a Newton step, relative to the width of the tail: the step itself squares it
-_ASYMPTOTIC = 16.0  # from here on the series below has all digits
-_LEAST = -690.0  # log-odds: x of less underflows; the logarithm of its share is a straight line
-_SMALLEST, _LARGEST = 1e-3, 1e9  # a and b: beyond, floats cannot tell apart what lies by an end
-_KEPT = 512  # quantiles: the metrics of a comparison ask for the same few
+_SETTLED = 1e-15  # relative; further terms of the fraction change only the last digit
+_CLOSE = 1e-8  # Newton step relative to the width of the tail; the next step would square it
+_ASYMPTOTIC = 16.0  # from here on the series below has full precision
+_LEAST = -690.0  # log odds; smaller x underflow, and the logarithm of the probability is linear
+_SMALLEST, _LARGEST = 1e-3, 1e9  # limits of a and b, set by float precision near the ends
+_KEPT = 512  # cached quantiles; the metrics of a comparison use the same few
 
 
 def binomial_cdf(successes: int, trials: int, chance: float) -> float:
-    """P(at most `successes` in `trials`), by DLMF 8.17.5.
+    """Return P(at most `successes` in `trials`), by DLMF 8.17.5.
 
     Raises:
         ValueError: `chance` is not in [0, 1], or `trials` is negative.
@@ -29,15 +29,15 @@ def binomial_cdf(successes: int, trials: int, chance: float) -> float:
     if successes >= trials or chance == 0:
         return 1.0
     if successes == 0:
-        return (1 - chance) ** trials  # to the last digit at 1/2, where all changes go one way
+        return (1 - chance) ** trials  # exact at 1/2, for changes in one direction only
     return _share_below(trials - successes, successes + 1, 1 - chance, chance)
 
 
 def binomial_pmf(successes: int, trials: int, chance: float) -> float:
-    """P(just `successes` in `trials`), of 0 to `trials` successes.
+    """Return P(exactly `successes` in `trials`), for 0 to `trials` successes.
 
     Raises:
-        ValueError: `chance` is not in [0, 1], or there are not so many trials.
+        ValueError: `chance` is not in [0, 1], or `successes` not in [0, `trials`].
     """
     if not (0 <= chance <= 1 and 0 <= successes <= trials):
         raise ValueError(f"no binomial probability: {successes} of {trials} trials of {chance}")
@@ -49,7 +49,7 @@ def binomial_pmf(successes: int, trials: int, chance: float) -> float:
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
-    """The share of Beta(a, b) below x.
+    """Return the probability of Beta(a, b) below x.
 
     Raises:
         ValueError: a or b is not in [0.001, 1e9], or x is not in [0, 1].
@@ -60,7 +60,7 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
 
 @lru_cache(_KEPT)
 def beta_quantile(share: float, a: float, b: float) -> float:
-    """The value below which `share` of Beta(a, b) lies.
+    """Return the value below which `share` of Beta(a, b) lies.
 
     Raises:
         ValueError: a or b is not in [0.001, 1e9], or the share is not in [0, 1].
@@ -71,10 +71,10 @@ def beta_quantile(share: float, a: float, b: float) -> float:
 
 @lru_cache(_KEPT)
 def student_quantile(share: float, degrees: float) -> float:
-    """The value below which `share` of Student's t lies: degrees / (degrees + t^2) is Beta(degrees / 2, 1 / 2).
+    """Return the value below which `share` of Student's t lies: degrees / (degrees + t^2) is Beta(degrees / 2, 1 / 2).
 
     Raises:
-        OverflowError: the value is beyond 1e308, which takes less than one degree of freedom.
+        OverflowError: the value exceeds 1e308, which is possible below one degree of freedom.
         ValueError: the degrees of freedom are not in [0.002, 2e9], or the share is not in [0, 1].
     """
     _check(degrees / 2, 0.5, share)
@@ -101,10 +101,11 @@ def _share_below(a: float, b: float, x: float, y: float) -> float:
 
 
 def _log_odds(below: float, above: float, a: float, b: float) -> float:
-    """log(x / (1 - x)) of the x with `below` of Beta(a, b) on one side and `above`, 1 - below, on the other.
+    """Return the log odds of the x with probability `below` of Beta(a, b) on one side and `above` on the other.
 
-    Newton on the logarithm of the smaller share, by log-odds.  Along these it is concave, as the density is: steps from
-    the left never pass the root, and one from the right ends on the left.  So it needs no bracket.
+    Newton's method on the logarithm of the smaller probability over log odds. This function is concave like the
+    density: steps from the left never pass the root, and a step from the right ends on the left, so no bracket is
+    needed.
     """
     if below > above:
         return -_log_odds(above, below, b, a)
@@ -123,15 +124,15 @@ def _log_odds(below: float, above: float, a: float, b: float) -> float:
 
 
 def _is_above(a: float, b: float, x: float) -> bool:
-    """Whether x is so far up that the fraction converges fast for 1 - x, not for x."""
+    """Return whether x is so large that the fraction converges fast for 1 - x but not for x."""
     return x > (a + 1) / (a + b + 2)
 
 
 def _log_density(a: float, b: float, x: float, y: float) -> float:
-    """log(x^a y^b / B(a, b)), the density of log(x / y).
+    """Return log(x^a y^b / B(a, b)), the density of log(x / y).
 
-    By what each factor adds beyond Stirling's formula: Loader, "Fast and accurate computation of binomial
-    probabilities", 2000.  The difference of three logarithms of gamma would keep 8 digits at a = b = 1e6.
+    Computed from the deviations from Stirling's formula: Loader, "Fast and accurate computation of binomial
+    probabilities", 2000. The difference of three log-gamma values would keep 8 digits at a = b = 1e6.
     """
     n = a + b
     off = a * y - b * x  # a - n x
@@ -140,13 +141,13 @@ def _log_density(a: float, b: float, x: float, y: float) -> float:
 
 
 def _deviance(count: float, expected: float, off: float) -> float:
-    """What a count adds: count * log(count / expected).  `off` is count - expected, exact where these are close."""
+    """Return count * log(count / expected); `off` is count - expected, exact if these are close."""
     near = abs(off) < expected / 2
     return count * (log1p(off / expected) if near else log(count / expected))
 
 
 def _beyond(z: float) -> float:
-    """The logarithm of Gamma(z + 1) less Stirling's (z + 1/2) log z - z + log(2 pi) / 2: DLMF 5.11.1."""
+    """Return log Gamma(z + 1) minus Stirling's (z + 1/2) log z - z + log(2 pi) / 2: DLMF 5.11.1."""
     if z < _ASYMPTOTIC:
         return lgamma(z + 1) - (z + 0.5) * log(z) + z - log(2 * pi) / 2
     s = 1 / (z * z)
@@ -154,11 +155,11 @@ def _beyond(z: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float, y: float) -> float:
-    """I_x(a, b) as a multiple of x^a y^b / B(a, b): the continued fraction of DLMF 8.17.22, two terms a round.
+    """Return I_x(a, b) as a multiple of x^a y^b / B(a, b): the continued fraction of DLMF 8.17.22, two terms per round.
 
-    With y, as DiDonato and Morris wrote it ("Significant digit computation of the incomplete beta function ratios", ACM
-    TOMS 18, 1992): 1 - x (a + b) / (a + 1) would lose half of the digits where x is close to 1.  By the mean it takes
-    some 40 rounds for a + b = 1 000, 400 for a million; fewer in the tails.
+    With y, as in DiDonato and Morris ("Significant digit computation of the incomplete beta function ratios", ACM TOMS
+    18, 1992): 1 - x (a + b) / (a + 1) would lose half of the digits for x close to 1. Near the mean it takes about 40
+    rounds for a + b = 1 000 and 400 for a million, fewer in the tails.
     """
     off = a * y - b * x + 1
     value = c = a * off / (a + 1)
