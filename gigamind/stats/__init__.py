@@ -1,1 +1,1 @@
-"""Statistics of metrics: intervals, tests and agreement."""
+"""Statistics: intervals, tests and agreement."""

@@ -1,8 +1,8 @@
-"""Measure agreement of verdicts with labels: shares and kappas, each with a seeded bootstrap interval over items.
+"""Agreement of verdicts with labels: shares and kappas, with seeded bootstrap intervals over items.
 
-Shares near 0 or 1 get wider intervals (`widened`), as does the mean of two of them. Items of a cluster (intervals.py)
-are drawn together. The label counts as the truth. An undefined figure (a sensitivity without positive labels, a kappa
-of two constant columns) is None, never 0 or 1.
+The label is taken as the truth.  Items of a cluster (intervals.py) are resampled together.  Intervals of shares near 0
+or 1, and of the mean of two such shares, are widened.  Undefined figures (a sensitivity without a positive label, a
+kappa of constant columns) are None.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from gigamind.stats.intervals import (
     wilson_of_mean,
 )
 
-_NOTHING = 1e-12  # relative to the sum of squares: variance of equal values, up to rounding
+_NOTHING = 1e-12  # relative to the sum of squares: rounding error of a constant column
 
 
 def binary_agreement(
@@ -32,11 +32,11 @@ def binary_agreement(
 ) -> dict[str, Estimate]:
     """Return accuracy, balanced_accuracy, sensitivity, specificity and cohen_kappa of verdicts on the same items.
 
-    True is the positive class. Cohen's kappa is the agreement beyond that of two random raters with the same positive
-    rates: Cohen, Educational and Psychological Measurement 20, 1960.
+    True is the positive class.  Kappa is chance-corrected agreement: Cohen, Educational and Psychological Measurement
+    20, 1960.
 
     Raises:
-        ValueError: the two, or the clusters of the items, differ in length.
+        ValueError: the lengths of labels, verdicts or clusters differ.
     """
     check_lengths("labels and verdicts", labels, verdicts)
     rows = np.stack(
@@ -52,7 +52,7 @@ def binary_agreement(
     }
     shares = ("accuracy", "sensitivity", "specificity")
     measured = estimates(rows, figures, seed=seed, label=label, shares=shares, clusters=clusters)
-    sizes = [_size(mask, clusters) for mask in (labels, ~labels)]
+    sizes = [_size(stands, clusters) for stands in (labels, ~labels)]
     share = float(labels.mean()) if labels.size else 0.0
     kappa = _perfect(measured["cohen_kappa"], 2 * share * (1 - share), _size(everything, clusters))
     return measured | {"balanced_accuracy": _balanced(measured, sizes), "cohen_kappa": kappa}
@@ -63,12 +63,11 @@ def graded_agreement(
 ) -> dict[str, Estimate]:
     """Return quadratic_kappa, mean_absolute_error and mean_error (verdict - label) of graded verdicts.
 
-    With quadratic weights, the expected disagreement is that of independent draws from the two columns, so kappa is 1 -
-    mean((v - l)^2) / (var v + var l + (mean v - mean l)^2). It is defined without levels, and with levels equals
+    kappa = 1 - mean((v - l)^2) / (var v + var l + (mean v - mean l)^2).  It needs no levels, and on levels equals
     Cohen's weighted kappa, Psychological Bulletin 70, 1968.
 
     Raises:
-        ValueError: the two, or the clusters of the items, differ in length, or a value is not finite.
+        ValueError: the lengths of labels, verdicts or clusters differ, or a value is not finite.
     """
     check_lengths("labels and verdicts", labels, verdicts)
     if not (np.isfinite(labels).all() and np.isfinite(verdicts).all()):
@@ -90,10 +89,10 @@ def graded_agreement(
 
 
 def _perfect(kappa: Estimate, by_chance: float, size: float) -> Estimate:
-    """Return a kappa of 1 with an interval, because resamples of items that all agree show no disagreement.
+    """Return a kappa of 1 with an interval, which resampling of items that all agree cannot give.
 
-    The lower end assumes the highest disagreement that Wilson's interval allows for 0 of `size` items, each by the full
-    scale.
+    The lower end assumes the highest disagreement that Wilson's interval allows for 0 of `size` items, each by the
+    whole scale.
 
     Args:
         by_chance: disagreement expected by chance, above 0 if kappa is defined.
@@ -125,7 +124,7 @@ def _balanced_accuracy(sums: Matrix) -> Matrix:
 
 
 def _kappa(sums: Matrix) -> Matrix:
-    """Return (observed - chance) / (1 - chance), computed times n^2 so that integers stay exact."""
+    """Return (observed - chance) / (1 - chance), scaled by n^2 so that integers stay integers."""
     tp, fp, fn, tn = sums.T
     n = sums.sum(axis=1)
     chance = (tp + fp) * (tp + fn) + (tn + fn) * (tn + fp)
@@ -141,9 +140,9 @@ def _quadratic_kappa(sums: Matrix) -> Matrix:
 
 
 def _balanced(measured: Mapping[str, Estimate], sizes: Sequence[float]) -> Estimate:
-    """Return the estimate with an interval that allows for a share near 0 or 1, or from a single cluster.
+    """Return the mean of two shares with an interval that allows for shares near 0 or 1 or with a single cluster.
 
-    Squared arms of independent figures add up, on each side separately: Zou & Donner, "Construction of confidence
+    Distances of independent figures add as squares, each side separately: Zou & Donner, "Construction of confidence
     limits about effect measures", Statistics in Medicine 27, 2008.
     """
     balanced, rough, below, above = measured["balanced_accuracy"], False, 0.0, 0.0
@@ -162,8 +161,8 @@ def _balanced(measured: Mapping[str, Estimate], sizes: Sequence[float]) -> Estim
     return replace(balanced, interval=Interval(min(drawn.low, low), max(drawn.high, high)))
 
 
-def _size(mask: Booleans, clusters: Clusters | None) -> float:
-    groups = numbered(clusters, mask.size)[mask]
+def _size(stands: Booleans, clusters: Clusters | None) -> float:
+    groups = numbered(clusters, stands.size)[stands]
     return effective_items(groups) if groups.size else 0.0
 
 
@@ -175,10 +174,10 @@ class ReliabilityBin:
     """Items with a confidence in [low, high), or [low, high] in the last bin.
 
     Attributes:
-        confidence: mean confidence of its items; None if empty.
-        outcome: share of correct items, with its Wilson interval: bins have few items, often all right or all wrong,
-            and their bootstrap has no width. Items of a cluster are assumed to be equal, as a bin is too small to
-            estimate it.
+        confidence: mean confidence of its items; None without items.
+        outcome: share of correct items, with its Wilson interval.  Bins have few items, often all correct or all
+            wrong, for
+            which a bootstrap interval has no width.  Items of a cluster count as equal here.
     """
 
     low: float
@@ -192,11 +191,12 @@ class Reliability:
     """Calibration of confidences.
 
     Attributes:
-        brier: mean of (confidence - outcome)^2, in [0, 1]; 0 is best, a constant 0.5 gets 0.25. Brier, Monthly Weather
+        brier: mean of (confidence - outcome)^2, in [0, 1]; 0 is best, a constant 0.5 gets 0.25.  Brier, Monthly Weather
             Review 78, 1950.
-        calibration_error: mean of |confidence - share right| over the bins, weighted by items (ECE). It is at least 0,
-            so it is biased upwards with few items per bin.
-        bins: all bins, from low to high, including empty ones.
+        calibration_error: mean of |confidence - share correct| over the bins, weighted by their items (ECE); biased
+            upwards
+            with few items per bin.
+        bins: all bins from low to high, empty ones included.
     """
 
     brier: Estimate
@@ -213,10 +213,10 @@ def reliability(
     clusters: Clusters | None = None,
     bins: int = BINS,
 ) -> Reliability:
-    """Return the calibration of confidences, over bins of equal width.
+    """Return the calibration of confidences on the same items as the outcomes, over bins of equal width.
 
     Raises:
-        ValueError: the two, or the clusters of the items, differ in length, or a confidence is not in [0, 1].
+        ValueError: the lengths of the arguments differ, or a confidence is not in [0, 1].
     """
     check_lengths("confidences and outcomes", confidences, outcomes)
     if not ((confidences >= 0) & (confidences <= 1)).all():
@@ -239,7 +239,7 @@ def reliability(
 
 
 def _places(confidences: Matrix, bins: int) -> npt.NDArray[np.intp]:
-    """Return the bin of each confidence; 0.3 starts a bin, which linspace's 0.30000000000000004 would prevent."""
+    """Return the bin of each confidence; unlike with linspace (0.30000000000000004), 0.3 starts a bin."""
     edges = np.arange(bins + 1) / bins
     return np.clip(np.searchsorted(edges, confidences, side="right") - 1, 0, bins - 1)
 
@@ -247,7 +247,7 @@ def _places(confidences: Matrix, bins: int) -> npt.NDArray[np.intp]:
 def reliability_bins(
     confidences: Matrix, outcomes: Booleans, *, clusters: Clusters | None = None, bins: int = BINS
 ) -> tuple[ReliabilityBin, ...]:
-    """Return how often items with similar confidence were right: bins of equal width, from low to high."""
+    """Return bins of equal width, from low to high, with the share of correct items for each confidence."""
     places, groups = _places(confidences, bins), numbered(clusters, len(confidences))
     inside = [places == place for place in range(bins)]
     return tuple(
@@ -262,9 +262,9 @@ def reliability_bins(
 
 
 def expected_calibration_error(bins: Sequence[ReliabilityBin]) -> float | None:
-    """Return the mean of |confidence - share right|, weighted by items, in [0, 1], 0 best; None without items.
+    """Return the mean distance of confidence and share correct, weighted by items, in [0, 1], 0 best.
 
-    After Naeini et al., AAAI 2015.
+    None without items.  After Naeini et al., AAAI 2015.
     """
     gaps = [
         confidence_bin.outcome.n * abs(confidence_bin.confidence - confidence_bin.outcome.value)

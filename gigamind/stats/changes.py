@@ -1,11 +1,10 @@
-"""Detect change points in a series of measurements, and test them against chance.
+"""Change points in series of measurements, tested by permutation.
 
-The statistic is Pettitt's: the deviation of the ranks on one side of a place from its expectation under any order (A.
-N. Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics 28, 1979), standardised by its
-spread at that place, maximised over places and series. Its p-value comes from shuffling whole rows, so it is exact for
-any distribution, with ties, and for correlated series such as the metrics of one run. Ranks rather than values are used
-because one outlier is no new level. Autocorrelation is not accounted for: if a row depends on the previous one, false
-alarms exceed `LEVEL` (`benchmarks/change_points.py`).
+The statistic is Pettitt's (A. N. Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics
+28, 1979), standardised at each position, and its maximum over positions and series.  Ranks make it robust against a
+single outlier.  Whole rows are permuted, so the test is exact for any distribution, with ties, and for correlated
+series such as the metrics of a run.  Autocorrelated series give more false alarms than `LEVEL`
+(`benchmarks/change_points.py`).
 """
 
 import hashlib
@@ -18,20 +17,20 @@ import numpy.typing as npt
 from gigamind.stats.intervals import Matrix
 
 LEVEL = 0.03
-"""Probability of a false alarm in a history without a change. It was not tuned on data: more than 25 false alarms (5 %)
-in 500 histories then have a probability of 1 %. Nine runs, four followed by five different ones, can show a change."""
-SHUFFLES = 1_999  # standard error 0.004 at a probability of 0.03
+"""Chance of a false alarm in a history without a change.  No data chose it: of 500 such histories more than 25 (5 %)
+then alarm with a chance of 1 in 100, and nine runs, the first four unlike the last five, are enough for a change."""
+SHUFFLES = 1_999  # gives a p value of 0.03 a standard error of 0.004
 _TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class LevelChange:
-    """A change point of some series.
+    """A position at which some series change their level.
 
     Attributes:
         at: the first row of the new level.
-        p_value: of the largest statistic, over all series and places.
-        series: series that changed, the most significant first.
+        p_value: of the largest statistic over all series and positions.
+        series: the series that change, the most significant first.
     """
 
     at: int
@@ -46,16 +45,16 @@ def level_changes(
     level: float = LEVEL,
     shuffles: int = SHUFFLES,
 ) -> list[LevelChange]:
-    """Return the change points of series of equal length, ascending, by binary segmentation.
+    """Return the change points in series of equal length, ascending, found by binary segmentation.
 
     Args:
         series: by name, finite, oldest first.
-        seed: of the shuffles.
-        level: probability of a false alarm in a history without a change; in (0, 1).
-        shuffles: number of random orders.
+        seed: of the permutations.
+        level: probability of a false alarm in a history without a change, in (0, 1).
+        shuffles: number of permutations.
 
     Raises:
-        ValueError: the series differ in length, or have a value that is not finite.
+        ValueError: the series differ in length, or a value is not finite.
     """
     if not series:
         return []
@@ -73,7 +72,7 @@ def level_changes(
 def _within(
     rows: Matrix, start: int, seed: int, level: float, shuffles: int
 ) -> Iterator[tuple[int, float, tuple[int, ...]]]:
-    """Yield the changes in a segment that starts at row `start`: place, p-value, columns."""
+    """Return the changes in a segment that begins at row `start`: position, p value, columns."""
     moving = np.flatnonzero((rows != rows[:1]).any(axis=0))
     if not moving.size:
         return
@@ -87,16 +86,14 @@ def _within(
     cut = int(np.argmax(observed.max(axis=1)))
     critical = float(np.quantile(drawn, 1 - level, method="higher"))
     order = np.argsort(-observed[cut], kind="stable")
-    significant = [
-        int(moving[column]) for column in order if observed[cut, column] >= critical - _TIE
-    ]
-    yield start + cut + 1, p_value, tuple(significant or [int(moving[order[0]])])
+    sure = [int(moving[column]) for column in order if observed[cut, column] >= critical - _TIE]
+    yield start + cut + 1, p_value, tuple(sure or [int(moving[order[0]])])
     yield from _within(rows[: cut + 1], start, seed, level, shuffles)
     yield from _within(rows[cut + 1 :], start + cut + 1, seed, level, shuffles)
 
 
 def _ranks(rows: Matrix) -> Matrix:
-    """Return ranks within each column, averaged over ties, with mean 0 and sum of squares 1."""
+    """Return the ranks within each column, with mean 0 and sum of squares 1; ties share their mean rank."""
     columns: list[Matrix] = []
     for column in rows.T:
         _, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
@@ -109,7 +106,7 @@ def _ranks(rows: Matrix) -> Matrix:
 
 
 def _distances(orders: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return for `orders` x n x m ranks the statistic before each row but the first: orders x (n - 1) x m."""
+    """Return the statistic before each row but the first, orders x (n - 1) x m, of orders x n x m ranks."""
     n = orders.shape[1]
     left: Matrix = np.arange(1, n, dtype=np.float64)
     sums = orders.cumsum(axis=1)[:, :-1]
@@ -118,7 +115,7 @@ def _distances(orders: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _largest(ranks: Matrix, stream: str, shuffles: int) -> npt.NDArray[np.float64]:
-    """Return the largest statistic of each of `shuffles` random orders of the rows."""
+    """Return the largest statistic of each permutation of the rows."""
     digest = hashlib.sha256(f"level-changes\0{stream}".encode()).digest()
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
     step = max(1, (1 << 20) // ranks.size)

@@ -1,9 +1,8 @@
-"""A figure with its interval, for figures computed from sums over items: shares, kappas, errors.
+"""Figures computed from sums over items (shares, kappas, errors), with bootstrap intervals.
 
-Items are resampled as whole rows, those of a cluster (intervals.py) together. Resamples for which the figure is
-undefined (a specificity without negative items) are left out. A figure that the items do not define is None, never 0 or
-1. If all resamples give the same figure, they show no variance: a mean of values in [0, 1] then gets the interval of
-`widened`, and other figures get none.
+Whole rows are resampled, rows of a cluster (intervals.py) together.  Resamples for which a figure is undefined (a
+specificity without a negative item) are left out.  A figure that the items do not define is None.  If all resamples
+agree, a mean of values in [0, 1] gets the interval of `widened`, and other figures get none.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -31,19 +30,20 @@ from gigamind.stats.intervals import (
 
 Booleans = npt.NDArray[np.bool_]
 Figure = Callable[[Matrix], Matrix]
-"""Maps resamples x columns of sums to one figure per resample; NaN if undefined."""
+"""draws x columns of sums -> draws; NaN where the figure is not defined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure and its interval.
+    """A figure with its 95 % confidence interval.
 
     Attributes:
-        value: None if undefined for these items.
-        interval: None without a value, for several items of a single cluster, and if every resample gives the same
-            figure, unless it is a mean of values in [0, 1].
-        n: items it is computed from.
-        clusters: of these items; `n` if each is independent.
+        value: None if the items do not define it.
+        interval: None without a value, for several items of a single cluster, and if all resamples agree on a figure
+            that
+            is no mean of values in [0, 1].
+        n: number of items behind it.
+        clusters: number of clusters of these items; `n` if each item is independent.
     """
 
     value: float | None
@@ -83,14 +83,14 @@ def estimates(
     shares: Collection[str] = (),
     clusters: Clusters | None = None,
 ) -> dict[str, Estimate]:
-    """Return each figure of the column sums with its percentile bootstrap interval.
+    """Return each figure of the column sums, with its percentile bootstrap interval.
 
     Args:
         rows: n items x m columns, finite.
-        figures: name -> the figure, and a mask of the items that it is computed from.
+        figures: name -> the figure, and a mask of the items that it uses.
         seed: any integer.
         label: with `seed`, determines the random draws.
-        shares: figures that are means of values in [0, 1] over their items.
+        shares: figures that are means of values in [0, 1] over the items they use.
         clusters: of the n items; None if each is independent.
     """
     if not len(rows):
@@ -100,13 +100,13 @@ def estimates(
     observed = exact.sum(axis=0)[np.newaxis]
     drawn = resampled_sums(exact, seed=seed, label=label)
     return {
-        name: _estimate(of, groups[mask], observed, drawn, is_share=name in shares)
-        for name, (of, mask) in figures.items()
+        name: _estimate(of, groups[stands], observed, drawn, is_share=name in shares)
+        for name, (of, stands) in figures.items()
     }
 
 
 def ratio(over: Matrix, under: Matrix) -> Matrix:
-    """Divide elementwise; NaN if `under` is 0."""
+    """Return the elementwise ratio; NaN where `under` is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         divided: Matrix = np.where(under == 0, np.nan, over / under)
     return divided

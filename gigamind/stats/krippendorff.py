@@ -1,7 +1,7 @@
 """Krippendorff's alpha: chance-corrected agreement of any number of raters, with missing values.
 
-alpha = 1 - observed / expected disagreement over all pairs of values within an item. 1 is perfect agreement, 0 is
-chance level; it may be negative. After Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, and Content
+alpha = 1 - observed / expected disagreement over all pairs of values within items.  1 is perfect agreement, 0 is
+chance; it can be negative.  After Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, and Content
 Analysis, 2004, chapter 11.
 """
 
@@ -15,16 +15,17 @@ from gigamind.stats.intervals import Matrix
 Level = Literal["nominal", "ordinal", "interval"]
 Reading = Literal["reliable", "tentative", "unreliable", "chance"]
 _RELIABLE, _TENTATIVE = 0.8, 0.667  # Content Analysis, 2004, chapter 11.4
-_NOTHING = 1e-12  # relative to the sum of squares: variance of equal values, up to rounding
+_NOTHING = 1e-12  # relative to the sum of squares: rounding error of a constant column
 
 
 def krippendorff_alpha(ratings: Matrix, level: Level, *, seed: int, label: str) -> Estimate:
-    """Return alpha over items; None if no two values can be paired, or all of them are equal.
+    """Return alpha over items; None if no two values can be paired, or all are equal.
 
     Args:
-        ratings: n items x m raters; NaN for a missing value. Items with fewer than two values are ignored.
-        level: weight of differences: all equal ("nominal"), by ranks ("ordinal"), or by squares ("interval"). Ordinal
-            scales should have few values: memory grows with the square of their number.
+        ratings: n items x m raters; NaN for a missing rating.  Items with fewer than two values do not count.
+        level: scale of the values: "nominal", ordinal by ranks, or interval by squared differences.  Memory grows
+            with the
+            square of the number of ordinal values.
         seed: any integer.
         label: with `seed`, determines the random draws.
     """
@@ -75,7 +76,7 @@ def _interval(ratings: Matrix) -> tuple[Matrix, Figure]:
 
 
 def _ordinal(ratings: Matrix) -> tuple[Matrix, Figure]:
-    """Prepare ordinal values as interval values, with the mid-rank of a value among all drawn ones."""
+    """Return ordinal values as interval values: the middle of their ranks."""
     counts, levels = _counts(ratings)
     values = counts.sum(axis=1)
     pairs = counts[:, :, np.newaxis] * counts[:, np.newaxis, :]
@@ -99,7 +100,7 @@ _PREPARE = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}
 
 
 def _counts(ratings: Matrix) -> tuple[Matrix, int]:
-    """Return how often each item has each of the values that occur, in ascending order."""
+    """Return how often each item got each of the occurring values, in ascending order."""
     levels = np.unique(ratings[~np.isnan(ratings)])
     counts = np.stack([(ratings == value).sum(axis=1) for value in levels], axis=1)
     return counts.astype(np.float64), levels.size

@@ -1,11 +1,9 @@
-"""Compare a metric between two runs of the same items: significance, interval and detectable difference.
+"""Paired comparison of two runs on the same items: tests, detectable differences and non-inferiority.
 
-`mcnemar` is for values in {0, 1}, `sign_flip` for graded ones. Sign-flip (Fisher's randomisation test) is used instead
-of Wilcoxon because it tests the difference that report and gate show, needs no rule for zeros and ties (most items of a
-comparison do not change), and is exact. Smucker, Allan & Carterette, "A comparison of statistical significance tests
-for information retrieval evaluation", CIKM 2007, found that Wilcoxon misses real differences and reports false ones on
-which randomisation and bootstrap agree. Further: Holm's correction for multiple tests, the detectable difference, and
-the non-inferiority decision of the gates.
+`mcnemar` is for values in {0, 1}, `sign_flip` (Fisher's randomisation test) for graded values.  Sign-flip tests the
+difference that reports and gates show, needs no rule for zeros and ties, and is exact.  Wilcoxon misses real
+differences and reports false ones: Smucker, Allan & Carterette, "A comparison of statistical significance tests for
+information retrieval evaluation", CIKM 2007.
 """
 
 import hashlib
@@ -27,20 +25,20 @@ from gigamind.stats.intervals import (
 )
 from gigamind.stats.special import beta_quantile, binomial_cdf, binomial_pmf, student_quantile
 
-MIN_PAIRS = 6  # five changes in one direction do not reach p = 0.05: 2 / 2**5 = 0.0625
+MIN_PAIRS = 6  # five changes in one direction give p = 2 / 2**5 = 0.0625, above 0.05
 FLIPS = 9_999
 _ENUMERATED = 12  # up to 4 096 sign patterns
 _BLOCK_BYTES = 1 << 20
-_TIE = 1e-12  # relative to the largest sum; 0.1 + 0.2 - 0.3 is not 0 in float64
+_TIE = 1e-12  # relative to the largest sum: 0.1 + 0.2 - 0.3 is not 0 in float64
 
 _BITS: npt.NDArray[np.uint8] = np.unpackbits(
     np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1, bitorder="little"
 )
-_SIGNS: Matrix = 1 - 2 * _BITS.astype(np.float64)  # 256 x 8: the signs encoded by a byte
+_SIGNS: Matrix = 1 - 2 * _BITS.astype(np.float64)  # 256 x 8: the signs that a byte stands for
 
 
 def mcnemar(improved: int, worse: int) -> float:
-    """Return the exact two-sided p-value of McNemar's test for so many changes in either direction, in (0, 1].
+    """Return the exact two-sided p-value of McNemar's test, in (0, 1].
 
     After McNemar, Psychometrika 12, 1947, with the binomial distribution instead of its chi-square limit.
     """
@@ -51,8 +49,8 @@ def mcnemar(improved: int, worse: int) -> float:
 def sign_flip(differences: Matrix, *, seed: int, label: str, flips: int = FLIPS) -> float:
     """Return the two-sided p-value of the mean under random signs, in (0, 1].
 
-    Exact by enumeration for up to 12 non-zero differences; otherwise by `flips` random patterns plus the observed one,
-    so that p is never 0.
+    Exact by enumeration for up to 12 non-zero differences; otherwise by `flips` random patterns, with the observed one
+    included so that p is never 0.
 
     Args:
         differences: n, finite.
@@ -101,38 +99,34 @@ def _signed_sums(table: Matrix, signs: npt.NDArray[np.uint8]) -> Matrix:
 
 ALPHA = 0.05
 POWER = 0.8
-_WINDOW = 6  # summation range, in standard deviations of the number of changes
-_HALVINGS = 24  # precision 6e-8 of the share of changes
+_WINDOW = 6  # standard deviations of the number of changes, the range of the sum
+_HALVINGS = 24  # bisection to 6e-8 of the share of changes
 
 
 def detectable_graded(n: int, deviation: float, *, changed: int, size: float) -> float | None:
-    """Return the smallest mean difference of graded values that n pairs could detect with 80 % power.
+    """Return the smallest mean difference of graded values that n pairs detect with 80 % power.
 
-    Based on Student's t, to which the sign-flip test is close, but at least the effect of six or more changes of that
-    size in one direction, at the share of pairs where their probability is 80 %: fewer changes are never significant.
-    Student's t ignores that: with 33 pairs of which two changed slightly it claimed to detect 0.008, half the cost of
-    one query that drops from rank 1 to 2.
-
-    None with fewer than six pairs or changed pairs, which do not determine the size of other changes. None also if all
-    differences are equal, because a variance of 0 does not predict the variance of a change.
+    By Student's t, which approximates the sign-flip test, but at least six changes in one direction of the observed
+    size: fewer are never significant.  None with fewer than six pairs or changed pairs, and if all differences are
+    equal, as their spread is then unknown.
 
     Args:
         n: number of pairs.
         deviation: sample standard deviation of the differences.
         changed: pairs whose two values differ.
-        size: mean absolute difference of the changed pairs.
+        size: mean absolute difference of those.
     """
     if min(n, changed) < MIN_PAIRS or deviation == 0:
         return None
     quantiles = student_quantile(1 - ALPHA / 2, n - 1) + student_quantile(POWER, n - 1)
-    return max(quantiles * deviation / n**0.5, _least_share(n) * size)
+    return max(quantiles * deviation / n**0.5, _unidirectional_share(n) * size)
 
 
 def detectable_binary(n: int, changed: int) -> float | None:
-    """Return the smallest difference of two shares that McNemar's exact test could detect with n pairs, in (0, 1).
+    """Return the smallest difference of two shares that McNemar's exact test detects with n pairs, in (0, 1).
 
-    The share of changed pairs is taken from the comparison, and limits the difference. If changes in one direction only
-    would be too few, it is the share of one-directional changes that would suffice. None with fewer than six pairs.
+    The share of changed pairs is taken from the comparison and bounds the difference.  If even changes in one direction
+    only were too few, the required share of such changes is returned.  None with fewer than six pairs.
 
     Args:
         n: number of pairs.
@@ -140,39 +134,38 @@ def detectable_binary(n: int, changed: int) -> float | None:
     """
     if n < MIN_PAIRS:
         return None
-    least = _least_share(n)
-    if changed <= n * least:
-        return least
+    unidirectional = _unidirectional_share(n)
+    if changed <= n * unidirectional:
+        return unidirectional
     low, high = 0.0, changed / n
     power = _power_of_mcnemar(n, changed / n)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        # The share of the changes that go against the difference.
+        # Share of the changes in the other direction.
         opposite = (1 - middle * n / changed) / 2
         low, high = (middle, high) if power(opposite) < POWER else (low, middle)
     return high
 
 
-def _least_share(n: int) -> float:
-    """Return the share of changing pairs at which six or more of n change with a probability of 80 %.
+def _unidirectional_share(n: int) -> float:
+    """Return the share of changed pairs at which six or more of n change with a probability of 80 %.
 
-    Six changes in one direction are significant and five are not, by McNemar's test and by the sign-flip test.
+    In one direction, six changes are significant and five are not, in both tests.
     """
     return beta_quantile(POWER, MIN_PAIRS, n - MIN_PAIRS + 1)
 
 
 def _power_of_mcnemar(n: int, share: float) -> Callable[[float], float]:
-    """Return the power of the test with n pairs of which `share` change, as a function of the share in one direction.
+    """Return the power with n pairs of which `share` change, as a function of the share in one direction.
 
-    It is summed over the numbers of changes; fewer than six are never significant. Each term follows from the previous
-    one:
-    either the added change goes in the other direction, or the critical value grows.
+    Summed over the number of changes; fewer than six are never significant.  Each term follows from the one before
+    it: one more change is in the other direction, or one more minority change is allowed.
     """
     reach = _WINDOW * (n * share * (1 - share)) ** 0.5 + 1
     first, last = max(MIN_PAIRS, int(n * share - reach)), min(n, int(n * share + reach))
     counts: Matrix = np.arange(first, last + 1, dtype=np.float64)
     falling = counts[:0:-1] * (1 - share) / ((n + 1 - counts[:0:-1]) * share)
-    # Probability of at least so many changes, up to `last`.
+    # Probability of as many changes or more, up to `last`.
     reached: Matrix = binomial_pmf(last, n, share) * np.cumprod([1.0, *falling]).cumsum()[::-1]
     rarer = _largest_minorities(first, last)
     grows: npt.NDArray[np.bool_] = np.diff(rarer) > 0
@@ -196,7 +189,7 @@ def _largest_minorities(first: int, last: int) -> Matrix:
     following = binomial_pmf(rarer + 1, first, 0.5)
     minorities = [rarer]
     for changes in range(first, last):
-        # With one more change: at most as many in the minority, or one more.
+        # One more change has the same minority or one more.
         at_most -= following * (rarer + 1) / (changes - rarer) / 2
         following *= (changes + 1) / (changes - rarer) / 2
         if 2 * (at_most + following) <= ALPHA:
@@ -208,10 +201,10 @@ def _largest_minorities(first: int, last: int) -> Matrix:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Return adjusted p-values in the given order: at 0.05, at most 5 % of such families contain a false alarm.
+    """Return Holm-adjusted p-values in the given order.
 
-    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979. A
-    metric without a test (None) stays None and is not counted.
+    Below 0.05 the family-wise error rate is at most 5 %.  None (no test) stays None and does not count.  Holm, "A
+    simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
 
     Raises:
         ValueError: a p-value is not in [0, 1].
@@ -227,7 +220,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
-_MARGIN_TIE = 1e-9  # rounding errors of a mean must not exceed the margin
+_MARGIN_TIE = 1e-9  # a difference equal to the margin must not exceed it by rounding
 
 Decision = Literal["pass", "fail", "inconclusive"]
 
@@ -237,12 +230,12 @@ class NonInferiority:
     """The decision of a gate on a judged metric.
 
     Attributes:
-        decision: "fail": the drop exceeds the margin and the interval excludes 0. "inconclusive": not "fail", but the
-            interval contains a drop beyond the margin, or there are fewer than six pairs. "pass": otherwise.
+        decision: "fail": the drop exceeds the margin and the interval excludes 0.  "inconclusive": not a fail, but the
+            interval includes a drop beyond the margin, or there are fewer than six pairs.  "pass": neither.
         drop: baseline - current; negative for a gain.
         margin: largest tolerated drop.
-        needed_n: number of pairs that would decide if difference and variance stayed the same; None if decided, or if
-            the drop equals the margin, which no number of pairs decides.
+        needed_n: pairs needed for a decision at the same difference and spread; None if it is decided, and if the drop
+            equals the margin.
     """
 
     decision: Decision
@@ -258,7 +251,7 @@ def non_inferiority(
 
     Args:
         difference: current - baseline.
-        interval: of the difference; it excludes 0 on the side of a drop if `high < 0`.
+        interval: of the difference.
         n: number of pairs.
         margin: at least 0, in the unit of the metric.
 
@@ -266,7 +259,7 @@ def non_inferiority(
         ValueError: the margin is negative or not a number.
     """
     if not 0 <= margin < inf:
-        raise ValueError(f"the margin, the largest tolerated drop, must be 0 or more, not {margin}")
+        raise ValueError(f"margin must be 0 or more, not {margin}")
     drop = -difference
     decision = _decide(n, drop, interval, margin)
     needed = _needed_n(n, drop, interval, margin) if decision == "inconclusive" else None
@@ -282,10 +275,10 @@ def _decide(n: int, drop: float, interval: Interval, margin: float) -> Decision:
 
 
 def _needed_n(n: int, drop: float, interval: Interval, margin: float) -> int | None:
-    """Return the number of pairs at which the interval excludes 0 (for a drop past the margin), or -margin (otherwise).
+    """Return the pairs at which the interval ends before 0 (a drop beyond the margin), or before -margin (any other).
 
-    The arms of an interval shrink with the root of n. The arms of the given interval are used: after one changed item
-    among 200, a normal interval is half as long, and would require fewer pairs than there are.
+    The half-widths of the observed interval shrink with the root of n.  A normal interval would be too narrow for few
+    changed items.
     """
     if n < MIN_PAIRS:
         return MIN_PAIRS
@@ -302,22 +295,21 @@ Test = Literal["mcnemar", "sign-flip"]
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """A metric on the items that both runs measured.
+    """One metric on the items that both runs measured.
 
     Attributes:
         n: number of pairs, at least 1.
         difference: mean of current - baseline.
-        low: lower end of its BCa bootstrap interval.
-        high: upper end.
-        test: "mcnemar" if all values are 0 or 1, otherwise "sign-flip"; None with fewer than six pairs, which cannot be
-            significant.
+        low, high: ends of its BCa bootstrap interval.
+        test: "mcnemar" if all values are 0 or 1, else "sign-flip"; None with fewer than six pairs.
         p_value: two-sided, unadjusted; None without a test.
-        detectable_difference: smallest absolute difference detectable with 80 % power; None with fewer than six pairs
-            or, for graded values, changed pairs, and if their differences are equal.
-        improved: items whose value increased.
-        worse: items whose value decreased.
-        unchanged: items with equal values; for ratios, other items may be neither improved nor worse.
-        confidence: of the interval.
+        detectable_difference: smallest absolute difference that as many pairs detect with 80 % power; None with fewer
+            than
+            six pairs or, for graded values, changed ones, and if their differences are equal.
+        improved: items whose value rose.
+        worse: items whose value fell.
+        unchanged: items with equal values; for ratios some items may be in none of the three.
+        confidence: confidence level of the interval.
     """
 
     n: int
@@ -347,10 +339,10 @@ def compare_metrics(
     label: str,
     confidence: float = CONFIDENCE,
 ) -> dict[str, PairedComparison]:
-    """Compare each metric by its (baseline, current) values, which belong to the same items in the same order.
+    """Compare each metric by its (baseline, current) values of the same items in the same order.
 
-    Metrics with the same number of pairs share their random draws, which take most of the time: 15 metrics over 5 000
-    items in 1 s. The result of a metric does not depend on the others.
+    Metrics with equally many pairs share their draws for speed: 15 metrics over 5 000 items take 1 s.  Results do not
+    depend on the other metrics.
 
     Args:
         pairs: by metric.
@@ -380,14 +372,14 @@ def compare_metrics(
 def compare_ratios(
     terms: Mapping[str, Matrix], *, seed: int, label: str, confidence: float = CONFIDENCE
 ) -> dict[str, PairedComparison]:
-    """Compare figures in [0, 1] that are quotients of sums over items; the means of the result are these quotients.
+    """Compare figures in [0, 1] that are ratios of sums over items.
 
-    An item counts by its contribution to its run's quotient, linearised around the quotient of both runs together (the
-    delta method), so that tests and intervals of means apply; intervals are cut to the possible range. An item is
-    improved if its own quotient grew, and unchanged if it contributes the same to both runs.
+    Items are linearised around the ratio of both runs together (delta method), so that tests and intervals of means
+    apply; intervals are cut to the possible range.  An item is improved if its own ratio rose, and unchanged if it
+    adds the same to both runs.
 
     Args:
-        terms: n x 2 x 2 per metric: item, baseline and current, numerator and denominator.
+        terms: n x 2 x 2 for each metric: item, baseline and current, numerator and denominator.
         seed: any integer.
         label: with `seed`, determines the random draws.
         confidence: of each interval, in (0, 1).
@@ -413,7 +405,7 @@ def compare_ratios(
 
 
 def _linearised(terms: Matrix) -> tuple[Matrix, Matrix]:
-    """Return a value per item and run, whose means are the quotients of the runs."""
+    """Return a value per item and run, whose means are the ratios of the runs."""
     over, under = terms[:, :, 0], terms[:, :, 1]
     both = over.sum() / under.sum()
     values: Matrix = both + (over - both * under) / under.mean(axis=0)
@@ -421,7 +413,7 @@ def _linearised(terms: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def _recounted(compared: PairedComparison, terms: Matrix) -> PairedComparison:
-    """Count changes by the items' own quotients, as the weight of equal ones depends on the others; cut to [-1, 1]."""
+    """Return the comparison with items counted by their own ratios, and the interval within [-1, 1]."""
     over, under = terms[:, :, 0], terms[:, :, 1]
     ways = over[:, 1] * under[:, 0] - over[:, 0] * under[:, 1]
     unchanged = int((terms[:, 0] == terms[:, 1]).all(axis=1).sum())
@@ -444,7 +436,7 @@ def _check(metric: str, baseline: Matrix, current: Matrix) -> None:
     shape = baseline.shape
     if len(shape) != 1 or shape != current.shape or not baseline.size:
         shapes = f"{shape} and {current.shape}"
-        raise ValueError(f"{metric}: paired values are two equally long vectors, not {shapes}")
+        raise ValueError(f"{metric}: expected two vectors of equal length, got {shapes}")
     if not (np.isfinite(baseline).all() and np.isfinite(current).all()):
         raise ValueError(f"{metric}: not a finite number among the paired values")
 
@@ -490,7 +482,7 @@ def _is_binary(values: Matrix) -> bool:
 
 
 def _deviation(differences: Matrix) -> float:
-    """Return the sample standard deviation, exactly 0 for equal values despite rounding."""
+    """Return the sample standard deviation; exactly 0 for equal values despite rounding."""
     if differences.min() == differences.max():
         return 0.0
     return float(np.std(differences, ddof=1))

@@ -1,20 +1,17 @@
-"""Estimate the mean of a judged metric, corrected by human labels of some items, with a valid interval.
+"""The mean of a judged metric, corrected by human labels of some items, with a valid interval.
 
-Prediction-powered inference with a tuned weight (PPI++): Angelopoulos, Duchi & Zrnic, "PPI++: Efficient
-Prediction-Powered Inference", arXiv 2311.01453, 2023. The mean of the verdicts alone has the judge's bias, and its
-interval covers the truth far too rarely; labels alone are unbiased but few. The labelled items must be a random sample
-of all, or those of a random sample of clusters.
+Prediction-powered inference with a tuned weight (PPI++): Angelopoulos, Duchi & Zrnic, arXiv 2311.01453, 2023.  The mean
+of the verdicts alone has the judge's bias; labels alone are unbiased but few.  The labelled items must be a random
+sample of all items, or of a random sample of clusters.
 
-Variances are cluster-robust (intervals.py): contributions of items to a mean are summed per cluster before squaring,
-times G / (G - 1) for G clusters. Clusters may be labelled in part: their items then contribute to both means of the
-correction, whose covariance is included.
+Variances are cluster-robust: contributions are summed per cluster before squaring, times G / (G - 1) for G clusters.
+Items of one cluster may be labelled in part; then the covariance of the two means counts, too.
 
-Near 0 and 1, and if a good judge rarely disagrees with labels, the observed variance is too small: of 50 labels with a
-share of 0.98, normal intervals contain it in 60 % of cases, and a third of them have no width. Each interval is
-therefore computed with a few added pairs: one of label and verdict 1, one of 0 and 0, and a quarter of each disagreeing
-pair. This extends Agresti & Coull ("Approximate is better than exact", American Statistician 52, 1998) from shares to
-pairs. The counts are the smallest round ones with 93 % coverage throughout benchmarks/intervals.py; at a share of 0.5
-and from 150 labels they widen intervals by at most 2 %.
+Near 0 and 1, and with few observed errors, normal intervals are too narrow: with 50 labels of a share of 0.98 they
+cover the truth in 60 of 100 cases.  Therefore a few pairs are added to the data: one of label and verdict 1, one of 0
+and 0, and a quarter each of the two disagreements, as Agresti & Coull ("Approximate is better than exact", American
+Statistician 52, 1998) do for a share.  These are the smallest round counts that cover the truth in 93 of 100 cases
+throughout benchmarks/intervals.py; at a share of 0.5 and from 150 labels they cost at most 2 % of the width.
 """
 
 from dataclasses import dataclass
@@ -35,24 +32,24 @@ from gigamind.stats.intervals import (
 )
 from gigamind.stats.special import student_quantile
 
-_LEAST = 2  # clusters: a variance needs two
-_AGREEING, _DISAGREEING = 1.0, 0.25  # added pairs of each kind
+_LEAST = 2  # clusters, as a variance needs two
+_AGREEING, _DISAGREEING = 1.0, 0.25  # added pairs of each of two kinds
 _ADDED = 2 * (_AGREEING + _DISAGREEING)
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedMean:
-    """Estimate of a judged metric if every item had a human label.
+    """The estimated mean if people had labelled every item.
 
     Attributes:
         value: the corrected mean.
-        interval: by Student's t with a few added pairs, cut to [0, 1]; it contains the value.
-        judged: uncorrected mean of all verdicts.
+        interval: by Student's t, with a few pairs added, cut to [0, 1]; it contains the value.
+        judged: mean of all verdicts, uncorrected.
         labelled: mean of the labels.
-        labelled_interval: of the labels alone, computed likewise.
-        weight: weight of the verdicts, in [0, 1]; 0 uses labels only.
+        labelled_interval: of the labels alone, by the same method.
+        weight: weight of the verdicts, in [0, 1]; 0 uses labels alone.
         labels: number of labels.
-        items: number of verdicts, including labelled items.
+        items: number of verdicts, labelled items included.
         label_clusters: clusters with a labelled item.
         item_clusters: clusters of all items.
     """
@@ -130,8 +127,8 @@ def _check(labels: Matrix, verdicts: Matrix, unlabelled: Matrix) -> None:
 def _weight(labels: Matrix, verdicts: Matrix, unlabelled: Matrix, others: Clusters) -> float:
     """Return the weight with the smallest variance for independent items, cut to [0, 1] as in the paper.
 
-    Any weight gives a valid interval. A weight that accounts for clusters narrows it by 1 % in simulation, but with 40
-    clusters of labels overfits to noise, which reduces coverage more.
+    Any weight gives a valid interval.  A cluster-aware weight narrows it by 1 % in simulation, but with 40 clusters of
+    labels it overfits and costs more coverage.
     """
     spread = _variance(np.concatenate([verdicts, unlabelled]))
     if not unlabelled.size or not spread or is_single(others):
@@ -142,16 +139,16 @@ def _weight(labels: Matrix, verdicts: Matrix, unlabelled: Matrix, others: Cluste
 
 
 def _variance(values: Matrix) -> float:
-    """Return the sample variance, exactly 0 for equal values and for one value."""
+    """Return the sample variance; exactly 0 for equal values and for a single value."""
     if values.size < _LEAST or values.min() == values.max():
         return 0.0
     return float(values.var(ddof=1))
 
 
 def _with_pairs(values: Matrix, clusters: Clusters, weight: float) -> tuple[float, float]:
-    """Return the mean of labels - weight * verdicts and its variance, with the pairs added.
+    """Return the mean of labels - weight * verdicts and its variance, with the added pairs.
 
-    A pair counts as much as one of the effective independent items.
+    A pair weighs as much as one effective independent item.
     """
     each = values.size / effective_items(clusters)
     pairs = np.array([1 - weight, 0.0, 1.0, -weight])
@@ -164,7 +161,7 @@ def _with_pairs(values: Matrix, clusters: Clusters, weight: float) -> tuple[floa
 
 
 def _covariance(labelled: Matrix, unlabelled: Matrix, clusters: Clusters) -> float:
-    """Return the covariance of the means of two parts, non-zero only if clusters have items in both."""
+    """Return the covariance of the means of two parts, of two clusters or more each; not 0 only for shared clusters."""
     n = labelled.size
     apart = np.zeros((clusters.size, 2))
     apart[:n, 0] = labelled - labelled.mean()
@@ -178,7 +175,7 @@ def _covariance(labelled: Matrix, unlabelled: Matrix, clusters: Clusters) -> flo
 def _interval(
     value: float, moments: tuple[float, float], degrees: int, confidence: float
 ) -> Interval:
-    """Return the interval of a mean with this variance, by Student's t, extended to the value and cut to [0, 1]."""
+    """Return the covariance of the means of two parts of two clusters or more; not 0 only for shared clusters."""
     middle, variance = moments
     arm = student_quantile((1 + confidence) / 2, degrees) * max(0.0, variance) ** 0.5
     low, high = min(value, middle - arm), max(value, middle + arm)

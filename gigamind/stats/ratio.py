@@ -1,6 +1,6 @@
-"""Estimate the ratio of two positive quantities from repeated, unpaired measurements.
+"""The ratio of two positive quantities, from repeated unpaired measurements of both.
 
-Times vary multiplicatively, so they are compared on the logarithmic scale, with Welch's interval: B. L. Welch, "The
+Times vary by factors, so they are compared on the logarithmic scale with Welch's interval: B. L. Welch, "The
 generalization of 'Student's' problem when several different population variances are involved", Biometrika 34, 1947.
 """
 
@@ -19,7 +19,7 @@ _LEAST = 2  # measurements needed for a variance
 def ratio_of_means(
     over: Sequence[float], under: Sequence[float], confidence: float = CONFIDENCE
 ) -> Estimate:
-    """Return the quotient of the geometric means with its interval; without one if a side has a single measurement.
+    """Return the ratio of the geometric means with its interval; no interval if a side has a single measurement.
 
     `n` counts the measurements of the shorter side.
 

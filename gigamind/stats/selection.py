@@ -1,13 +1,11 @@
-"""Choose among many settings by the same items, and estimate the gain without the selection bias of picking the best.
+"""Choice among many settings on the same items, with a gain free of selection bias.
 
-The gain is cross-validated: a setting is chosen on some items and measured on others, in every fold of many partitions
-(nested cross-validation without inner fitting). This removes selection bias, but folds are dependent, so it gives no
-test: its intervals would call one null in ten a gain. The decision uses White's reality check ("A reality check for
-data snooping", Econometrica 68, 2000) with random signs: the highest studentised mean among all settings is compared
-with its distribution when the signs of whole rows of differences are random, because settings resemble each other. The
-test adds one item on which every setting loses the maximum, 1. Otherwise many small gains with rare losses that the
-sample happens to miss pass as a gain in most nulls with few items. The constant is not tuned: it is the largest
-possible loss of an unseen item.
+The gain is cross-validated: a setting is picked on some items and measured on others, in every fold of many partitions
+(nested cross-validation).  Its folds are correlated, so it gives no test: its intervals would call one null in ten a
+gain.  The decision to switch uses White's reality check ("A reality check for data snooping", Econometrica 68, 2000)
+with random signs: the largest studentised mean among all settings, compared with its distribution when each item's row
+of differences gets a random sign.  One item is added at which every setting loses the most possible, 1: without it,
+many small gains beside rare unobserved losses pass as a gain in most nulls with few items.
 """
 
 import hashlib
@@ -21,36 +19,37 @@ from gigamind.stats.intervals import CONFIDENCE, Interval, Matrix, summable
 from gigamind.stats.special import student_quantile
 
 LEVEL = 0.03
-"""Probability of a switch if no setting is better. Not tuned on data: the value of `stats.changes`, for its reason."""
+"""Chance to switch where no setting is better.  No data chose it: it is that of `stats.changes`, for its reason."""
 FOLDS = 5
 PARTITIONS = 20
 MIN_ITEMS = 2 * FOLDS
 _FLIPS = 4_999
 _BLOCK = 1 << 20  # signs in memory at once
 _TIE = 1e-9
-_POWER_DEVIATIONS = 0.8416  # 80 % quantile of the normal distribution
+_POWER_DEVIATIONS = 0.8416  # normal quantile of 0.8
 
 Columns = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The selection among m columns, of which the first is the reference.
+    """The choice among m columns, the first of which is the reference.
 
     Attributes:
-        chosen: among significantly better columns, the first whose mean is within a standard error of the highest
-            (Breiman's one-standard-error rule, with paired differences); the reference, 0, if there is none.
-        best: the column with the highest mean, the first on ties.
+        chosen: among the columns that are significantly better, the first whose mean is within a standard error of
+            the best
+            (Breiman's rule, by paired differences); the reference, 0, if there are none.
+        best: the column with the highest mean, the first of equals.
         gains: mean difference of each column from the reference on these items.
-        p_values: probability for each column that any column looks that good if none is better; 1.0 for the reference.
-        lows: lower end of each column's interval of the difference, simultaneous over all columns; 0 for a column that
-            equals the reference on all items.
-        flattery: selection bias: `gains[best]` minus the cross-validated gain.
-        picked: share of folds in which each column was the best of the other folds.
-        fold_gains: mean difference of each column in the folds that picked it; NaN if none did.
-        highs: upper end for each column; selection biases figures upwards only, so it is that of a single column.
-        detectable: gain of the best setting other than the reference that is detected with 80 % power; None if it
-            equals the reference on all items.
+        p_values: of each column, adjusted over all columns; 1.0 for the reference.
+        lows: lower ends of the intervals of the differences, simultaneous over all columns; 0 for a column equal to the
+            reference.
+        selection_bias: `gains[best]` minus the cross-validated gain of the picks.
+        picked: of each column, the share of folds in which it was the best of the other folds.
+        fold_gains: of each column, its mean difference in the folds that picked it; NaN without any.
+        highs: upper ends, each of its column alone, as picking never pushes figures down.
+        detectable: the gain of the best other setting that 80 of 100 such samples detect; None if it equals the
+            reference.
     """
 
     chosen: int
@@ -59,7 +58,7 @@ class Selection:
     p_values: Columns
     lows: Columns
     highs: Columns
-    flattery: float
+    selection_bias: float
     picked: Columns
     fold_gains: Columns
     detectable: float | None
@@ -70,8 +69,8 @@ class Selection:
         return self.chosen != 0
 
     def corrected(self, column: int) -> tuple[float, Interval]:
-        """Return a column's gain without selection bias, and an interval that contains it."""
-        value = float(self.gains[column]) - self.flattery
+        """Return the gain of a column without selection bias, and an interval that contains it."""
+        value = float(self.gains[column]) - self.selection_bias
         low, high = float(self.lows[column]), float(self.highs[column])
         return value, Interval(min(low, value), max(high, value), CONFIDENCE)
 
@@ -80,8 +79,7 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
     """Choose among settings by the values of items under each.
 
     Args:
-        values: n x m in [0, 1], one row per item; column 0 is the reference, and equally good columns are preferred in
-            order.
+        values: n x m in [0, 1], one row per item; column 0 is the reference, and earlier columns win ties.
         seed: any integer.
         label: with `seed`, determines folds and signs.
 
@@ -89,11 +87,11 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
         ValueError: a value is not in [0, 1], there is one column, or there are fewer than `MIN_ITEMS` items.
     """
     items, columns = values.shape
-    if items < MIN_ITEMS or columns < 2:  # noqa: PLR2004  the reference and an alternative
-        raise ValueError(f"{items} items x {columns} settings: nothing can be chosen")
+    if items < MIN_ITEMS or columns < 2:  # noqa: PLR2004  the reference, and what to choose
+        raise ValueError(f"too few items or settings: {items} items x {columns} settings")
     if not ((values >= 0) & (values <= 1)).all():
         raise ValueError("a value is not in [0, 1]")
-    # Exact in any order of summation, so that equal settings tie and the first one wins.
+    # Exact in any order of summation, so that equal settings tie.
     gains = summable(values - values[:, :1])
     means = gains.mean(axis=0)
     best = int(np.argmax(means))
@@ -101,7 +99,7 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
     unseen = np.vstack([gains, np.full(columns, -1.0)])
     unseen[-1, 0] = 0.0
     p_values, critical = _tested(unseen, seed, label)
-    significant = (p_values <= LEVEL) & (means > 0)
+    sure = (p_values <= LEVEL) & (means > 0)
     reach = critical * np.sqrt(unseen.var(axis=0) / max(len(unseen) - critical**2, _TIE))
     half_widths = (
         student_quantile(CONFIDENCE + LEVEL, items - 1)
@@ -110,13 +108,13 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
     )
     other = 1 + int(np.argmax(means[1:]))
     return Selection(
-        chosen=_preferred(gains, significant) if significant.any() else 0,
+        chosen=_preferred(gains, sure) if sure.any() else 0,
         best=best,
         gains=means,
         p_values=p_values,
         lows=np.where(gains.any(axis=0), np.maximum(-1.0, unseen.mean(axis=0) - reach), 0.0),
         highs=np.minimum(1.0, means + half_widths),
-        flattery=float(means[best]) - out_of_fold,
+        selection_bias=float(means[best]) - out_of_fold,
         picked=picked,
         fold_gains=fold_gains,
         detectable=_detectable(gains[:, other], critical),
@@ -124,7 +122,7 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
 
 
 def _preferred(gains: Matrix, among: npt.NDArray[np.bool_]) -> int:
-    """Return the first of some columns whose mean is within a standard error of the highest."""
+    """Return the first of some columns whose mean is within a standard error of their highest."""
     places = np.flatnonzero(among)
     own = gains[:, places]
     behind = own[:, [int(np.argmax(own.mean(axis=0)))]] - own
@@ -133,7 +131,7 @@ def _preferred(gains: Matrix, among: npt.NDArray[np.bool_]) -> int:
 
 
 def _out_of_fold(gains: Matrix, seed: int, label: str) -> tuple[Columns, Columns, float]:
-    """Return how often each column was the best of the other folds, its gain then, and the gain of all picks."""
+    """Return how often each column was best in the other folds, its gain then, and the gain of all picks."""
     items, columns = gains.shape
     digest = hashlib.sha256(f"{seed}\0{label}\0folds".encode()).digest()
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
@@ -154,7 +152,7 @@ def _out_of_fold(gains: Matrix, seed: int, label: str) -> tuple[Columns, Columns
 
 
 def _tested(gains: Matrix, seed: int, label: str) -> tuple[Columns, float]:
-    """Return each column's simultaneous p-value, and the critical value of the statistic at `LEVEL`."""
+    """Return each column's p-value, adjusted over all columns, and the critical value of the statistic at `LEVEL`."""
     sizes = np.sqrt((gains**2).sum(axis=0))
     moved = np.flatnonzero((np.abs(gains[:-1]) > 0).any(axis=0))
     p_values = np.ones(gains.shape[1])
@@ -168,7 +166,7 @@ def _tested(gains: Matrix, seed: int, label: str) -> tuple[Columns, float]:
 
 
 def _turned(scaled: Matrix, stream: str) -> list[Matrix]:
-    """Return the largest column sum under each of `_FLIPS` patterns of signs of the rows, in parts."""
+    """Return the largest column sum under each of `_FLIPS` patterns of row signs, in parts."""
     rows = len(scaled)
     step = max(1, _BLOCK // rows)
     parts: list[Matrix] = []
@@ -184,9 +182,9 @@ def _turned(scaled: Matrix, stream: str) -> list[Matrix]:
 
 
 def _detectable(gains: Columns, critical: float) -> float | None:
-    """Return the mean at which the statistic with its unseen loss exceeds `critical` with 80 % power."""
+    """Return the mean at which the statistic, with its added loss, passes `critical` in 80 of 100 samples."""
     items, variance = gains.size, float(gains.var(ddof=1))
     if variance == 0 or items <= critical**2:
         return None
-    unseen = variance + 1 / items  # the loss of 1 among them
+    unseen = variance + 1 / items  # includes the added loss of 1
     return 1 / items + math.sqrt(unseen / items) * (critical + _POWER_DEVIATIONS)

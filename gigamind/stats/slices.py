@@ -1,4 +1,4 @@
-"""Group items by slices: language, tag, difficulty."""
+"""Items by slice: a language, a tag, a difficulty."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar

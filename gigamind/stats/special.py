@@ -1,19 +1,19 @@
-"""Probabilities and quantiles of the binomial, beta and Student's t distributions, accurate to about 13 digits.
+"""Probabilities and quantiles of the binomial, beta and Student's t distributions, to about 13 digits.
 
-All three use the regularised incomplete beta function I_x(a, b), the probability of Beta(a, b) below x: Digital Library
-of Mathematical Functions (DLMF) of NIST, 8.17. Pure Python suffices; SciPy, of 114 MB, is the reference in tests. Both
-x and 1 - x are passed, because the smaller one has digits that a difference from 1 would lose.
+All are based on the regularised incomplete beta function I_x(a, b), the share of Beta(a, b) below x: NIST Digital
+Library of Mathematical Functions (DLMF) 8.17.  SciPy (114 MB) is only the oracle of the tests.  Functions take both x
+and 1 - x, as the difference from 1 would lose digits.
 """
 
 from functools import lru_cache
 from math import exp, inf, lgamma, log, log1p, pi, sqrt
 
-_SETTLED = 1e-15  # relative; further terms of the fraction change only the last digit
-_CLOSE = 1e-8  # Newton step relative to the width of the tail; the next step would square it
-_ASYMPTOTIC = 16.0  # from here on the series below has full precision
-_LEAST = -690.0  # log odds; smaller x underflow, and the logarithm of the probability is linear
-_SMALLEST, _LARGEST = 1e-3, 1e9  # limits of a and b, set by float precision near the ends
-_KEPT = 512  # cached quantiles; the metrics of a comparison use the same few
+_SETTLED = 1e-15  # relative change at which the continued fraction stops
+_CLOSE = 1e-8  # relative Newton step at which to stop; the error is its square
+_ASYMPTOTIC = 16.0  # the series is exact from here on
+_LEAST = -690.0  # log-odds below which x underflows
+_SMALLEST, _LARGEST = 1e-3, 1e9  # range of a and b with enough precision
+_KEPT = 512  # cached quantiles; the metrics of a comparison share few
 
 
 def binomial_cdf(successes: int, trials: int, chance: float) -> float:
@@ -29,15 +29,15 @@ def binomial_cdf(successes: int, trials: int, chance: float) -> float:
     if successes >= trials or chance == 0:
         return 1.0
     if successes == 0:
-        return (1 - chance) ** trials  # exact at 1/2, for changes in one direction only
+        return (1 - chance) ** trials  # exact at 1/2
     return _share_below(trials - successes, successes + 1, 1 - chance, chance)
 
 
 def binomial_pmf(successes: int, trials: int, chance: float) -> float:
-    """Return P(exactly `successes` in `trials`), for 0 to `trials` successes.
+    """Return P(exactly `successes` in `trials`), of 0 to `trials` successes.
 
     Raises:
-        ValueError: `chance` is not in [0, 1], or `successes` not in [0, `trials`].
+        ValueError: `chance` is not in [0, 1], or there are not so many trials.
     """
     if not (0 <= chance <= 1 and 0 <= successes <= trials):
         raise ValueError(f"no binomial probability: {successes} of {trials} trials of {chance}")
@@ -49,7 +49,7 @@ def binomial_pmf(successes: int, trials: int, chance: float) -> float:
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
-    """Return the probability of Beta(a, b) below x.
+    """Return the share of Beta(a, b) below x.
 
     Raises:
         ValueError: a or b is not in [0.001, 1e9], or x is not in [0, 1].
@@ -60,7 +60,7 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
 
 @lru_cache(_KEPT)
 def beta_quantile(share: float, a: float, b: float) -> float:
-    """Return the value below which `share` of Beta(a, b) lies.
+    """Return the value below which `share` of Beta(a, b) is.
 
     Raises:
         ValueError: a or b is not in [0.001, 1e9], or the share is not in [0, 1].
@@ -71,10 +71,10 @@ def beta_quantile(share: float, a: float, b: float) -> float:
 
 @lru_cache(_KEPT)
 def student_quantile(share: float, degrees: float) -> float:
-    """Return the value below which `share` of Student's t lies: degrees / (degrees + t^2) is Beta(degrees / 2, 1 / 2).
+    """Return the quantile of Student's t: degrees / (degrees + t^2) is Beta(degrees / 2, 1 / 2).
 
     Raises:
-        OverflowError: the value exceeds 1e308, which is possible below one degree of freedom.
+        OverflowError: the value is beyond 1e308, which takes less than one degree of freedom.
         ValueError: the degrees of freedom are not in [0.002, 2e9], or the share is not in [0, 1].
     """
     _check(degrees / 2, 0.5, share)
@@ -101,11 +101,10 @@ def _share_below(a: float, b: float, x: float, y: float) -> float:
 
 
 def _log_odds(below: float, above: float, a: float, b: float) -> float:
-    """Return the log odds of the x with probability `below` of Beta(a, b) on one side and `above` on the other.
+    """Return log(x / (1 - x)) of the x with `below` of Beta(a, b) on one side and `above`, 1 - below, on the other.
 
-    Newton's method on the logarithm of the smaller probability over log odds. This function is concave like the
-    density: steps from the left never pass the root, and a step from the right ends on the left, so no bracket is
-    needed.
+    Newton's method on the logarithm of the smaller share, by log-odds.  That function is concave, as the density is
+    log-concave, so steps from the left never pass the root and no bracket is needed.
     """
     if below > above:
         return -_log_odds(above, below, b, a)
@@ -124,15 +123,15 @@ def _log_odds(below: float, above: float, a: float, b: float) -> float:
 
 
 def _is_above(a: float, b: float, x: float) -> bool:
-    """Return whether x is so large that the fraction converges fast for 1 - x but not for x."""
+    """Return whether the continued fraction converges faster for 1 - x than for x."""
     return x > (a + 1) / (a + b + 2)
 
 
 def _log_density(a: float, b: float, x: float, y: float) -> float:
     """Return log(x^a y^b / B(a, b)), the density of log(x / y).
 
-    Computed from the deviations from Stirling's formula: Loader, "Fast and accurate computation of binomial
-    probabilities", 2000. The difference of three log-gamma values would keep 8 digits at a = b = 1e6.
+    Uses the deviations from Stirling's formula: Loader, "Fast and accurate computation of binomial probabilities",
+    2000. Differences of log-gammas would keep 8 digits at a = b = 1e6.
     """
     n = a + b
     off = a * y - b * x  # a - n x
@@ -155,11 +154,11 @@ def _beyond(z: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float, y: float) -> float:
-    """Return I_x(a, b) as a multiple of x^a y^b / B(a, b): the continued fraction of DLMF 8.17.22, two terms per round.
+    """Return I_x(a, b) as a multiple of x^a y^b / B(a, b): the continued fraction DLMF 8.17.22, two terms a round.
 
-    With y, as in DiDonato and Morris ("Significant digit computation of the incomplete beta function ratios", ACM TOMS
-    18, 1992): 1 - x (a + b) / (a + 1) would lose half of the digits for x close to 1. Near the mean it takes about 40
-    rounds for a + b = 1 000 and 400 for a million, fewer in the tails.
+    Written with y as by DiDonato and Morris ("Significant digit computation of the incomplete beta function ratios",
+    ACM TOMS 18, 1992), as 1 - x (a + b) / (a + 1) loses half of the digits for x close to 1.  Near the mean it takes
+    about 40 rounds for a + b = 1 000 and 400 for a million; fewer in the tails.
     """
     off = a * y - b * x + 1
     value = c = a * off / (a + 1)
