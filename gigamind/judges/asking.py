@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gigamind.errors import LlmCode, LlmError
+from gigamind.i18n import Text, _
 from gigamind.llm.client import Asked, Message, Reply, Request
 from gigamind.llm.replies import unread_in
 
@@ -88,6 +89,9 @@ class Asking:
         return answer
 
 
+_JUDGING = _("judging")
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
     """A request that judging a case would make.
@@ -105,7 +109,7 @@ class PlannedCall:
     least: int
     most: int
     all_members: bool = True
-    what: str = "judging"
+    what: Text = _JUDGING
     model: str = ""
     certain: bool = True
 

@@ -34,7 +34,8 @@ from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.retriever import Retriever, recording
 from gigamind.retrieval.signals import signals_of
 from gigamind.stats.agreement import expected_calibration_error, reliability_bins
-from gigamind.stats.logistic import likeliest_weights, sigmoid
+from gigamind.stats.logistic import fit_logistic as fit_weights
+from gigamind.stats.logistic import sigmoid
 
 ENOUGH_UNANSWERABLE = 50  # with so many, "auto" leaves no note out
 
@@ -183,8 +184,15 @@ def fit_logistic(
 
     rows: Matrix = np.column_stack([np.ones(len(standard)), standard])
     free = np.zeros(rows.shape[1])
-    held: Matrix = np.array([0.0, *[ridge] * features.shape[1]])
-    coefficients = likeliest_weights(rows, positive, free, held, counts=share, offset=offset)
+    precision: Matrix = np.array([0.0, *[ridge] * features.shape[1]])
+    coefficients = fit_weights(
+        rows,
+        positive,
+        prior_mean=free,
+        prior_precision=precision,
+        sample_weight=share,
+        offset=offset,
+    )
     coefficients = coefficients.round(_DIGITS)
     return Logistic(mean, scale, coefficients[1:], float(coefficients[0]))
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, field_validator
 from gigamind.errors import InputError, LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
+from gigamind.i18n import _
 from gigamind.judges.asking import Asking, PlannedCall, counted
 from gigamind.judges.protocol import KEY, AnswerCase, LocalisedJudge, Proof, Scale, Verdict
 from gigamind.judges.quotes import best_proof
@@ -204,7 +205,7 @@ async def judge_checklist(
     if not case.answer.strip():
         return verdict_of({}, judge, feature, case)
     entries: dict[str, CheckedItem] = {}
-    for _ in range(2):
+    for _attempt in range(2):
         left = [item for item in checklist.items if item.id not in entries]
         messages = checklist_messages(judge, case, left, asking.fence_key)
         reply = await asking.ask(messages, ChecklistReply, fingerprint=judge.fingerprint)
@@ -338,7 +339,7 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
             messages = checklist_messages(judge, case, items, KEY)
             request = counted(messages, ChecklistReply.model_json_schema())
             least = _LEAST_ITEM * len(items)
-            yield PlannedCall(request, least, self.file.max_tokens, what="checking")
+            yield PlannedCall(request, least, self.file.max_tokens, what=_("checking"))
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
         """A blank answer fulfils no item, without asking."""

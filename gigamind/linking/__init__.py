@@ -1,1 +1,1 @@
-"""Suggests links: which words of a note name another note, and how likely a person would link them."""
+"""Suggest links: words of a note that name another note, and how likely a person would link them."""

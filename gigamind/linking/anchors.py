@@ -1,6 +1,6 @@
-"""Every name of a vault's notes, and where the running text of a note says one: what a link could be anchored at.
+"""Collect all names of a vault's notes, and find where the running text of a note mentions one.
 
-Particles may follow a name: "모아 재배치에서는" names "모아 재배치", but "회의적인" does not name "회의".
+Particles may follow a name: "모아 재배치에서는" mentions "모아 재배치", but "회의적인" does not mention "회의".
 """
 
 import re
@@ -28,12 +28,12 @@ _SEPARATOR = re.compile(r"[^\S\n ]|[_-]")
 
 @dataclass(frozen=True, slots=True)
 class RunningText:
-    """What stands in a note as running text, without markup.
+    """The running text of a note, without markup.
 
     Attributes:
-        folded: lower case, NFC, each separator one space; what is no prose is blanked by line feeds.
-        start: where it begins in the note, in code points.
-        origins: offset in `folded` -> offset from `start`, for `len(folded) + 1` places; None where they are the same.
+        folded: lower case, NFC, each separator as one space; anything but prose is replaced by line feeds.
+        start: offset in the note, in code points.
+        origins: offset in `folded` -> offset from `start`, for `len(folded) + 1` places; None if they are equal.
     """
 
     folded: str
@@ -41,19 +41,19 @@ class RunningText:
     origins: tuple[int, ...] | None = None
 
     def span(self, start: int, end: int) -> Span:
-        """The code points of the note behind `folded[start:end]`."""
+        """Return the code points of the note for `folded[start:end]`."""
         if self.origins is not None:
             start, end = self.origins[start], self.origins[end]
         return Span(self.start + start, self.start + end)
 
 
 def fold(text: str) -> str:
-    """A name as it is compared: as `RunningText.folded`, without space around it."""
+    """Return a name as it is compared: as `RunningText.folded`, stripped."""
     return _folded(text)[0].strip()
 
 
 def running_text(note: Note) -> RunningText:
-    """The places of a note that a link could be written in."""
+    """Return the parts of a note in which a link could be written."""
     pieces: list[str] = []
     done = start = note.document.body_start
     for span in note.document.running:
@@ -67,7 +67,7 @@ def running_text(note: Note) -> RunningText:
 
 
 def _without_brackets(body: str, note: Note) -> str:
-    """The body with what stands in brackets blanked, where no link may be written."""
+    """Return the body with text in brackets blanked, where no link may be written."""
     pieces: list[str] = []
     start, done = note.document.body_start, 0
     for span in bracketed(note):
@@ -77,7 +77,7 @@ def _without_brackets(body: str, note: Note) -> str:
 
 
 def _folded(text: str) -> tuple[str, list[int] | None]:
-    """The folded text, and where each of its characters comes from unless none has moved."""
+    """Return the folded text, and the origin of each of its characters unless none has moved."""
     lower = text.lower()
     if len(lower) == len(text) and unicodedata.is_normalized("NFC", lower):
         return _spaced(lower), None
@@ -94,7 +94,7 @@ def _folded(text: str) -> tuple[str, list[int] | None]:
 
 
 def _cluster_ends(text: str) -> Iterator[int]:
-    """Where a character follows that composes with none before it."""
+    """Yield offsets of characters that do not compose with the previous one."""
     for index in range(1, len(text)):
         if unicodedata.is_normalized("NFC", text[index]) and not _composes(text[index]):
             yield index
@@ -111,22 +111,21 @@ def _spaced(text: str) -> str:
 _LEAST_CHARS = 2
 _ASIDE = re.compile(r"(?:(?<!\s)\s++)?[(（][^()（）]*[)）]$")
 MAX_WORDS = 6
-# A note's own title may be a sentence ("Inserting a Calc Chart into a Text Document"); other words that long are said
-# once and never again.
+# A title may be a sentence ("Inserting a Calc Chart into a Text Document"); other phrases that long never recur.
 MAX_TITLE_WORDS = 16
 
 
 @dataclass(slots=True)
 class Anchor:
-    """One name and what is known about it.
+    """A name and what is known about it.
 
     Attributes:
         text: folded.
-        kinds: path of a note that the name means -> the strongest way in which it does.
-        linked: path of a note it was linked to -> paths of the notes that do so.
+        kinds: path of a note with this name -> the strongest kind of name.
+        linked: path of a target -> paths of the notes that link this name to it.
         linking: paths of all notes in which it is a link.
-        saying: paths of all notes that say it, linked or not.  Those that it names are among them only where they link
-            it to another: of its own name a note makes no link.
+        saying: paths of all notes that mention it, linked or not. Notes with this name are included only if they link
+            it to another note, because a note does not link its own name.
     """
 
     text: str
@@ -137,7 +136,7 @@ class Anchor:
 
     @property
     def kind(self) -> NameKind:
-        """The strongest kind for any note."""
+        """Return the strongest kind for any note."""
         return min(self.kinds.values(), key=NAME_KINDS.index)
 
 
@@ -149,18 +148,18 @@ class Mention:
     span: Span
 
 
-# How many notes' worth a name's kind counts beside what the notes themselves say about the name.
+# Weight of the prior of a name's kind, in notes.
 _PRIOR_NOTES = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class AnchorDictionary:
-    """Every name of a vault's notes.
+    """All names of a vault's notes.
 
     Attributes:
-        mentions: path of a note -> the names in its running text, in order, without overlaps.
+        mentions: path of a note -> names in its running text, in order, without overlaps.
         finder: finds them in other texts.
-        priors: kind -> share of the notes that link such a name among those that say it.
+        priors: kind -> share of notes that link such a name, among those that mention it.
     """
 
     anchors: Mapping[str, Anchor]
@@ -169,23 +168,23 @@ class AnchorDictionary:
     finder: "NameFinder"
 
     def link_probability(self, anchor: Anchor, note: str) -> float:
-        """How likely a note that says this name links it, in (0, 1), by what the *other* notes do.
+        """Return the probability that a note links this name, in (0, 1), based on the *other* notes that mention it.
 
-        The share of its kind in this vault stands in for notes that do not say it.
+        The share for its kind in this vault is the prior.
         """
         linked, saying = self.others(anchor, note)
         prior = self.priors[anchor.kind]
         return (linked + _PRIOR_NOTES * prior) / (saying + _PRIOR_NOTES)
 
     def others(self, anchor: Anchor, note: str) -> tuple[int, int]:
-        """How many notes beside this one link the name, and how many say it, linked or not."""
+        """Return how many other notes link the name, and how many mention it, linked or not."""
         linking, saying = anchor.linking, anchor.saying
         return len(linking) - (note in linking), len(saying) - (note in saying)
 
     def commonness(self, anchor: Anchor, target: str, note: str) -> float:
-        """Share of the name's links that lead to `target`, in (0, 1], those of `note` left out.
+        """Return the share of the name's links that lead to `target`, in (0, 1], without those of `note`.
 
-        Being called so by its own title, alias or heading counts as one link.
+        A title, alias or heading with this name counts as one link.
         """
         counts = {
             path: len(sources) - (note in sources) + (anchor.kinds.get(path, "text") != "text")
@@ -199,7 +198,7 @@ class AnchorDictionary:
 def build_dictionary(
     vault: Vault, identities: Identities, *, max_words: int = MAX_WORDS
 ) -> AnchorDictionary:
-    """Collect the names of a vault, and read every note once for where they stand."""
+    """Collect the names of a vault, and read every note once to find mentions."""
     anchors: dict[str, Anchor] = {}
     for note in vault.notes:
         for text, kind in _names(note):
@@ -218,7 +217,7 @@ def build_dictionary(
 
 
 def _names(note: Note) -> Iterator[tuple[str, NameKind]]:
-    """What a note calls itself; Korean names also without their spaces, which writers use freely."""
+    """Yield the names of a note; Korean names also without spaces, which writers use freely."""
     for text in (note.title, note.stem, note.path, note.path.removesuffix(".md")):
         yield text, "title"
     for alias in note.aliases:
@@ -262,17 +261,17 @@ def _add_link(
 
 
 def _name_of(link: Link, note: Note) -> str:
-    """The words of a link; of `[[note#part]]`, which stands as "note > part" in no other text, the name of the note."""
+    """Return the words of a link; for `[[note#part]]`, shown as "note > part", the name of the note."""
     if link.wikilink and link.fragment and "|" not in link.span.slice(note.text):
         return link.target
     return link.text
 
 
 def _priors(anchors: Iterable[Anchor]) -> dict[NameKind, float]:
-    """Share of linking notes among saying notes, of each kind; one note for and one against where nothing is known.
+    """Return the share of linking notes among mentioning notes for each kind, with one note added to either side.
 
-    A name that stands in the dictionary only because one note links it could not have been found in that note: such
-    links prove nothing, and are left out.
+    A name that is in the dictionary only because one note links it could not have been found in that note; such links
+    are left out.
     """
     linked: Counter[NameKind] = Counter()
     saying: Counter[NameKind] = Counter()
@@ -285,7 +284,7 @@ def _priors(anchors: Iterable[Anchor]) -> dict[NameKind, float]:
 
 
 class NameFinder:
-    """Finds all names in one pass over a text, whatever their number."""
+    """Finds all names in one pass over a text."""
 
     def __init__(self, anchors: Mapping[str, Anchor]) -> None:
         self._anchors = list(anchors.values())
@@ -293,7 +292,7 @@ class NameFinder:
         self._automaton = AhoCorasick(texts, matchkind=MatchKind.Standard) if texts else None
 
     def mentions(self, text: RunningText) -> Iterator[Mention]:
-        """The longest name at each place, from left to right, without overlaps."""
+        """Yield the longest name at each place, from left to right, without overlaps."""
         done = 0
         for index, start, end in self._matches(text.folded):
             if start >= done and _stands_alone(text.folded, start, end):
@@ -308,7 +307,7 @@ class NameFinder:
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Whether a match begins at a word, and ends at one or before Korean particles."""
+    """Return whether a match starts at a word, and ends at a word or before Korean particles."""
     if start and text[start - 1].isalnum():
         return False
     if end == len(text) or not text[end].isalnum():

@@ -1,7 +1,7 @@
-"""Writes notes that have got links: into a copy of their vault, or in place, so that it can be undone.
+"""Write notes with new links: into a copy of their vault, or in place, with a file to undo it.
 
-A note is written only while it is the file that was read.  In place, its old bytes are copied first, and what is put
-into it goes into the undo file: a process that is killed has written no note that this file does not tell (`undo.py`).
+A note is written only if it is still the file that was read. In place, its old bytes are copied first and the change is
+recorded in the undo file (`undo.py`), so that a killed process leaves no unrecorded change.
 """
 
 import contextlib
@@ -13,6 +13,7 @@ from typing import Self
 
 from gigamind.datasets.write import copy_vault
 from gigamind.errors import NotesError
+from gigamind.i18n import _
 from gigamind.linking.insertion import LinkedNote
 from gigamind.linking.note_files import NoteFiles, as_notes_error, content_hash
 from gigamind.linking.undo import BACKUP, FOLDER, UNDO_FILE, undo_row
@@ -23,12 +24,13 @@ from gigamind.vault.notes import Vault
 def write_copy(
     vault: Vault, out: Path, linked: Sequence[LinkedNote]
 ) -> tuple[list[LinkedNote], list[NotesError]]:
-    """Copy a vault, with the links; a note that cannot have them is copied as it is by now.
+    """Copy a vault with the links; a note that cannot have them is copied unchanged.
 
-    The notes that have them, and why the others have not.
+    Returns:
+        The notes with links, and the errors of the others.
 
     Raises:
-        NotesError: the vault cannot be read, or the copy not be written.
+        NotesError: the vault cannot be read, or the copy cannot be written.
     """
     files = NoteFiles(vault.root)
     written: list[LinkedNote] = []
@@ -45,10 +47,10 @@ def write_copy(
 
 
 class InPlaceWriter:
-    """Writes into the notes of a vault.  Use it as a context manager; nothing is made before the first note is written.
+    """Writes into the notes of a vault; creates nothing before the first note. Use it as a context manager.
 
     Attributes:
-        undo_file: what `undo` takes; None before the first note.
+        undo_file: input of `undo`; None before the first note.
     """
 
     def __init__(self, vault: Vault) -> None:
@@ -68,18 +70,20 @@ class InPlaceWriter:
         """Write one note.
 
         Raises:
-            NotesError: it was changed since it was read, or cannot be written; it is as it was.
-            UnwrittenError: the undo file cannot be written, so the note is not.
+            NotesError: it has changed since it was read, or cannot be written; it is unchanged.
+            UnwrittenError: the undo file cannot be written; the note is unchanged.
         """
         path = linked.note.path
         self._files.check_writable(path)
         before = _unchanged_bytes(linked, self._files)
         if self.undo_file is None or self._journal is None:
-            with as_notes_error(f"{path}: the undo file in {self._folder}"):
+            with as_notes_error(
+                _("{note}: the undo file in {folder}", note=path, folder=self._folder)
+            ):
                 self.undo_file = _new_folder(self._folder) / UNDO_FILE
             self._journal = Journal(self.undo_file, sync=True)
         backup = self.undo_file.parent / BACKUP / path
-        with as_notes_error(f"{path}: its copy {backup}"):
+        with as_notes_error(_("{note}: its copy {file}", note=path, file=backup)):
             backup.parent.mkdir(parents=True, exist_ok=True)
             backup.write_bytes(before)
         self._journal.append(undo_row(linked).model_dump(mode="json"))
@@ -87,22 +91,24 @@ class InPlaceWriter:
 
 
 def _unchanged_bytes(linked: LinkedNote, files: NoteFiles) -> bytes:
-    """The bytes that the links are put into: those that were read.
+    """Return the bytes of a note that the links are inserted into.
 
     Raises:
-        NotesError: they are others by now, or no valid UTF-8.
+        NotesError: they have changed since they were read, or are not valid UTF-8.
     """
     note = linked.note
     now = files.read(note.path)
     if content_hash(now) != note.content_hash:
-        raise NotesError(f"{note.path}: was changed since it was read. Try again.")
+        raise NotesError(_("{note}: changed after it was read. Try again.", note=note.path))
     if note.text.encode() != now:
-        raise NotesError(f"{note.path}: is not valid UTF-8. Save it as UTF-8, and try again.")
+        raise NotesError(
+            _("{note}: not valid UTF-8. Save it as UTF-8, and try again.", note=note.path)
+        )
     return now
 
 
 def _new_folder(parent: Path) -> Path:
-    """A folder named by the time, made now."""
+    """Create a folder named after the time."""
     parent.mkdir(parents=True, exist_ok=True)
     time = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
     for name in (time if number == 1 else f"{time}-{number}" for number in count(1)):

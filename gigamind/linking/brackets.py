@@ -1,7 +1,7 @@
-"""Where a text stands in brackets that a renderer may read as a link, though the vault reader does not.
+"""Find text in brackets that a renderer may read as a link, although the vault reader does not.
 
-mkdocs and Sphinx resolve `[text][label]` and `[label]` by names that stand in no note, and other tools give brackets
-other meanings.  What is put between them, or right behind them, becomes part of that.
+mkdocs and Sphinx resolve `[text][label]` and `[label]` by names defined outside the notes, and other tools give
+brackets other meanings. Text inserted between or right after brackets becomes part of them.
 """
 
 import re
@@ -14,7 +14,7 @@ _BRACKET = re.compile(r"[\[\]]")
 
 
 def bracketed(note: Note) -> list[Span]:
-    """The outermost `[...]` that the parser takes for text, brackets included, in order; each within one block."""
+    """Return the outermost `[...]` that the parser reads as text, with brackets, in order; each within one block."""
     if "[" not in note.text:
         return []
     brackets: list[Span] = []

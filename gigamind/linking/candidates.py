@@ -1,6 +1,6 @@
-"""Finds what could be a link: each place of a note with each note that it may mean, before anything is weighed.
+"""Find candidates for links: each place of a note with each note that it may mean, before any weighting.
 
-A place is a name (`anchors.py`) or, where meaning is compared, a phrase (`phrases.py`).
+A place is a name (`anchors.py`) or, if meaning is compared, a phrase (`phrases.py`).
 """
 
 import re
@@ -34,20 +34,20 @@ from gigamind.vault.notes import Note, Vault
 
 _CAPITAL = re.compile(r"[A-Z]")
 _NEXT_CAPITAL = re.compile(r"[ -][A-Z]")
-# "no approval needed", "결재 없이": what is said not to be there is hardly ever linked.
+# "no approval needed", "결재 없이": a denied thing is hardly ever linked.
 _DENIED_BEFORE = re.compile(r"(?<!\w)(?:no|without)[ ]$", re.IGNORECASE)
 _DENIED_BEHIND = re.compile(r"(?:[은는이가도]|이나|나)?[ ]?없[이는다음습어고]")
 _PART_BEFORE = re.compile(r"[^\W_]-$")
 _PART_BEHIND = re.compile(r"-[^\W_]")
-# Milne & Witten 2008 cut at 0.065, where the name alone was looked at; what stands around it may make up for much.
-# What a note calls itself is a candidate, however often it is said.
+# Milne & Witten 2008 cut at 0.065 based on the name alone; its surroundings may compensate for a lower value. A note's
+# own names are always candidates.
 LEAST_LINK_PROBABILITY = 0.003
-_OCCURRENCES = 10  # of the same words that are looked at
-_LEARNED_FROM = 300  # notes whose plain names are held against links
-_CHARS_A_PHRASE = 200  # of a note for each phrase that is compared,
-_PHRASES = range(8, 31)  # but so many
-_SHARED = 2  # a heading of more notes than this names none of them
-LEAST_COSINE = 0.15  # below, a phrase means no note
+_OCCURRENCES = 10  # occurrences of the same words that are considered
+_LEARNED_FROM = 300  # notes whose unlinked names are compared with links
+_CHARS_A_PHRASE = 200  # characters of a note per compared phrase,
+_PHRASES = range(8, 31)  # within these limits
+_SHARED = 2  # a heading of more notes is a name of none of them
+LEAST_COSINE = 0.15  # below this, a phrase means no note
 
 
 def _always(features: Features) -> bool:
@@ -59,7 +59,7 @@ class CandidateFinder:
     """Finds the candidates of a vault's notes; building it reads every note once.
 
     Args:
-        embedder: compares meanings; None finds names alone.
+        embedder: compares meanings; None finds names only.
         cache: file of the embedding cache.
 
     Raises:
@@ -89,17 +89,17 @@ class CandidateFinder:
             )
 
     def places(
-        self, note: Note, context_chars: int, hopeful: Callable[[Features], bool] = _always
+        self, note: Note, context_chars: int, is_promising: Callable[[Features], bool] = _always
     ) -> list[list[Candidate]]:
-        """The candidates of each place, in the order of the text, names first.
+        """Return the candidates of each place, in the order of the text, names first.
 
         Args:
             note: of this vault, or another text at its path.
-            context_chars: code points of a paragraph around a place that are compared with the target.
-            hopeful: whether a phrase is looked at closer, by features that are at least as good as its own.
+            context_chars: code points of the surrounding paragraph that are compared with the target.
+            is_promising: whether a phrase is worth computing exactly, given an upper bound of its features.
         """
         reading = _Reading(self, note, context_chars)
-        return [*reading.named(), *reading.meant(hopeful)]
+        return [*reading.named(), *reading.meant(is_promising)]
 
     def prepare(self, notes: Iterable[Note], progress: Progress = quiet) -> None:
         """Embed the phrases of all these notes at once."""
@@ -110,13 +110,13 @@ class CandidateFinder:
             )
 
     def mentions(self, note: Note) -> Sequence[Mention]:
-        """The names in the running text of a note, in order."""
+        """Return the names in the running text of a note, in order."""
         if self.vault.note(note.path) is note:
             return self.dictionary.mentions[note.path]
         return tuple(self.dictionary.finder.mentions(running_text(note)))
 
     def phrases(self, note: Note, mentions: Sequence[Mention]) -> list[tuple[str, Span]]:
-        """The most telling phrases of a note that are no names, in the order of the text; each stands once."""
+        """Return the most distinctive phrases of a note that are not names, in order, without repetitions."""
         if self.vault.note(note.path) is not note:
             return _phrases(note, mentions, self.words)
         if note.path not in self._phrases:
@@ -124,7 +124,7 @@ class CandidateFinder:
         return self._phrases[note.path]
 
     def linked(self, note: Note) -> frozenset[str]:
-        """Paths of the notes that a note links to."""
+        """Return the paths of the notes that a note links to."""
         if self.vault.note(note.path) is note:
             return frozenset(self.neighbours.linked_from(note.path))
         resolutions = (
@@ -157,7 +157,7 @@ class CandidateFinder:
         return resolution is not None and resolution.note.path != note.path
 
     def _names_to_compare(self) -> dict[str, tuple[str, ...]]:
-        """Of each note its title, aliases, own headings, and what others link it with."""
+        """Return for each note its title, aliases, own headings, and the texts of links to it."""
         headings = Counter(
             text
             for note in self.vault.notes
@@ -179,7 +179,7 @@ class CandidateFinder:
 
 
 class _Shared(TypedDict):
-    """What all places of a note have in common for one target."""
+    """Features that all places of a note share for one target."""
 
     names_in_note: int
     words_shared_by_notes: float
@@ -191,14 +191,14 @@ class _Shared(TypedDict):
 
 
 class _SharedWords(TypedDict):
-    """What a phrase and one note say both."""
+    """Word overlap of a phrase and a note."""
 
     words_shared: float
     overlap: float
 
 
 class _Reading:
-    """One note while its candidates are found."""
+    """Finds the candidates of one note."""
 
     def __init__(self, finder: CandidateFinder, note: Note, context_chars: int) -> None:
         self._finder, self._note, self._context_chars = finder, note, context_chars
@@ -211,27 +211,27 @@ class _Reading:
         self._names_in_note = len({
             target
             for mention in self._mentions
-            if not self._speaks_of_itself(mention.anchor)
+            if not self._is_own_name(mention.anchor)
             for target in mention.anchor.kinds
         })  # fmt: skip
 
     def named(self) -> Iterator[list[Candidate]]:
-        """Of each name.
+        """Yield the candidates of each name.
 
-        A name of the note itself is none, nor is the beginning of a longer name, one that is said not to be there, the
-        verb of a clause, or words that a link once had, and that hardly anybody links.
+        Excluded are names of the note itself, starts of longer names, denied things, verbs of clauses, and texts of
+        former links that are hardly ever linked.
         """
         occurrences: Counter[str] = Counter()
         for mention in self._mentions:
             anchor = mention.anchor
             occurrences[anchor.text] += 1
-            if occurrences[anchor.text] > _OCCURRENCES or self._speaks_of_itself(anchor):
+            if occurrences[anchor.text] > _OCCURRENCES or self._is_own_name(anchor):
                 continue
             probability = self._finder.dictionary.link_probability(anchor, self._note.path)
             text = self._note.text
             if (
                 (probability < LEAST_LINK_PROBABILITY and anchor.kind == "text")
-                or _goes_on(text, mention)
+                or _continues(text, mention)
                 or _denied(text, mention)
                 or is_clause(text, mention.span)
             ):
@@ -248,8 +248,8 @@ class _Reading:
             if candidates:
                 yield candidates
 
-    def meant(self, hopeful: Callable[[Features], bool]) -> Iterator[list[Candidate]]:
-        """Of each phrase; none where meaning is not compared."""
+    def meant(self, is_promising: Callable[[Features], bool]) -> Iterator[list[Candidate]]:
+        """Yield the candidates of each phrase; none without comparison of meaning."""
         meanings, note = self._finder.meanings, self._note
         if meanings is None:
             return
@@ -262,12 +262,12 @@ class _Reading:
                 )
                 for nearest in meanings.nearest(text)
                 if nearest.note != note.path and nearest.cosine >= LEAST_COSINE
-                if hopeful(features := self._of_phrase(text, span, nearest, meanings))
+                if is_promising(features := self._of_phrase(text, span, nearest, meanings))
             ]
             if meant:
                 yield meant
 
-    def _speaks_of_itself(self, anchor: Anchor) -> bool:
+    def _is_own_name(self, anchor: Anchor) -> bool:
         return anchor.kinds.get(self._note.path, "text") != "text"
 
     def _targets(self, anchor: Anchor) -> Iterator[tuple[str, float]]:
@@ -306,7 +306,7 @@ class _Reading:
         )
 
     def _of_phrase(self, text: str, span: Span, meant: Meant, meanings: Meanings) -> MeantFeatures:
-        """As if it shared all words, which are slow to compare."""
+        """Return the features of a phrase, assuming that it shares all words, which are slow to compare."""
         beside, near = self._cues(span)
         return MeantFeatures(
             chars=len(text),
@@ -351,7 +351,7 @@ class _Reading:
         return self._cues_at[span]
 
     def _paragraph(self, span: Span) -> Vector:
-        """Of the piece of a block in which a place stands; long blocks are cut every `context_chars`."""
+        """Return the vector of the part of a block around a place; long blocks are cut every `context_chars`."""
         size, at = max(1, self._context_chars), self._note.document.block_at(span.start)
         block = at.span if at else Span(0, len(self._note.text))
         start = block.start + (span.start - block.start) // size * size
@@ -376,12 +376,12 @@ def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> lis
     weights = {text: words.weight(text) for text in first if text not in own}
     best = sorted(weights, key=lambda text: (-weights[text], first[text].start))[:most]
     spans = sorted((first[text] for text in best), key=lambda span: span.start)
-    # As written: "RAG" means more to a model than "rag".
+    # As written, because "RAG" tells a model more than "rag".
     return [(plain_text(span.slice(note.text)), span) for span in spans]
 
 
 def _cuts_a_word(text: str, span: Span) -> bool:
-    """Whether a phrase begins or ends within a word of several parts: "call" in "on-call" is no phrase."""
+    """Return whether a phrase starts or ends inside a compound word: "call" in "on-call" is no phrase."""
     return (
         _PART_BEFORE.search(text[max(0, span.start - 2) : span.start]) is not None
         or _PART_BEHIND.match(text, span.end) is not None
@@ -389,7 +389,7 @@ def _cuts_a_word(text: str, span: Span) -> bool:
 
 
 def _first_names(*names: str) -> tuple[str, ...]:
-    """The first of different names."""
+    """Return the first distinct names."""
     first: dict[str, str] = {}
     for name in names:
         if text := plain_text(name)[:MAX_NAME_CHARS]:
@@ -397,15 +397,15 @@ def _first_names(*names: str) -> tuple[str, ...]:
     return tuple(first.values())[:NAMES] or ("?",)
 
 
-def _goes_on(text: str, mention: Mention) -> bool:
-    """Whether a name goes on behind a mention: "Agents" in "the Agents SDK" is no note on agents."""
+def _continues(text: str, mention: Mention) -> bool:
+    """Return whether a name continues after a mention: "Agents" in "the Agents SDK" is no mention of agents."""
     if _NEXT_CAPITAL.match(text, mention.span.end) is None:
         return False
     return _CAPITAL.match(re.split(r"[ -]", mention.span.slice(text))[-1]) is not None
 
 
 def _denied(text: str, mention: Mention) -> bool:
-    """Whether a text says that there is no such thing."""
+    """Return whether the text says that there is no such thing."""
     before = text[max(0, mention.span.start - 8) : mention.span.start]
     return (
         _DENIED_BEFORE.search(before) is not None
@@ -414,11 +414,11 @@ def _denied(text: str, mention: Mention) -> bool:
 
 
 def _names(note: Note) -> frozenset[str]:
-    """What a note calls itself, as written."""
+    """Return the names of a note, as written."""
     headings = [heading.text for heading in note.document.headings if heading.level == 1][:1]
     return frozenset((note.title, note.stem, *note.aliases, *headings))
 
 
 def _looks_like_a_name(text: str) -> bool:
-    """Whether it has a capital, or letters without capitals: "tools" is a word, "Tools" and "도구" may be names."""
+    """Return whether it has a capital, or letters without case: "tools" is a word, "Tools" and "도구" may be names."""
     return text != text.lower() or not text.isascii()

@@ -1,8 +1,7 @@
-"""What stands around links: the words before and behind them, and how their line begins, learned from a vault itself.
+"""Learn the surroundings of links from a vault: the words before and after them, and the start of their line.
 
-"See ...", "... 가이드를 참고하세요", the beginning of a list item: people link there, and leave the same name plain
-elsewhere.  Which words these are differs by vault and language, so nothing is listed: the links of a vault are held
-against the names that stand in it unlinked.
+"See ...", "... 가이드를 참고하세요" and list items often contain links, while the same name is unlinked elsewhere.
+These words differ by vault and language, so nothing is listed: links of the vault are compared with unlinked names.
 """
 
 import re
@@ -17,24 +16,22 @@ from gigamind.spans import Span
 
 _REACH = 60  # code points on either side, within the line
 _BESIDE, _NEAR = 3, 8  # words on either side
-_SMOOTHING = (
-    2.0  # as many links and plain names of average surroundings are added to every word's count
-)
+_SMOOTHING = 2.0  # pseudo-counts of links and unlinked names added to every word
 _WORD = re.compile(r"[^\W_]+|[^\w\s]")
 _MARKUP = re.compile(r"\]\([^)\n]{0,200}\)|\[\[|\]\]|\[|(?<=\[\[)[^|\]\n]{0,200}\|")
 _LIST = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]")
-_HANGUL_KEPT = 2  # syllables of a Hangul word: 참고하세요, 참고합니다 and 참고 are one
+_HANGUL_KEPT = 2  # syllables of a Hangul word: 참고하세요, 참고합니다 and 참고 are equal
 
 
 class Around(NamedTuple):
-    """Surroundings of one place: the words beside it with their side, and all near it with the kind of line."""
+    """Surroundings of a place: adjacent words with their side, and all near words with the kind of line."""
 
     beside: frozenset[str]
     near: frozenset[str]
 
 
 def around(text: str, span: Span) -> Around:
-    """The surroundings of `text[span]`, brackets of links left out."""
+    """Return the surroundings of `text[span]`, without brackets of links."""
     line = text.rfind("\n", 0, span.start) + 1
     begin = max(line, span.start - _REACH)
     stop = text.find("\n", span.end, span.end + _REACH)
@@ -55,7 +52,7 @@ def _words(text: str) -> list[str]:
 
 @dataclass(slots=True)
 class _Counts:
-    """How many links, or plain names, have each sign around them."""
+    """How many links, or unlinked names, have each sign around them."""
 
     places: int = 0
     signs: Counter[str] = field(default_factory=Counter[str])
@@ -67,11 +64,11 @@ class _Counts:
 
 
 class Cues:
-    """How much the surroundings of a place are those of links.
+    """Scores how much the surroundings of a place resemble those of links.
 
     Args:
         links: path of a note -> surroundings of each of its links to other notes.
-        plain: path of a note -> surroundings of names in it that are no links.
+        plain: path of a note -> surroundings of its unlinked names.
     """
 
     def __init__(
@@ -81,9 +78,10 @@ class Cues:
         self._all_links, self._all_plain = _sum(self._links), _sum(self._plain)
 
     def of(self, note: str) -> Callable[[Around], tuple[float, float]]:
-        """Log odds for a link in a note, of the words beside a place and of those near it, by what the *others* do.
+        """Return a function that rates places of a note by log odds of a link, for adjacent and for near words.
 
-        0 says nothing; signs that were not seen count as average.
+        Only *other* notes are counted.
+        0 is neutral; unseen signs count as average.
         """
         links, plain = self._links.get(note, _Counts()), self._plain.get(note, _Counts())
         n_links = self._all_links.places - links.places
@@ -97,7 +95,7 @@ class Cues:
             no = self._all_plain.signs[sign] - plain.signs[sign] + 2 * _SMOOTHING * (1 - share)
             return log(yes / no) - prior
 
-        # sorted: a sum must not hang on the order of a set
+        # sorted, because floating-point sums depend on the order
         return lambda place: (
             sum(map(odds, sorted(place.beside))),
             sum(map(odds, sorted(place.near))),

@@ -1,4 +1,4 @@
-"""What is known of one place of a note and one note that it may mean, each thing for itself."""
+"""The features of a place of a note and a note that it may mean."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,28 +6,28 @@ from typing import Literal
 from gigamind.spans import Span
 
 NameKind = Literal["title", "alias", "heading", "text"]
-"""How words name a note."""
+"""Kind of name."""
 
 NAME_KINDS: tuple[NameKind, ...] = ("title", "alias", "heading", "text")  # the strongest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Features:
-    """What names and phrases have in common.
+    """Features that names and phrases share.
 
     Attributes:
         chars: of the anchor, folded.
         words: of the anchor.
-        occurrence: 1 where the note says the words for the first time.
-        names_in_note: notes that are named in the text, at least 1: of many names a person links few.
-        cue_beside: log odds that a link stands between these words, by the vault's own links; 0 says nothing.
-        cue_near: the same of all words near it and of the kind of line.
+        occurrence: 1 for the first occurrence of the words in the note.
+        names_in_note: notes named in the text, at least 1; of many names a person links few.
+        cue_beside: log odds of a link given the adjacent words, from the vault's own links; 0 is neutral.
+        cue_near: the same for all near words and the kind of line.
         words_shared: tf-idf cosine of the paragraph around the anchor and the target, in [0, 1].
-        words_shared_by_notes: of the whole note and the target.
-        neighbours: ln(1 + Adamic-Adar) of the links that the two notes share, from 0.
+        words_shared_by_notes: the same for the whole note and the target.
+        neighbours: ln(1 + Adamic-Adar) of shared links of the two notes, from 0.
         folders_between: steps from the note's folder to the target's.
-        linked: the note links to the target elsewhere.
-        linked_back: the target links to the note.
+        linked: whether the note links to the target elsewhere.
+        linked_back: whether the target links to the note.
         centrality: of the target in the link graph, in (0, 1].
     """
 
@@ -48,15 +48,15 @@ class Features:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedFeatures(Features):
-    """Of a place that says a name of the target.
+    """Features of a place that contains a name of the target.
 
     Attributes:
         link_probability: of the anchor, in (0, 1).
         commonness: of the target for this anchor, in (0, 1].
-        kind: how the anchor names the target.
+        kind: kind of name.
         linked_notes: other notes in which the anchor is a link.
-        saying_notes: other notes that say it, linked or not; the target, which cannot link to itself, is none.
-        spelled_as_name: it stands just as the target calls itself, and in Latin letters with a capital.
+        saying_notes: other notes that mention it, linked or not, except the target, which cannot link to itself.
+        spelled_as_name: whether it is spelled exactly like the target's name, with a capital in Latin script.
     """
 
     link_probability: float
@@ -69,15 +69,15 @@ class NamedFeatures(Features):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeantFeatures(Features):
-    """Of a phrase that means the target without saying a name of it.
+    """Features of a phrase that means the target without containing a name of it.
 
     Attributes:
         name_cosine: of the phrase and the target's nearest name, in [-1, 1].
         beginning_cosine: of the phrase and the beginning of the target.
-        lead: by which the sum of both is above the next note's, from 0.
+        lead: difference of the sum of both to that of the next note, from 0.
         note_cosine: of the beginnings of both notes.
-        overlap: share of telling words that the phrase and that name have in common, in [0, 1].
-        passage: the name or the beginning that is nearer.
+        overlap: share of distinctive words that the phrase and that name have in common, in [0, 1].
+        passage: the nearer of name and beginning.
     """
 
     name_cosine: float
@@ -90,7 +90,7 @@ class MeantFeatures(Features):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One place of a note and one note that it may mean."""
+    """A place of a note and a note that it may mean."""
 
     span: Span
     target: str

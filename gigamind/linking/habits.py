@@ -1,4 +1,4 @@
-"""How a vault links: its weights, and what their sum is worth in it."""
+"""The linking habits of a vault: weights and their calibration."""
 
 from dataclasses import astuple, dataclass
 from typing import NamedTuple
@@ -9,13 +9,13 @@ import numpy.typing as npt
 from gigamind.linking.features import Features, MeantFeatures
 from gigamind.linking.ranking import Models
 
-PRIOR = 10.0  # suggestions that the shipped numbers are worth
+PRIOR = 10.0  # weight of the shipped calibration, in suggestions
 
 _Floats = npt.NDArray[np.float64]
 
 
 class Scored(NamedTuple):
-    """One suggestion: its log odds, and its target."""
+    """A suggestion: its log odds and its target."""
 
     score: float
     target: str
@@ -23,11 +23,11 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Turns log odds by the weights into those in a vault: low · ln p - high · ln(1 - p) + offset (Kull 2017).
+    """Beta calibration of log odds: low · ln p - high · ln(1 - p) + offset (Kull 2017).
 
     Attributes:
-        low: steepness where a link is unlikely, above 0.
-        high: where it is likely; a line where both are the same.
+        low: steepness for unlikely links, above 0.
+        high: steepness for likely links; equal values give a line.
     """
 
     low: float = 1.0
@@ -35,7 +35,7 @@ class Curve:
     offset: float = 0.0
 
     def toward(self, other: "Curve", share: float) -> "Curve":
-        """This one at a share of 0, the other at 1."""
+        """Interpolate: this curve at a share of 0, the other at 1."""
         pairs = zip(astuple(self), astuple(other), strict=True)
         return Curve(*(own + share * (its - own) for own, its in pairs))
 
@@ -45,16 +45,16 @@ class Curve:
 
 
 def bends(scores: "_Floats | float") -> "tuple[_Floats, _Floats]":
-    """Ln p and -ln(1 - p) of log odds."""
+    """Return ln p and -ln(1 - p) of log odds."""
     return -np.logaddexp(0.0, np.negative(scores)), np.logaddexp(0.0, scores)
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Turns log odds into a confidence.
+    """Converts log odds to a confidence.
 
     Attributes:
-        suggestions: names by which the numbers were found; 0: the shipped ones.
+        suggestions: number of names it was fitted on; 0 for the shipped calibration.
     """
 
     names: Curve = Curve()
@@ -63,26 +63,26 @@ class Calibration:
 
     @property
     def is_of_other_vaults(self) -> bool:
-        """Whether this vault's own links say less than the shipped numbers do."""
+        """Return whether this vault's links weigh less than the shipped calibration."""
         return self.suggestions < PRIOR
 
     def odds(self, score: float, *, is_phrase: bool) -> float:
-        """Log odds of a link in this vault, by the sum of its weights."""
+        """Return calibrated log odds of a link in this vault."""
         return (self.phrases if is_phrase else self.names)(score)
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """How a vault links: its weights, and what their sum is worth."""
+    """The linking habits of a vault: weights and their calibration."""
 
     models: Models
     calibration: Calibration = Calibration()
 
     def score(self, features: Features) -> float:
-        """Log odds by the weights."""
+        """Return log odds by the weights."""
         return self.models.of(features).score(features)
 
     def odds(self, features: Features) -> float:
-        """Log odds of a link in this vault."""
+        """Return calibrated log odds of a link in this vault."""
         is_phrase = isinstance(features, MeantFeatures)
         return self.calibration.odds(self.score(features), is_phrase=is_phrase)

@@ -1,6 +1,6 @@
-"""Notes of a vault without some of their links, which links are hidden to see whether they are found again.
+"""Hide some links of a vault, to check whether they are suggested again.
 
-A vault is taken to lack a share `MISSING` of the links that it should have, and as many more are hidden.
+A vault is assumed to lack a share `MISSING` of its links, and equally many are hidden.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,13 +14,13 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse
 from gigamind.vault.notes import Note, Vault
 
-MISSING = 0.3  # what `generate-links` takes away
-_AS_MANY = MISSING / (1 - MISSING)  # of the links that are left
-MOST_NOTES = 100  # at most, whose links are hidden at once
+MISSING = 0.3  # share that `generate-links` removes
+_AS_MANY = MISSING / (1 - MISSING)  # relative to the remaining links
+MOST_NOTES = 100  # maximum number of notes whose links are hidden at once
 
 
 class Hidden(NamedTuple):
-    """A note without some of its links: their targets, how many are hidden, and how many are missing besides."""
+    """A note without some of its links: their targets, the number of hidden ones, and of missing ones."""
 
     note: Note
     targets: frozenset[str]
@@ -29,23 +29,23 @@ class Hidden(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Of the hidden among the links that the note is thought to lack, in (0, 1]."""
+        """Return the share of hidden links among those that the note lacks, in (0, 1]."""
         return self.links / (self.links + self.missing)
 
 
 Draws = Callable[[int], Sequence[Hidden]]
-"""Notes without some of their links, others at each number."""
+"""Returns notes without some of their links; a different sample for each number."""
 
 
 def hidden_links(vault: Vault, identities: Identities) -> Draws:
-    """Each draw is made once."""
+    """Return a function that draws samples of notes with hidden links; each sample is drawn once."""
     by_note: dict[str, list[NoteLink]] = {}
     for link in removable_links(vault, identities):
         by_note.setdefault(link.note.path, []).append(link)
 
-    # Of notes with j links those that are missing are (j + 1) n(j + 1) / n(j) times _AS_MANY, n(j) being the number of
-    # such notes, for each link is missing by chance (Robbins 1956): in all notes with a link as many as all their links
-    # are times _AS_MANY, but for the links of notes with one.
+    # If links are missing at random, notes with j links lack (j + 1) n(j + 1) / n(j) times _AS_MANY links, where n(j)
+    # is the number of such notes (Robbins 1956). Summed over all notes with a link, that is the number of their links
+    # times _AS_MANY, without the links of notes with one link.
     counts = [len(links) for links in by_note.values()]
     missing = _AS_MANY * (1 - counts.count(1) / max(1, sum(counts)))
 
@@ -57,7 +57,7 @@ def hidden_links(vault: Vault, identities: Identities) -> Draws:
 
 
 def _hidden(by_note: Mapping[str, Sequence[NoteLink]], missing: float, draw: int) -> list[Hidden]:
-    """A sample of the notes without the links that are hidden at once; `missing` for each link of a note."""
+    """Draw notes and hide their drawn links; `missing` per link of a note."""
     drawn = (
         ([link for link in links if _drawn(link, draw)], len(links)) for links in by_note.values()
     )
@@ -82,5 +82,5 @@ def _digest(text: str) -> bytes:
 
 def _without(links: Sequence[NoteLink]) -> Note:
     note = links[0].note
-    text, _ = unlinked(note.text, [link.link for link in links])
+    text, _spans = unlinked(note.text, [link.link for link in links])
     return replace(note, text=text, document=parse(text))

@@ -1,7 +1,7 @@
-"""Puts links into the text of a note: at exact ranges, and only where the parser then reads the same note with them.
+"""Insert links into the text of a note: at exact ranges, and only if the note is otherwise parsed as before.
 
-Text is never removed.  What a suggestion promises is not believed: each range must be running text, and the note with
-the links, parsed again, must differ from the one without by these links alone.
+Text is never removed. Suggestions are not trusted: each range must be running text, and the parsed note with links must
+differ from the one without only by these links.
 """
 
 import re
@@ -30,11 +30,11 @@ _END = Mark("leaf", "", 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """A link that takes the place of its own words.
+    """A link that replaces its own words.
 
     Attributes:
         span: of the words, in code points of the note without links.
-        link: as written; it holds the words.
+        link: as written; it contains the words.
     """
 
     span: Span
@@ -43,12 +43,12 @@ class Insertion:
 
 
 Reason = Literal["no_text", "address", "brackets", "no_target", "overlaps", "otherwise"]
-"""Why there can be no link; the table "no_link" of words says it."""
+"""Why a link cannot be inserted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A suggestion that cannot be written."""
+    """A suggestion that cannot be inserted."""
 
     suggestion: LinkSuggestion
     why: Reason
@@ -56,10 +56,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class LinkedNote:
-    """A note with links put into it.
+    """A note with inserted links.
 
     Attributes:
-        text: the whole file, with them.
+        text: the whole file with them.
         insertions: in the order of the text.
     """
 
@@ -70,11 +70,11 @@ class LinkedNote:
 
 
 def insert(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter) -> LinkedNote:
-    """The note with these links, as far as they can be written, each at the first of its places that can hold it.
+    """Insert these links where possible, each at the first of its places that can hold it.
 
-    The time is that of parsing the note a few times, and once more for each place that is tried in vain.
+    The time is that of parsing the note a few times, plus once for each place that fails.
     """
-    # Each with why it was refused where it was suggested.
+    # Each with the refusal at its suggested place.
     tried: dict[LinkSuggestion, Refusal | None] = dict.fromkeys(suggestions)
     refusals: list[Refusal] = []
     while True:
@@ -96,7 +96,7 @@ def insert(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter
 def _elsewhere(
     suggestion: LinkSuggestion, note: Note, taken: Sequence[Span]
 ) -> LinkSuggestion | None:
-    """The suggestion at the next of its places that is not taken."""
+    """Return the suggestion at its next place that is free."""
     for number, span in enumerate(suggestion.elsewhere, start=1):
         if not any(span.iou(other) for other in taken):
             anchor, others = span.slice(note.text), suggestion.elsewhere[number:]
@@ -105,7 +105,7 @@ def _elsewhere(
 
 
 def _inserted(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter) -> LinkedNote:
-    """The note with those of these links that can be written just where they are suggested."""
+    """Insert the links that can be written exactly where they are suggested."""
     refusals: list[Refusal] = []
     wanted: list[Insertion] = []
     places = _places(note, [suggestion.span for suggestion in suggestions])
@@ -133,7 +133,12 @@ def _inserted(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWri
 def _insertion(
     note: Note, suggestion: LinkSuggestion, writer: LinkWriter, *, in_table: bool | None, done: int
 ) -> Insertion | Reason:
-    """The insertion, or why there is none; `in_table`: None of no running text; `done`: where the one before ends."""
+    """Return the insertion or the reason against it.
+
+    Args:
+        in_table: None outside running text.
+        done: end of the previous insertion.
+    """
     span = suggestion.span
     if in_table is None or span.slice(note.text) != suggestion.anchor:
         return "no_text"
@@ -147,7 +152,7 @@ def _insertion(
 
 
 def _joins(insertion: Insertion, text: str, brackets: Sequence[Span]) -> bool:
-    """Whether a link would be part of brackets; to mkdocs `[text] [label]` is one link, in spite of the space."""
+    """Return whether a link would become part of brackets; mkdocs reads `[text] [label]` as one link."""
     start = insertion.span.start
     at = bisect_right(brackets, start, key=lambda span: span.start)
     if not at:
@@ -158,7 +163,7 @@ def _joins(insertion: Insertion, text: str, brackets: Sequence[Span]) -> bool:
 
 
 def _in_address(text: str, span: Span) -> bool:
-    """Whether the word around a span is a URL, a mail address, a #tag or a ^block: text to the parser alone."""
+    """Return whether a span is in a URL, a mail address, a #tag or a ^block, which the parser reads as text."""
     begin = max(0, span.start - _LONGEST_ADDRESS)
     before = re.split(r"\s", text[begin : span.start])[-1]
     signs = any(sign in before for sign in ("://", "www.", "@"))
@@ -167,7 +172,7 @@ def _in_address(text: str, span: Span) -> bool:
 
 
 def _places(note: Note, spans: Sequence[Span]) -> dict[Span, bool]:
-    """The spans that are running text, each with whether it stands in a table."""
+    """Return the spans that are running text, with whether they are in a table."""
     places: dict[Span, bool] = {}
     waiting = sorted({span for span in spans if len(span)}, reverse=True)
     body = note.document.body_start
@@ -190,7 +195,7 @@ def _places(note: Note, spans: Sequence[Span]) -> dict[Span, bool]:
                 waiting.pop()
             while waiting and waiting[-1].start < end:
                 span = waiting.pop()
-                # A comment is text of the same length to the parser, but not the same text.
+                # The parser sees a comment as other text of the same length.
                 seen = masked[span.start - body : span.end - body]
                 if span.end <= end and not closed and not html and seen == span.slice(note.text):
                     places[span] = tables > 0
@@ -198,7 +203,7 @@ def _places(note: Note, spans: Sequence[Span]) -> dict[Span, bool]:
 
 
 def _follow(open_tags: list[str], html: str) -> None:
-    """Keep the names of the elements that are open behind a piece of inline HTML."""
+    """Track the elements that are open after a piece of inline HTML."""
     tag = _TAG.match(html)
     if tag is None:
         return
@@ -211,7 +216,7 @@ def _follow(open_tags: list[str], html: str) -> None:
 
 
 def _joined(every: Iterable[Mark]) -> Iterator[Mark]:
-    """The marks, with neighbouring texts as one: the parser cuts a text at each sign that might have been markup."""
+    """Merge neighbouring texts: the parser splits a text at each sign that might be markup."""
     start = end = -1
     for mark in every:
         if mark.name != "Text":
@@ -232,7 +237,7 @@ def _joined(every: Iterable[Mark]) -> Iterator[Mark]:
 def _readable(
     note: Note, kept: Sequence[Insertion], wanted: Sequence[Insertion]
 ) -> Sequence[Insertion]:
-    """What is kept, and what of the wanted leaves the note beside it as it is read: mostly all, found at one look."""
+    """Return the kept insertions and those of the wanted that leave the rest unchanged; usually all at once."""
     every = [*kept, *wanted]
     if not wanted or _reads_alike(note, every):
         return every
@@ -252,7 +257,7 @@ def _with_links(text: str, insertions: Sequence[Insertion]) -> str:
 
 
 def _reads_alike(note: Note, insertions: Sequence[Insertion]) -> bool:
-    """Whether the note with the links has these links, and else the same marks at the same text."""
+    """Return whether the note with the links has these links and otherwise the same marks."""
     body = note.document.body_start
     before = _joined(marks(mask_comments(note.text[body:])))
     after = _without_links(_with_links(note.text, insertions)[body:], insertions, body)
@@ -260,7 +265,7 @@ def _reads_alike(note: Note, insertions: Sequence[Insertion]) -> bool:
 
 
 def _without_links(text: str, insertions: Sequence[Insertion], body: int) -> Iterator[Mark]:
-    """The marks of a body with links, as they would be without; more than those, where one of the links is missing."""
+    """Yield the marks of a body with links as if they were absent; extra marks if a link is missing."""
     grown = [0, *accumulate(len(insertion.link) - len(insertion.span) for insertion in insertions)]
     starts = [
         insertion.span.start - body + grow

@@ -1,7 +1,7 @@
-"""What was suggested in a vault, for later runs over the same: a file in the cache folder, named by all it hangs on.
+"""Cache the suggestions of a vault in a file named by everything that they depend on.
 
-That is the path and the content of every note, the embedder, and the code and weights by which links are suggested: an
-edited note makes another file.  One that is damaged, cut short or of another layout is as good as none.
+These are path and content of every note, the embedder, and the code and weights of link suggestion, so that an edited
+note leads to another file. A damaged, truncated or outdated file is ignored.
 """
 
 import contextlib
@@ -24,13 +24,13 @@ from gigamind.spans import Span
 from gigamind.vault.notes import Vault
 
 _LAYOUT = b"links 2"
-# Any other line of these gives other suggestions, for all one can know.
+# A change of any line in these packages may change suggestions.
 _CODE = ("gigamind", "gigamind.datasets", "gigamind.linking", "gigamind.stats", "gigamind.vault")
 _SOURCES = (".py", ".toml")
 
 
-class Sure(NamedTuple):
-    """A candidate, how likely a person would make the link, and the other places of its name."""
+class RatedCandidate(NamedTuple):
+    """A candidate, the probability that a person makes the link, and other places of its name."""
 
     candidate: Candidate
     confidence: float
@@ -38,11 +38,11 @@ class Sure(NamedTuple):
 
 
 class Kept:
-    """What is kept of one vault.
+    """The cached suggestions of a vault.
 
     Args:
-        folder: of all such files; None keeps nothing.
-        embedding_model: the embedder's full name.
+        folder: of all such files; None disables the cache.
+        embedding_model: full name of the embedder.
     """
 
     def __init__(self, folder: Path | None, vault: Vault, embedding_model: str | None) -> None:
@@ -60,19 +60,19 @@ class Kept:
             self._rows = written["rows"]
             touch(self._file)
 
-    def get(self, asked: str, path: str) -> list[Sure] | None:
-        """The suggestions of a note, as `put` was given them; None: nobody asked for them in this way."""
-        rows = self._rows.get(asked, {}).get(path)
+    def get(self, query: str, path: str) -> list[RatedCandidate] | None:
+        """Return the cached suggestions of a note; None if there are none for these options."""
+        rows = self._rows.get(query, {}).get(path)
         return None if rows is None else [_read(row) for row in rows]
 
-    def put(self, asked: str, path: str, suggestions: Iterable[Sure]) -> None:
-        """Keep those of a note."""
+    def put(self, query: str, path: str, suggestions: Iterable[RatedCandidate]) -> None:
+        """Cache the suggestions of a note."""
         if self._file is not None:
-            self._rows.setdefault(asked, {})[path] = [_row(sure) for sure in suggestions]
+            self._rows.setdefault(query, {})[path] = [_row(rated) for rated in suggestions]
             self._is_new = True
 
     def save(self) -> None:
-        """Write what is new; a folder that cannot be written costs the next run its time, and nothing else."""
+        """Write new entries; an unwritable folder only costs the next run time."""
         if self._file is None or self.habits is None or not self._is_new:
             return
         written = {
@@ -87,7 +87,7 @@ class Kept:
 
 
 def _name(vault: Vault, embedding_model: str | None) -> str:
-    """Name of all that suggestions hang on, 24 hexadecimal digits."""
+    """Return a hash of everything that suggestions depend on, 24 hexadecimal digits."""
     digest = hashlib.sha256(f"{_code()} {embedding_model}".encode())
     for note in vault.notes:
         path = note.path.encode("utf-8", "surrogatepass")
@@ -98,27 +98,35 @@ def _name(vault: Vault, embedding_model: str | None) -> str:
 @cache
 def _code() -> str:
     digest = hashlib.sha256()
-    for room in _CODE:
-        for source in sorted(files(room).iterdir(), key=lambda source: source.name):
+    for package in _CODE:
+        for source in sorted(files(package).iterdir(), key=lambda source: source.name):
             if source.name.endswith(_SOURCES) and source.is_file():
                 digest.update(hashlib.sha256(source.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def _row(sure: Sure) -> list[object]:
-    span, features = sure.candidate.span, sure.candidate.features
+def _row(rated: RatedCandidate) -> list[object]:
+    span, features = rated.candidate.span, rated.candidate.features
     known = [getattr(features, field.name) for field in fields(features)]
     is_phrase = isinstance(features, MeantFeatures)
-    others = [(other.start, other.end) for other in sure.elsewhere]
-    return [span.start, span.end, sure.candidate.target, sure.confidence, is_phrase, known, others]
+    others = [(other.start, other.end) for other in rated.elsewhere]
+    return [
+        span.start,
+        span.end,
+        rated.candidate.target,
+        rated.confidence,
+        is_phrase,
+        known,
+        others,
+    ]
 
 
-def _read(row: Sequence[Any]) -> Sure:
+def _read(row: Sequence[Any]) -> RatedCandidate:
     start, end, target, confidence, is_phrase, known, others = row
     kind = MeantFeatures if is_phrase else NamedFeatures
     features = kind(**dict(zip(_NAMES[kind], known, strict=True)))
     elsewhere = tuple(Span(*other) for other in others)
-    return Sure(Candidate(Span(start, end), target, features), confidence, elsewhere)
+    return RatedCandidate(Candidate(Span(start, end), target, features), confidence, elsewhere)
 
 
 _NAMES = {kind: [field.name for field in fields(kind)] for kind in (NamedFeatures, MeantFeatures)}

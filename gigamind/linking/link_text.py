@@ -1,4 +1,4 @@
-"""How a link is written in a vault: as its own links are, and so that it leads to one note alone, in Obsidian too."""
+"""Write links in the style of a vault, so that they lead to one note only, in Obsidian too."""
 
 import posixpath
 import re
@@ -11,12 +11,12 @@ from gigamind.vault.markdown import parse
 from gigamind.vault.notes import Vault
 
 _NO_WIKILINK = re.compile(r"[\[\]|#^\n\\]")
-# Letters of any script stay readable; "%", ":" and what Markdown or an address gives a meaning does not.
+# Letters of any script stay readable; "%", ":" and signs with a meaning in Markdown or addresses are encoded.
 _ENCODED = re.compile(r"[^\w./~!$',;=@+-]")
 
 
 class LinkWriter:
-    """Writes links for the notes of one vault: Markdown links where most of its own links are such, else wikilinks."""
+    """Writes links for the notes of one vault: Markdown links if most of its links are, otherwise wikilinks."""
 
     def __init__(self, vault: Vault, identities: Identities) -> None:
         self._identities = identities
@@ -30,9 +30,9 @@ class LinkWriter:
         self._wikilinks = kinds[True] >= kinds[False]
 
     def name(self, target: str) -> str:
-        """The shortest name that means the note at path `target` alone: its file name, or its path.
+        """Return the shortest unique name of the note at path `target`: its file name or its path.
 
-        Titles and aliases are none: Obsidian takes them for names of new notes.
+        Titles and aliases do not qualify, because Obsidian takes them for names of new notes.
         """
         path = target.removesuffix(".md")
         stem = posixpath.basename(path)
@@ -40,16 +40,16 @@ class LinkWriter:
         return next((name for name in names if self._means(name, target)), target)
 
     def place(self, target: str, source: str) -> str:
-        """Where a link from the note at path `source` to the one at `target` leads, as it is written."""
+        """Return the target of a link from the note at path `source` to the one at `target`, as written."""
         name = self.name(target)
         if self._wikilinks and not _NO_WIKILINK.search(name):
             return f"[[{name}]]"
         return _relative(target, source)
 
     def link(self, anchor: str, target: str, source: str, *, in_table: bool = False) -> str | None:
-        """The link from the note at path `source` to the one at `target`, with `anchor` as its text.
+        """Return the link from the note at path `source` to the one at `target`, with `anchor` as its text.
 
-        None where no link with such a text leads there.
+        None if no link with such a text leads there.
         """
         name = self.name(target)
         written = _markdown_link(anchor, target, source)
@@ -64,7 +64,7 @@ class LinkWriter:
         return meant is not None and meant.note.path == target and not meant.ignored
 
     def _leads(self, written: str, anchor: str, target: str, source: str) -> bool:
-        """Whether the text is one link, shows the anchor, and leads to the target alone."""
+        """Return whether the text is one link, shows the anchor, and leads to the target only."""
         links = parse(written).links
         if len(links) != 1 or len(links[0].span) != len(written):
             return False
@@ -75,7 +75,7 @@ class LinkWriter:
 
 
 def _same_file_name(anchor: str, stem: str) -> bool:
-    """Whether Obsidian finds the file by the anchor: upper and lower case are one to it, "_" and space are not."""
+    """Return whether Obsidian finds the file by the anchor: it ignores case, but not "_" versus space."""
     return anchor.casefold() == unicodedata.normalize("NFC", stem).casefold()
 
 

@@ -1,7 +1,7 @@
-"""Which notes a phrase means without naming them: by the vectors of their names and of how they begin.
+"""Find notes that a phrase means without naming them, by vectors of their names and beginnings.
 
-A note has one vector for each of its names (title, alias, heading, what other notes link it with) and one for its
-title with its first paragraph.  Vectors are those of the search's embedder, kept in the same cache.
+A note has one vector for each of its names (title, alias, heading, texts of links to it) and one for its title with its
+first paragraph. Vectors come from the search's embedder and share its cache.
 """
 
 import re
@@ -15,11 +15,11 @@ from gigamind.retrieval.cache import Progress, embed_all, quiet
 from gigamind.retrieval.embed import Embedder, Vectors
 from gigamind.vault.notes import Note
 
-NAMES = 6  # of one note that have a vector, its title first
+NAMES = 6  # names per note with a vector, its title first
 MAX_NAME_CHARS = 80
 MEANT = 4  # notes that a phrase may mean
-_FARTHER = 0.25  # sum of cosines by which a note that is meant, too, is farther than the nearest
-_TOGETHER = 256  # phrases that are looked up at once
+_FARTHER = 0.25  # maximum distance to the nearest note, as a sum of cosines
+_TOGETHER = 256  # phrases looked up at once
 _BEGINNING = 160  # code points of the first paragraph
 _MARKUP = re.compile(r"\]\([^)\n]{0,300}\)|[*_`>\[\]|#]+")
 _SPACE = re.compile(r"\s+")
@@ -28,14 +28,14 @@ _NO_PROSE = {"code", "heading", "table", "html", "math", "rule"}
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """One note that a phrase may mean.
+    """A note that a phrase may mean.
 
     Attributes:
         name_cosine: of the phrase and the nearest name of the note, in [-1, 1].
         beginning_cosine: of the phrase and the note's beginning.
-        name: that name.
-        passage: the name or beginning that is nearer.
-        lead: by which the sum of both is above the next note's, from 0.
+        name: the nearest name.
+        passage: the nearer of name and beginning.
+        lead: difference of the sum of both to that of the next note, from 0.
     """
 
     note: str
@@ -47,16 +47,16 @@ class Meant:
 
     @property
     def cosine(self) -> float:
-        """The nearer of the two."""
+        """Return the higher cosine."""
         return max(self.name_cosine, self.beginning_cosine)
 
 
 class Meanings:
-    """The notes of one vault by meaning.
+    """The notes of a vault by meaning.
 
     Args:
         names: path of a note -> its names, the title first; at least one.
-        cache: file of the embedding cache; None computes everything anew.
+        cache: file of the embedding cache; None disables it.
 
     Raises:
         EmbeddingError: the model failed.
@@ -84,7 +84,7 @@ class Meanings:
         self._place = {path: place for place, path in enumerate(self._paths)}
 
     def prepare(self, phrases: Iterable[str], progress: Progress = quiet) -> None:
-        """Look up all these phrases at once, which is faster than a note at a time."""
+        """Look up all these phrases at once, which is faster than note by note."""
         missing = [phrase for phrase in dict.fromkeys(phrases) if phrase not in self._known]
         for first in range(0, len(missing), _TOGETHER):
             some = missing[first : first + _TOGETHER]
@@ -92,12 +92,12 @@ class Meanings:
             progress(first + len(some), len(missing))
 
     def nearest(self, phrase: str) -> list[Meant]:
-        """The notes, at most `MEANT`, that a phrase means most likely, nearest first; of equals the first."""
+        """Return the notes that a phrase most likely means, at most `MEANT`, nearest first; ties in order."""
         self.prepare([phrase])
         return self._known[phrase]
 
     def _look_up(self, phrases: Vectors) -> list[list[Meant]]:
-        by_name = self._of_names @ phrases.T  # a row a name: what is reduced lies together
+        by_name = self._of_names @ phrases.T  # one row per name, so that reduction is contiguous
         by_beginning = self._of_beginnings @ phrases.T
         together = (np.maximum.reduceat(by_name, self._first, axis=0) + by_beginning).T
         meanings: list[list[Meant]] = []
@@ -115,7 +115,7 @@ class Meanings:
         return meanings
 
     def cosine(self, left: str, right: str) -> float:
-        """Of the beginnings of the notes at two paths, in [-1, 1]."""
+        """Return the cosine of the beginnings of the notes at two paths, in [-1, 1]."""
         return float(
             self._of_beginnings[self._place[left]] @ self._of_beginnings[self._place[right]]
         )
@@ -133,18 +133,18 @@ class Meanings:
 
 
 def _largest(table: Vectors, most: int) -> list[list[int]]:
-    """For each row the columns of its largest values, largest first; of equal ones the first."""
+    """Return for each row the columns of its largest values, largest first; ties in order."""
     most = min(most, table.shape[1])
     bounds = np.partition(table, -most, axis=1)[:, -most]
     columns: list[list[int]] = []
     for row, bound in zip(table, bounds, strict=True):
-        some = np.flatnonzero(row >= bound)  # more than `most` where some are equal
+        some = np.flatnonzero(row >= bound)  # more than `most` if values are equal
         columns.append(some[np.argsort(-row[some], kind="stable")][:most].tolist())
     return columns
 
 
 def beginning(note: Note) -> str:
-    """The title, and what the first paragraph of prose begins with."""
+    """Return the title and the beginning of the first paragraph of prose."""
     for block in note.document.blocks:
         if block.kind not in _NO_PROSE:
             text = plain_text(block.span.slice(note.text)[: 4 * _BEGINNING])
@@ -154,5 +154,5 @@ def beginning(note: Note) -> str:
 
 
 def plain_text(text: str) -> str:
-    """A piece of Markdown without its marks, in one line."""
+    """Return a piece of Markdown without markup, on one line."""
     return _SPACE.sub(" ", _MARKUP.sub("", text)).strip()

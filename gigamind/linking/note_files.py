@@ -1,4 +1,4 @@
-"""The files of a vault's notes as links are written into them: each put in its place whole or not at all."""
+"""Read and write the files of a vault's notes atomically."""
 
 import contextlib
 import hashlib
@@ -11,12 +11,13 @@ from collections.abc import Generator
 from pathlib import Path
 
 from gigamind.errors import NotesError, reason_of
+from gigamind.i18n import Text, _
 from gigamind.runs.folders import whole_file
 from gigamind.vault.walk import walk
 
 
 class NoteFiles:
-    """Finds, reads and writes the notes of a vault by their paths, as they are named in `Note`.
+    """Finds, reads and writes the notes of a vault by the paths of `Note`.
 
     Raises:
         NotesError: the vault cannot be read.
@@ -25,11 +26,11 @@ class NoteFiles:
     def __init__(self, root: Path) -> None:
         self._locations: dict[str, Path] = {}
         for file in walk(root).files:
-            # Of two names that differ in their Unicode form alone, the first is the note.
+            # Of two names that differ only in their Unicode form, the first is the note.
             self._locations.setdefault(file.path, file.location)
 
     def read(self, path: str) -> bytes:
-        """The bytes of a note.
+        """Return the bytes of a note.
 
         Raises:
             NotesError: it is gone, or cannot be read.
@@ -38,7 +39,7 @@ class NoteFiles:
             return self._location(path).read_bytes()
 
     def check_writable(self, path: str) -> None:
-        """Refuse what a new file could be put in the place of, against the will of its owner.
+        """Refuse notes that must not be replaced by a new file.
 
         Raises:
             NotesError: it is a symbolic link, or read-only.
@@ -47,31 +48,36 @@ class NoteFiles:
         with as_notes_error(path):
             if location.is_symlink():
                 raise NotesError(
-                    f"{path}: is a symbolic link to {location.readlink()}, and links are written into files alone."
-                    " Name that note."
+                    _(
+                        "{note}: is a symbolic link to {target}. Links are inserted into files only; name that note.",
+                        note=path,
+                        target=location.readlink(),
+                    )
                 )
             bits = stat.S_IMODE(location.stat().st_mode) & 0o222
             if not bits or not os.access(location, os.W_OK):
-                raise NotesError(f"{path}: is read-only. Allow writing it, and try again.")
+                raise NotesError(
+                    _("{note}: is read-only. Make it writable, and try again.", note=path)
+                )
 
     def replace(self, path: str, content: bytes) -> None:
-        """Write a note: whoever reads it sees the old bytes or the new ones.
+        """Write a note atomically: readers see the old or the new bytes.
 
-        Owner, permissions and extended attributes stay; the time of change is now.
+        Owner, permissions and extended attributes stay; the modification time changes.
 
         Raises:
-            NotesError: it cannot be written; it is as it was.
+            NotesError: it cannot be written; it is unchanged.
         """
         location = self._location(path)
-        # Short, for a name may be as long as the file system allows; *.tmp is in no vault, should it be left behind.
+        # Short, as a name may have the maximum length already; vaults ignore *.tmp files that are left behind.
         aside = location.with_name(f".{secrets.token_hex(8)}.tmp")
         with as_notes_error(path), whole_file(location, aside) as target:
-            _take_over(location, aside)  # the times are set anew by what follows
+            _take_over(location, aside)  # writing then updates the times
             target.write(content)
 
     def _location(self, path: str) -> Path:
         if path not in self._locations:
-            raise NotesError(f"{path}: is not in the vault any more.")
+            raise NotesError(_("{note}: no longer in the vault", note=path))
         return self._locations[path]
 
 
@@ -84,15 +90,20 @@ def _take_over(old: Path, new: Path) -> None:
 
 
 @contextlib.contextmanager
-def as_notes_error(what: str) -> Generator[None]:
-    """What the operating system refuses, as an error of the notes."""
+def as_notes_error(what: Text) -> Generator[None]:
+    """Convert errors of the operating system to errors of the notes."""
     try:
         yield
     except OSError as error:
-        said = f"{what}: cannot be read or written ({reason_of(error)}), so it is left as it is."
-        raise NotesError(said) from error
+        raise NotesError(
+            _(
+                "{file}: cannot be read or written ({reason}). The note is unchanged.",
+                file=what,
+                reason=reason_of(error),
+            )
+        ) from error
 
 
 def content_hash(content: bytes) -> str:
-    """As in `Note.content_hash`."""
+    """Return the hash of `Note.content_hash`."""
     return hashlib.sha256(content).hexdigest()

@@ -1,6 +1,6 @@
-"""Noun-like phrases of running text, by rules for Korean particles and verb endings and English function words.
+"""Find noun phrases in running text, by rules for Korean particles and verb endings and English function words.
 
-A rule of thumb, not a tagger: what it lets through by mistake is weighed by `ranking.py` and mostly found wanting.
+This is a heuristic, not a tagger: `ranking.py` weighs what it finds and rejects most false ones.
 """
 
 import re
@@ -12,7 +12,7 @@ MAX_WORDS = 5
 _WORD = re.compile(r"[^\W_]+(?:[.+#'’/][^\W_]+)*[+#]*")  # Next.js, C++, CI/CD
 _HANGUL_END = re.compile("[가-힣]$")
 _STOP_WORDS = (
-    # English: function words, and verbs and adverbs that stand in every text
+    # English: function words, and common verbs and adverbs
     """
     a an the this that these those it its it's he she they them their his her our your my we you i me us
     and or but nor so yet if then than as because while when where which who whom whose what why how
@@ -24,7 +24,7 @@ _STOP_WORDS = (
     via per etc e.g i.e instead however therefore thus well let's don't doesn't can't won't isn't aren't
     following example examples above below e g new one two first last
     """
-    # Korean: demonstratives, adverbs, dependent nouns and what joins sentences
+    # Korean: demonstratives, adverbs, dependent nouns and conjunctions
     """
     이 그 저 이런 그런 저런 이것 그것 저것 여기 거기 저기 것 수 등 때 및 또는 그리고 그러나 하지만 그래서 따라서
     즉 또 또한 더 가장 매우 모두 모든 각 각각 다른 같은 여러 어떤 무엇 언제 어디 누가 왜 어떻게 다음 위 아래 안 못
@@ -35,8 +35,8 @@ _STOP_WORDS = (
 )
 _STOP = frozenset(_STOP_WORDS.split())
 # Endings of verbs and adjectives behind a stem: 사용하는, 확인합니다, 중요한, 찾고 (but 보고), 뜨게 (but 무게).
-# 면 stands behind a vowel or ㄹ of a stem (누르면, 끌면), in nouns mostly behind other consonants (측면); of such as
-# 화면, 표면 and 도면 there are few, and no stem ends so.
+# 면 follows a vowel or ㄹ of a stem (누르면, 끌면), in nouns mostly other consonants (측면). Exceptions are few (화면,
+# 표면, 도면), and no stem ends like them.
 _BEFORE_IF = "".join(
     syllable for syllable in map(chr, range(ord("가"), ord("힣") + 1)) if (ord(syllable) - ord("가")) % 28 in {0, 8}
 ).translate(dict.fromkeys(map(ord, "화표도초후수노외")))  # fmt: skip
@@ -47,7 +47,7 @@ _VERBAL = re.compile(
     r"|더라도|도록|거나|면서|하여|되어|[해돼]서|때문에|위해|통해|대해|따라|관해|[하되]기|하려고|[해돼어아]야"
     r"|[는인]데|지만|므로|[가-힣]{2}[한할된될운던])$"
 )
-_TENSED = re.compile("[었았했됐였겠]$")  # what a particle, or what looks like one, was taken off of
+_TENSED = re.compile("[었았했됐였겠]$")  # a tensed verb before something that looks like a particle
 # 팀의 is a noun with a particle, but 나이 and 종이 are nouns
 _AFTER_ONE_SYLLABLE = frozenset(
     {"은", "는", "을", "를", "의", "에", "에서", "에게", "과", "와", "으로", "까지", "부터"}
@@ -55,9 +55,9 @@ _AFTER_ONE_SYLLABLE = frozenset(
 
 
 def phrases(text: str) -> list[tuple[int, int]]:
-    """Offsets of each phrase in a folded text, in order: every row of nouns, and what of it ends in the same word.
+    """Return offsets of each phrase in a folded text: every run of nouns, and its parts with the same last word.
 
-    Of "지난 회의의 휴가 정책을" it gives "지난 회의", "회의", "휴가 정책" and "정책": both languages put the head last.
+    "지난 회의의 휴가 정책을" gives "지난 회의", "회의", "휴가 정책" and "정책": both languages put the head last.
     """
     offsets: list[tuple[int, int]] = []
     row: list[int] = []  # where its words begin
@@ -78,7 +78,7 @@ def phrases(text: str) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=65_536)  # a vault repeats its words
 def _noun(word: str) -> tuple[int, bool]:
-    """How much of a word is a noun, 0 for none, and whether a particle behind it ends the phrase."""
+    """Return how much of a word is a noun, 0 for none, and whether a following particle ends the phrase."""
     if word in _STOP or word.isdigit() or (len(word) == 1 and word.isascii()):
         return 0, False
     if not _HANGUL_END.search(word):

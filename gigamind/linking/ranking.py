@@ -1,8 +1,8 @@
-"""How likely a person would link a place to a note: two small models, of names and of phrases.
+"""Estimate how likely a person would link a place to a note: two small models, for names and for phrases.
 
-Weights are in `weights.toml`, fitted by benchmarks/fit_links.py on links that were removed from vaults.  None is
-negative: more of a feature never makes a link less likely.  What the seed calls the scores of a suggestion are parts of
-the same sum, shown apart.
+Weights are in `weights.toml`, fitted by benchmarks/fit_links.py on links removed from vaults. None is negative: more of
+a feature never makes a link less likely. The scores of a suggestion in the seed are parts of the same sum, shown
+separately.
 """
 
 import tomllib
@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
 
-_FAR = 4  # folders beyond which it is all one
+_FAR = 4  # folders; longer distances count the same
 
 
 def _logit(share: float) -> float:
@@ -25,18 +25,20 @@ def _logit(share: float) -> float:
 
 
 def _is_named(features: NamedFeatures) -> bool:
-    """Whether the words are a name, or several words: one that linked a note once or twice is often just a word.
+    """Return whether the words are a name, or several words.
 
-    "Korean" may link a note on leave in one place; in others it is the language.
+    A single word that was linked once or twice is often just a word.
+
+    "Korean" may link a note on leave in one place; elsewhere it is the language.
     """
     return features.kind != "text" or features.words > 1
 
 
 def _is_distinct(features: NamedFeatures) -> bool:
-    """Whether the words alone tell that a note is meant.
+    """Return whether the words alone show that a note is meant.
 
-    One common word does not ("approval" in "no approval needed", the alias "패스" in "학생 패스"), unless it is a
-    title, written as one.
+    One common word does not ("approval" in "no approval needed", the alias "패스" in "학생 패스"), unless it is a title
+    spelled as one.
     """
     return features.words > 1 or (
         features.spelled_as_name and features.kind in {"title", "heading"}
@@ -73,7 +75,7 @@ _OF_BOTH: Mapping[str, Callable[[Features], float]] = {
     "centrality": lambda f: log(f.centrality),
 }
 _TERMS: Mapping[str, Callable[[Any], float]] = {**_OF_BOTH, **_OF_NAMES, **_OF_PHRASES}
-# The rest of the terms, but for the bias and the centrality, tells about the place: the score "context".
+# All other terms except bias and centrality describe the place: the score "context".
 _MENTION = frozenset(
     (
         *_OF_NAMES,
@@ -89,13 +91,13 @@ Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Weights(BaseModel, extra="forbid", frozen=True):
-    """Of one model: a weight for each of `terms`."""
+    """A model: a weight for each of `terms`."""
 
     bias: float = Field(allow_inf_nan=False)
     weights: dict[str, Weight]
 
     def score(self, features: Features) -> float:
-        """Log odds."""
+        """Return log odds."""
         return self.bias + sum([weight * term(features) for weight, term in self._weighing])
 
     @cached_property
@@ -104,24 +106,24 @@ class Weights(BaseModel, extra="forbid", frozen=True):
 
 
 class Shipped(Weights, frozen=True):
-    """Weights, and the spread that each term had where they were fitted."""
+    """Weights, and the spread of each term in the data they were fitted on."""
 
     spreads: dict[str, Weight]
 
 
 class Models(BaseModel, extra="forbid", frozen=True):
-    """Of names, and of phrases."""
+    """The models of names and phrases."""
 
     names: Weights
     phrases: Weights
 
     def of(self, features: Features) -> Weights:
-        """The model for these features."""
+        """Return the model for these features."""
         return self.phrases if isinstance(features, MeantFeatures) else self.names
 
 
 class WeightFile(Models, frozen=True):
-    """`weights.toml`."""
+    """The content of `weights.toml`."""
 
     fitted_on: str
     names: Shipped
@@ -129,12 +131,12 @@ class WeightFile(Models, frozen=True):
 
 
 class Scores(NamedTuple):
-    """What speaks for a suggestion, each in (0, 1).
+    """The evidence for a suggestion, each in (0, 1).
 
     Attributes:
-        mention: of the words themselves: a name of the target, or near to it in meaning.
-        context: of what stands around them, and of both notes' texts, links and folders.
-        centrality: PageRank of the target over the highest.
+        mention: the words themselves: a name of the target, or close to it in meaning.
+        context: the surroundings, and texts, links and folders of both notes.
+        centrality: PageRank of the target divided by the highest.
     """
 
     mention: float
@@ -143,7 +145,7 @@ class Scores(NamedTuple):
 
 
 def terms(features: Features) -> dict[str, float]:
-    """Name of a weight -> what it is multiplied with."""
+    """Return name of a weight -> the value that it multiplies."""
     values = {name: term(features) for name, term in _OF_BOTH.items()}
     if isinstance(features, NamedFeatures):
         values |= {name: term(features) for name, term in _OF_NAMES.items()}
@@ -153,12 +155,12 @@ def terms(features: Features) -> dict[str, float]:
 
 
 def term_names(kind: type[Features]) -> list[str]:
-    """The weights of the model for features of this kind, in the order of `terms`."""
+    """Return the weights of the model for features of this kind, in the order of `terms`."""
     return [*_OF_BOTH, *(_OF_PHRASES if issubclass(kind, MeantFeatures) else _OF_NAMES)]
 
 
 def scores(features: Features, models: Models) -> Scores:
-    """The parts of a suggestion's score; each part alone, with the model's bias shared among the first two."""
+    """Return the parts of a suggestion's score, with the model's bias shared by the first two."""
     weights = models.of(features)
     parts = {n: weights.weights[n] * value for n, value in terms(features).items()}
     mention = sum(part for name, part in parts.items() if name in _MENTION)
@@ -168,12 +170,12 @@ def scores(features: Features, models: Models) -> Scores:
 
 
 def logistic(score: float) -> float:
-    """The probability of log odds."""
+    """Return the probability of log odds."""
     return exp(min(score, 0.0)) / (1 + exp(-abs(score)))
 
 
 @cache
 def load_weights() -> WeightFile:
-    """The weights that are shipped."""
+    """Return the shipped weights."""
     text = (files("gigamind.linking") / "weights.toml").read_text("utf-8")
     return WeightFile.model_validate(tomllib.loads(text))

@@ -1,29 +1,42 @@
-"""Why a link is suggested: only what is so."""
+"""Explain why a link is suggested."""
 
-from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
-from gigamind.wording import Language, Words, words
+from collections.abc import Mapping
 
-_LIKE_LINKS = 1.0  # log odds from which the words around a place are said to be those of links
-_SHARED = 0.2  # tf-idf cosine from which two texts are said to be about the same
-_NEAR = 1.0  # ln(1 + Adamic-Adar) from which two notes are said to share neighbours
+from gigamind.i18n import Message, _, joined, n_, translator
+from gigamind.linking.features import Features, MeantFeatures, NamedFeatures, NameKind
+
+# Thresholds from which a feature is mentioned.
+_LIKE_LINKS = 1.0  # log odds of the adjacent words
+_SHARED = 0.2  # tf-idf cosine
+_NEAR = 1.0  # ln(1 + Adamic-Adar)
 _QUOTED = 60  # code points of a passage
+_NAMED: Mapping[NameKind, Message] = {
+    "title": _("title or file name of the note"),
+    "alias": _("alias of the note"),
+    "heading": _("first heading of the note"),
+    "text": _("other notes link it with these words"),
+}
 
 
-def reason(features: Features, language: Language) -> str:
-    """What speaks for a link, the words themselves first."""
-    say = words(language)
-    parts = [*_of_words(features, say)]
+def reason(features: Features, language: str) -> str:
+    """Return the evidence for a link in a language, the words themselves first."""
+    parts = _of_words(features)
     if features.cue_beside >= _LIKE_LINKS:
-        parts.append(say("link_reason.cue"))
+        parts.append(_("in this vault, links often follow such words"))
     if features.words_shared >= _SHARED:
-        parts.append(say("link_reason.words", words=features.words_shared))
+        parts.append(
+            _(
+                "paragraph and note share distinctive words (tf-idf cosine {cosine:.2f})",
+                cosine=features.words_shared,
+            )
+        )
     if features.neighbours >= _NEAR:
-        parts.append(say("link_reason.neighbours"))
+        parts.append(_("both notes are linked with the same notes"))
     if _is_nearby_namesake(features):
-        parts.append(say("link_reason.folder"))
+        parts.append(_("same folder"))
     if features.linked_back:
-        parts.append(say("link_reason.back"))
-    return "; ".join(parts)
+        parts.append(_("that note links to this one"))
+    return translator(language)(joined(parts, "; "))
 
 
 def _is_nearby_namesake(features: Features) -> bool:
@@ -34,17 +47,29 @@ def _is_nearby_namesake(features: Features) -> bool:
     )
 
 
-def _of_words(features: Features, say: Words) -> list[str]:
+def _of_words(features: Features) -> list[Message]:
     if isinstance(features, MeantFeatures):
         shown = features.passage[:_QUOTED] + ("…" if len(features.passage) > _QUOTED else "")
         cosine = max(features.name_cosine, features.beginning_cosine)
-        return [say("link_reason.meant", passage=shown, cosine=cosine)]
+        return [
+            _(
+                'close in meaning to "{passage}" of the note (cosine {cosine:.2f})',
+                passage=shown,
+                cosine=cosine,
+            )
+        ]
     if not isinstance(features, NamedFeatures):
         return []
-    parts = [say(f"link_reason.{features.kind}")]
+    parts = [_NAMED[features.kind]]
     if features.linked_notes:
-        numbers = {"linked": features.linked_notes, "said": features.saying_notes}
-        parts.append(say("link_reason.linked", **numbers))
+        parts.append(
+            n_(
+                "linked in {linked} of {n} other note with these words",
+                "linked in {linked:,} of {n:,} other notes with these words",
+                n=features.saying_notes,
+                linked=features.linked_notes,
+            )
+        )
     if features.commonness < 1:
-        parts.append(say("link_reason.shared", share=features.commonness))
+        parts.append(_("{share:.0%} of such links lead there", share=features.commonness))
     return parts

@@ -1,4 +1,4 @@
-"""How many telling words two texts share: the cosine of their tf-idf vectors over a vault."""
+"""Measure shared distinctive words of two texts: the cosine of their tf-idf vectors over a vault."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -13,11 +13,11 @@ import numpy.typing as npt
 from gigamind.text import tokens
 from gigamind.vault.notes import Note
 
-_DIGITS = 6  # of a cosine: the last ones hang on the order in which it is summed up
+_DIGITS = 6  # of a cosine; further ones depend on the order of summation
 
 
 class Vector(NamedTuple):
-    """A unit vector by its parts that are not 0: where they stand, int32, and what they are, float64."""
+    """A sparse unit vector: positions, int32, and values, float64."""
 
     places: npt.NDArray[np.int32]
     parts: npt.NDArray[np.float64]
@@ -37,16 +37,16 @@ class SharedWords:
         self._weights: dict[str, float] = {}  # a vault repeats its phrases
         self._rarest = log(len(counts) + 1)
         self._notes = {path: self._unit(of_note) for path, of_note in counts.items()}
-        # One vector laid out at full length, which is compared with many.
+        # One vector in dense form, which is compared with many.
         self._laid: Vector | None = None
         self._row = np.zeros(len(self._idf))
 
     def vector(self, text: str) -> Vector:
-        """The unit vector of a text; words that no note has are left out, so it may be empty."""
+        """Return the unit vector of a text; unknown words are left out, so it may be empty."""
         return self._unit(Counter(tokens(text)))
 
     def cosine(self, text: Vector, note: str) -> float:
-        """Of a text's vector and the note at this path, in [0, 1]."""
+        """Return the cosine of a text's vector and the note at this path, in [0, 1]."""
         if self._laid is not text:
             if self._laid is not None:
                 self._row[self._laid.places] = 0.0
@@ -56,20 +56,22 @@ class SharedWords:
         return round(float((self._row[places] * parts).sum()), _DIGITS)
 
     def cosine_of_notes(self, left: str, right: str) -> float:
-        """Of the notes at two paths, in [0, 1]."""
+        """Return the cosine of the notes at two paths, in [0, 1]."""
         return self.cosine(self._notes[left], right)
 
     def weight(self, text: str) -> float:
-        """How much a phrase tells: the idf of its words, the rarest first, each next one counting half."""
+        """Return how distinctive a phrase is: the idf of its words, the rarest first, each next one half."""
         known = self._weights.get(text)
         if known is None:
-            rare = sorted([self._idf.get(token, 0.0) for token in _telling(text)], reverse=True)
+            rare = sorted(
+                [self._idf.get(token, 0.0) for token in _distinct_tokens(text)], reverse=True
+            )
             known = self._weights[text] = sum([idf / 2**at for at, idf in enumerate(rare)])
         return known
 
     def overlap(self, left: str, right: str) -> float:
-        """Share of the telling words of two phrases that stand in both, in [0, 1]."""
-        words, other = _telling(left), _telling(right)
+        """Return the share of distinctive words that two phrases have in common, in [0, 1]."""
+        words, other = _distinct_tokens(left), _distinct_tokens(right)
         both = words & other
         every = self._rarity(words | other) if both else 0.0
         return self._rarity(both) / every if every else 0.0
@@ -86,12 +88,12 @@ class SharedWords:
 
 
 @lru_cache(maxsize=65_536)  # a vault repeats its phrases, and phrases their words
-def _telling(text: str) -> frozenset[str]:
-    """The tokens of a short text."""
+def _distinct_tokens(text: str) -> frozenset[str]:
+    """Return the tokens of a short text."""
     first, space, rest = text.partition(" ")
-    return _telling(first) | _telling(rest) if space else frozenset(tokens(text))
+    return _distinct_tokens(first) | _distinct_tokens(rest) if space else frozenset(tokens(text))
 
 
 def _text(note: Note) -> str:
-    """A note as it is counted: its title stands for more than one word of its text."""
+    """Return the text of a note with its title counted twice."""
     return f"{note.title}\n{note.title}\n{note.text[note.document.body_start :]}"

@@ -1,6 +1,6 @@
-"""Suggests links for the notes of a vault: names of other notes in the running text, and phrases that mean one.
+"""Suggest links for the notes of a vault: names of other notes in the running text, and phrases that mean one.
 
-`candidates.py` finds them, `ranking.py` weighs them, `calibration.py` says what a weight is worth in this vault.
+`candidates.py` finds them, `ranking.py` weighs them, `calibration.py` fits both to this vault.
 """
 
 from bisect import bisect_left, insort
@@ -18,7 +18,7 @@ from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedF
 from gigamind.linking.first_place import breaks_markup, in_table
 from gigamind.linking.habits import Calibration, Habits, Scored
 from gigamind.linking.hidden import hidden_links
-from gigamind.linking.kept import Kept, Sure
+from gigamind.linking.kept import Kept, RatedCandidate
 from gigamind.linking.ranking import Scores, logistic, scores
 from gigamind.linking.reasons import reason
 from gigamind.retrieval.cache import Cache, Progress, quiet
@@ -28,16 +28,15 @@ from gigamind.spans import Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note, Vault
-from gigamind.wording import Language
 
-# Below, a suggestion is wrong 32 times in 33.  What is shown begins far above; what ranks below counts for recall, and
-# a link without a common word is seldom sure.  Chosen on the vaults that the weights were fitted on.
+# Below this, a suggestion is wrong 32 times in 33. Shown suggestions start far above; lower ranks count for recall, and
+# links without a common word rarely have a high confidence. Chosen on the vaults that the weights were fitted on.
 LEAST_CONFIDENCE = 0.03
-SURE_NAME = 0.1  # from which on a name gives way to no phrase
-# Log odds by which a place may be less sure than the surest of its name, and be linked as the first.  Of 902 links that
-# were removed from 9 vaults, 504 come back in their place; 501 where the surest is always taken, 483 the first.
-_ABOUT_AS_SURE = 1.0
-_CALIBRATED_WITH = 5  # suggestions of a note: what is looked at most
+CONFIDENT_NAME = 0.1  # confidence from which a name takes precedence over phrases
+# Log odds by which the first place of a name may be below the best place and still be linked. Of 902 links removed from
+# 9 vaults, 504 are found at their place; 501 if the best place is always taken, 483 if the first.
+_SIMILAR_ODDS = 1.0
+_CALIBRATED_WITH = 5  # suggestions per note, which people look at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +44,11 @@ class SuggestOptions:
     """What to suggest.
 
     Attributes:
-        max_suggestions: at most; the most confident ones.
+        max_suggestions: maximum number; the most confident ones are kept.
         min_confidence: in [0, 1].
-        exclude_existing: leave out targets that the note links to already.  Existing links themselves never move.
+        exclude_existing: leave out targets that the note links to already. Existing links themselves never change.
         context_chars: code points of the paragraph around an anchor that are compared with the target, and shown.
-        unlikely: also what is less sure than `LEAST_CONFIDENCE`.
+        unlikely: include suggestions below `LEAST_CONFIDENCE`.
         language: of the reasons; None: that of the note.
     """
 
@@ -58,12 +57,12 @@ class SuggestOptions:
     exclude_existing: bool = True
     context_chars: int = 400
     unlikely: bool = False
-    language: Language | None = None
+    language: str | None = None
 
     def least(self, features: Features) -> float:
-        """What a suggestion with these features is at least as sure as.
+        """Return the minimum confidence of a suggestion with these features.
 
-        What a note calls itself has none: its author has written the name, and may ask for every place that says it.
+        A note's own names have none: their author chose the name, and may want every place that mentions it.
         """
         is_own = isinstance(features, NamedFeatures) and features.kind != "text"
         every = self.unlikely or is_own
@@ -72,18 +71,18 @@ class SuggestOptions:
 
 @dataclass(frozen=True, slots=True)
 class LinkSuggestion:
-    """One link that a note could have.
+    """A link that a note could have.
 
     Attributes:
-        anchor: the text that would be linked, as it stands in the note.
-        span: where, in code points.
-        target: path of the note it would lead to.
-        confidence: in [0, 1]: how likely a person would make this link, by what this vault links; that of the surest
-            of the places that say the same.
-        scores: what speaks for it at this place, apart.
-        reason: the same in words, in the note's language.
-        context: the text around the anchor.
-        elsewhere: the other places of the same name, in the order in which one is taken where this holds no link.
+        anchor: text of the link, as in the note.
+        span: in code points.
+        target: path of the target note.
+        confidence: in [0, 1]: probability that a person makes this link, given the links of this vault; the maximum
+            over the places with the same name.
+        scores: the evidence at this place, separately.
+        reason: the evidence in words, in the note's language.
+        context: text around the anchor.
+        elsewhere: other places of the same name, in the order in which they are tried if this one cannot hold a link.
     """
 
     anchor: str
@@ -98,23 +97,23 @@ class LinkSuggestion:
     elsewhere: tuple[Span, ...] = ()
 
     @property
-    def confidence_told(self) -> str:
-        """In two digits; nothing is certain."""
+    def confidence_text(self) -> str:
+        """Return the confidence with two digits, at most 0.99."""
         return f"{min(self.confidence, 0.99):.2f}"
 
     @property
     def is_phrase(self) -> bool:
-        """Whether the words mean the target without being a name of it."""
+        """Return whether the words mean the target without being a name of it."""
         return isinstance(self.features, MeantFeatures)
 
 
 class LinkSuggester:
-    """Suggests links for the notes of one vault; building it reads every note once, unless something is kept of it.
+    """Suggests links for the notes of one vault; building it reads every note once, unless suggestions are cached.
 
     Args:
-        embedder: compares meanings; None suggests names alone.
-        cache: None computes everything anew, and keeps nothing.
-        progress: called with (texts embedded, texts in all).
+        embedder: compares meanings; None suggests names only.
+        cache: None disables it.
+        progress: called with (texts embedded, total texts).
 
     Raises:
         EmbeddingError: the model failed.
@@ -138,11 +137,11 @@ class LinkSuggester:
             None
         )
         if self._kept.habits is None:
-            _ = self.finder  # what fails, fails here
+            _finder = self.finder  # raises errors here rather than later
 
     @cached_property
     def finder(self) -> CandidateFinder:
-        """Finds what could be a link."""
+        """Return the finder of candidates."""
         vectors = self._cache and self._cache.embeddings
         return CandidateFinder(
             self.vault, self._identities, self._embedder, vectors, self._progress
@@ -150,7 +149,7 @@ class LinkSuggester:
 
     @property
     def habits(self) -> Habits:
-        """How this vault links, found at the first suggestion."""
+        """Return the linking habits of this vault, fitted at the first suggestion."""
         if self._kept.habits is None:
             self._kept.habits = self._learned()
         return self._kept.habits
@@ -181,7 +180,7 @@ class LinkSuggester:
 
     @property
     def embedding_model(self) -> str | None:
-        """The full name of the embedder; None for names alone."""
+        """Return the full name of the embedder; None for names only."""
         return self._embedder.name if self._embedder else None
 
     def prepare(
@@ -197,64 +196,68 @@ class LinkSuggester:
             self.finder.prepare(missing, progress)
 
     def suggest(self, note: Note, options: SuggestOptions | None = None) -> list[LinkSuggestion]:
-        """Suggestions for a note of this vault, the most confident first: one a target, without overlaps."""
+        """Return suggestions for a note of this vault, the most confident first: one per target, without overlaps."""
         chosen = options or SuggestOptions()
         known = self._known(note, chosen)
         if known is None:
-            known = self._sure(note, chosen)
+            known = self._rated(note, chosen)
             if self._is_kept(note, chosen):
-                self._kept.put(_asked(chosen), note.path, known)
-        return [self._suggestion(note, sure, chosen) for sure in known[: chosen.max_suggestions]]
+                self._kept.put(_query_key(chosen), note.path, known)
+        return [self._suggestion(note, rated, chosen) for rated in known[: chosen.max_suggestions]]
 
     def keep(self) -> None:
-        """Let later runs over the same vault have what was suggested."""
+        """Store the suggestions for later runs over the same vault."""
         self._kept.save()
         if self._cache is not None:
             self._cache.prune()
 
     def _is_kept(self, note: Note, options: SuggestOptions) -> bool:
-        """Whether later runs may ask the same: not of a draft, nor for what is never shown."""
+        """Return whether the suggestions are cached: not for drafts, nor with `unlikely`."""
         return not options.unlikely and self.vault.note(note.path) is note
 
-    def _known(self, note: Note, options: SuggestOptions) -> list[Sure] | None:
-        return self._kept.get(_asked(options), note.path) if self._is_kept(note, options) else None
+    def _known(self, note: Note, options: SuggestOptions) -> list[RatedCandidate] | None:
+        return (
+            self._kept.get(_query_key(options), note.path) if self._is_kept(note, options) else None
+        )
 
-    def _sure(self, note: Note, options: SuggestOptions) -> list[Sure]:
-        """What is sure enough to be suggested, the surest first."""
+    def _rated(self, note: Note, options: SuggestOptions) -> list[RatedCandidate]:
+        """Return candidates with enough confidence, the most confident first."""
         return [
-            Sure(meaning.candidate, confidence, meaning.elsewhere)
+            RatedCandidate(meaning.candidate, confidence, meaning.elsewhere)
             for meaning in self._best(note, options)
             if (confidence := logistic(meaning.odds)) >= options.least(meaning.candidate.features)
         ]
 
     def linked_targets(self, path: str) -> frozenset[str]:
-        """Paths of the notes that the note at `path` links to."""
+        """Return the paths of the notes that the note at `path` links to."""
         return frozenset(self.finder.neighbours.linked_from(path))
 
     def _best(self, note: Note, options: SuggestOptions) -> "list[_Weighed]":
-        """The likeliest meaning of each place, the surest place of each target, without overlaps, best first.
+        """Return the likeliest meaning of each place and the best place of each target, without overlaps, best first.
 
-        Phrases that are surely below the floor may be missing.
+        Phrases that are certainly below the minimum may be missing.
         """
         linked = self.finder.linked(note) if options.exclude_existing else frozenset[str]()
         return _chosen(note, self._places(note, options), linked, self.habits)
 
     def _places(self, note: Note, options: SuggestOptions) -> list[list[Candidate]]:
-        """Those of the note that was read last are kept: an evaluation asks with linked targets and without."""
+        """Return the candidates of a note, keeping those of the last note: an evaluation asks twice per note."""
         habits = self.habits
 
-        def hopeful(features: Features) -> bool:
+        def is_promising(features: Features) -> bool:
             return logistic(habits.odds(features)) >= options.least(features)
 
-        asked = options.context_chars, options.unlikely, options.min_confidence, habits
-        if self._read is None or self._read[0] is not note or self._read[1] != asked:
-            places = self.finder.places(note, options.context_chars, hopeful)
-            self._read = note, asked, places
+        query = options.context_chars, options.unlikely, options.min_confidence, habits
+        if self._read is None or self._read[0] is not note or self._read[1] != query:
+            places = self.finder.places(note, options.context_chars, is_promising)
+            self._read = note, query, places
         return self._read[2]
 
-    def _suggestion(self, note: Note, sure: Sure, options: SuggestOptions) -> LinkSuggestion:
-        span, target = sure.candidate.span, sure.candidate.target
-        features = sure.candidate.features
+    def _suggestion(
+        self, note: Note, rated: RatedCandidate, options: SuggestOptions
+    ) -> LinkSuggestion:
+        span, target = rated.candidate.span, rated.candidate.target
+        features = rated.candidate.features
         around = options.context_chars
         left = max(note.document.body_start, span.start - around // 2)
         language = options.language or ("ko" if note_language(note) == "ko" else "en")
@@ -263,12 +266,12 @@ class LinkSuggester:
             span=span,
             target=target,
             target_title=self._titles[target],
-            confidence=sure.confidence,
+            confidence=rated.confidence,
             scores=scores(features, self.habits.models),
             reason=reason(features, language),
             context=note.text[left : span.end + around // 2].strip(),
             features=features,
-            elsewhere=sure.elsewhere,
+            elsewhere=rated.elsewhere,
         )
 
 
@@ -279,10 +282,10 @@ def load_suggester(
     cache_folder: Path,
     progress: Progress = quiet,
 ) -> LinkSuggester:
-    """A suggester with the embedder of that name, whose vectors stand beside those of searches; None: names alone.
+    """Return a suggester with the embedder of that name, which shares the cache of searches; None: names only.
 
     Raises:
-        InputError: there is no such embedder, or it is not installed.
+        InputError: the embedder is unknown or not installed.
         EmbeddingError: it cannot be loaded or reached, or failed.
         IndexingError: the cache cannot be used.
     """
@@ -292,15 +295,15 @@ def load_suggester(
     return LinkSuggester(vault, identities, model, Cache(cache_folder), progress)
 
 
-def _asked(options: SuggestOptions) -> str:
-    """Name of what changes which suggestions there are."""
+def _query_key(options: SuggestOptions) -> str:
+    """Return a key of the options that affect the suggestions."""
     linked = "new" if options.exclude_existing else "all"
     return f"{linked} {options.context_chars} {options.min_confidence}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Weighed:
-    """A candidate, its log odds by the vault's weights, and what they are worth in the vault."""
+    """A candidate, its log odds by the vault's weights, and its calibrated log odds."""
 
     candidate: Candidate
     score: float
@@ -312,8 +315,8 @@ class _Weighed:
         return isinstance(self.candidate.features, MeantFeatures)
 
     @property
-    def is_sure_name(self) -> bool:
-        return not self.is_phrase and logistic(self.odds) >= SURE_NAME
+    def is_confident_name(self) -> bool:
+        return not self.is_phrase and logistic(self.odds) >= CONFIDENT_NAME
 
     @property
     def commonness(self) -> float:
@@ -337,10 +340,10 @@ def _chosen(
     linked: frozenset[str],
     habits: Habits,
 ) -> "list[_Weighed]":
-    """The likeliest meaning of each place, the surest place of each target, without overlaps, best first.
+    """Return the likeliest meaning of each place and the best place of each target, without overlaps, best first.
 
-    A name that is sure enough to be suggested gives way to no phrase: names are right more often than phrases that
-    are as sure, and what is said of them does not hang on whether meaning is compared.
+    A confident name takes precedence over phrases: names are right more often than phrases with the same confidence,
+    and suggested names should not depend on whether meaning is compared.
     """
     meanings = [meaning for place in places for meaning in _meanings(place, linked, habits)]
     of_target: defaultdict[str, list[_Weighed]] = defaultdict(list)
@@ -355,7 +358,7 @@ def _chosen(
         return at == 0 or taken[at - 1][1] <= span.start
 
     for meaning in sorted(
-        meanings, key=lambda meaning: (not meaning.is_sure_name, _order(meaning))
+        meanings, key=lambda meaning: (not meaning.is_confident_name, _order(meaning))
     ):
         target = meaning.candidate.target
         if target not in chosen and is_free(meaning):
@@ -365,23 +368,23 @@ def _chosen(
     return sorted(chosen.values(), key=_order)
 
 
-def _placed(surest: _Weighed, meanings: Iterable[_Weighed], note: Note) -> _Weighed:
-    """What is as sure, at the place that is linked: the first in prose that holds a link and is about as sure."""
+def _placed(best_meaning: _Weighed, meanings: Iterable[_Weighed], note: Note) -> _Weighed:
+    """Move a meaning to the place to link: the first in prose that can hold a link, with similar odds."""
 
-    def said(meaning: _Weighed) -> tuple[bool | None, str]:
+    def name_of(meaning: _Weighed) -> tuple[bool | None, str]:
         candidate, features = meaning.candidate, meaning.candidate.features
         as_name = features.spelled_as_name if isinstance(features, NamedFeatures) else None
         return as_name, fold(candidate.span.slice(note.text))
 
     def order(meaning: _Weighed) -> tuple[bool, bool, bool, Span]:
         span = meaning.candidate.span
-        less = meaning.odds < surest.odds - _ABOUT_AS_SURE
+        less = meaning.odds < best_meaning.odds - _SIMILAR_ODDS
         return breaks_markup(note, span), less, in_table(note, span), span
 
-    name = said(surest)
-    same = [meaning for meaning in meanings if said(meaning) == name]
+    name = name_of(best_meaning)
+    same = [meaning for meaning in meanings if name_of(meaning) == name]
     first, *others = [meaning.candidate for meaning in sorted(same, key=order)]
-    return replace(surest, candidate=first, elsewhere=tuple(other.span for other in others))
+    return replace(best_meaning, candidate=first, elsewhere=tuple(other.span for other in others))
 
 
 def _scored(best: "Sequence[_Weighed]") -> list[Scored]:
@@ -389,9 +392,9 @@ def _scored(best: "Sequence[_Weighed]") -> list[Scored]:
 
 
 def _meanings(place: Iterable[Candidate], linked: frozenset[str], habits: Habits) -> list[_Weighed]:
-    """The likeliest meaning of a name that is not linked yet; of a phrase all, for another may have the likeliest.
+    """Return the likeliest meaning of an unlinked name, or all meanings of a phrase.
 
-    None where a name may as well mean a note that is linked already: that is what it means.
+    Another phrase may have the likeliest one. None if a name is as likely to mean a note that is already linked.
     """
     weighed = [_weigh(candidate, habits) for candidate in place]
     free = [meaning for meaning in weighed if meaning.candidate.target not in linked]
@@ -403,7 +406,7 @@ def _meanings(place: Iterable[Candidate], linked: frozenset[str], habits: Habits
 
 
 def _order(weighed: _Weighed) -> tuple[float, bool, float, int, str]:
-    """The surest first; of equally sure ones a name before a phrase, then the most central target."""
+    """Sort key: highest odds first, on ties names before phrases, then the most central target."""
     candidate = weighed.candidate
     return (
         -weighed.odds,

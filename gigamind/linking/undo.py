@@ -1,7 +1,7 @@
-"""Takes links out of notes again, by a file that says what was put into each.
+"""Remove links from notes again, using a file that records every insertion.
 
-An undo file stands in `.gigamind/links/<time>/` of the vault, where no reader of notes looks, with the notes as they
-were in `notes` beside it.  Its lines are `UndoRow`s, each written before its note is.
+An undo file is in `.gigamind/links/<time>/` of the vault, which readers of notes ignore, with the original notes in
+`notes` beside it. Its lines are `UndoRow`s, each written before its note.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gigamind.datasets.schema import AnchorRange
 from gigamind.errors import InputError, NotesError
+from gigamind.i18n import _
 from gigamind.linking.insertion import LinkedNote
 from gigamind.linking.note_files import NoteFiles, content_hash
 from gigamind.runs.store import read_journal
@@ -20,15 +21,16 @@ from gigamind.vault.identity import leaves_vault
 
 FOLDER = (".gigamind", "links")
 UNDO_FILE, BACKUP = "undo.jsonl", "notes"
+_UNDO_PLACE = f"{'/'.join(FOLDER)}/<time>/{UNDO_FILE}"
 
 
 class UndoEdit(BaseModel):
-    """One link in a note.
+    """A link in a note.
 
     Attributes:
-        range: where it stands in the note as written, in UTF-16 code units.
-        link: what was put there.
-        anchor: what stood there before.
+        range: in the note as written, in UTF-16 code units.
+        link: inserted text.
+        anchor: original text.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,7 +41,7 @@ class UndoEdit(BaseModel):
 
 
 class UndoRow(BaseModel):
-    """A line of an undo file: a note that was to be written.
+    """A line of an undo file: a note that was about to be written.
 
     Attributes:
         note: path, relative to the vault.
@@ -57,7 +59,7 @@ class UndoRow(BaseModel):
 
 
 def undo_row(linked: LinkedNote) -> UndoRow:
-    """What is to be known before the note is written."""
+    """Return the row to record before the note is written."""
     return UndoRow(
         note=linked.note.path,
         before=linked.note.content_hash,
@@ -81,12 +83,12 @@ def _edits(linked: LinkedNote) -> Iterator[UndoEdit]:
 
 
 class Undone(NamedTuple):
-    """What became of the notes of an undo file, each once.
+    """The result for the notes of an undo file, each once.
 
     Attributes:
-        restored: have their old bytes again.
-        untouched: had them already.
-        problems: what was left as it is, and why.
+        restored: have their original bytes again.
+        untouched: already had them.
+        problems: unchanged, with the reason.
     """
 
     restored: tuple[str, ...]
@@ -95,12 +97,12 @@ class Undone(NamedTuple):
 
 
 def undo(file: Path) -> Undone:
-    """Restore every note that has not been changed since links were written into it, byte by byte.
+    """Restore every note that has not changed since links were inserted, byte by byte.
 
-    It may be done again, say after it was killed: a note that has its old bytes is left alone.
+    It can be repeated, for example after a kill: a note with its original bytes is left unchanged.
 
     Raises:
-        InputError: the file is no undo file, or stands elsewhere than where it was written.
+        InputError: the file is not an undo file, or not in its original place.
         NotesError: the vault cannot be read.
     """
     root, rows = _vault_of(file), list(_rows(file))
@@ -119,28 +121,34 @@ def undo(file: Path) -> Undone:
 
 
 def _restore(row: UndoRow, files: NoteFiles, backup: Path) -> bool:
-    """Whether there was anything to restore."""
+    """Restore a note, and return whether that was necessary."""
     now = files.read(row.note)
     if content_hash(now) == row.before:
         return False
     if content_hash(now) != row.after:
         raise NotesError(
-            f"{row.note}: was changed since the links were written, so it is left as it is."
-            f" As it was before, it stands in {backup}."
+            _(
+                "{note}: changed after the links were inserted, so it is left unchanged. The original is {file}.",
+                note=row.note,
+                file=backup,
+            )
         )
     files.check_writable(row.note)
     before = _without_links(now.decode(), row.edits)
     if before is None or content_hash(before.encode()) != row.before:
         raise NotesError(
-            f"{row.note}: its line of the undo file was changed by hand, so it is left as it is."
-            f" As it was before, it stands in {backup}."
+            _(
+                "{note}: its line in the undo file was edited, so it is left unchanged. The original is {file}.",
+                note=row.note,
+                file=backup,
+            )
         )
     files.replace(row.note, before.encode())
     return True
 
 
 def _without_links(text: str, edits: Sequence[UndoEdit]) -> str | None:
-    """The text with each link's words in its place; None where a range cannot be."""
+    """Return the text with each link replaced by its words; None if a range is invalid."""
     units = Utf16(text)
     pieces: list[str] = []
     done = 0
@@ -155,16 +163,24 @@ def _without_links(text: str, edits: Sequence[UndoEdit]) -> str | None:
 
 
 def _vault_of(file: Path) -> Path:
-    """The vault in whose folder the undo file stands."""
+    """Return the vault of an undo file."""
     if not file.is_file():
         raise InputError(
-            f"--undo {file}: no such file. It is {'/'.join(FOLDER)}/<time>/{UNDO_FILE} in the vault."
+            _(
+                "--undo {file}: no such file. Its place is VAULT/{place}.",
+                file=file,
+                place=_UNDO_PLACE,
+            )
         )
     place = file.resolve()
     if place.name != UNDO_FILE or place.parts[-4:-2] != FOLDER:
         raise InputError(
-            f"--undo {file}: must stand where it was written, VAULT/{'/'.join(FOLDER)}/<time>/{UNDO_FILE},"
-            " for its paths are those of that vault. Put it back."
+            _(
+                "--undo {file}: must be in its original place VAULT/{place}, because its paths are relative to that"
+                " vault. Move it back.",
+                file=file,
+                place=_UNDO_PLACE,
+            )
         )
     return place.parents[3]
 
@@ -175,8 +191,19 @@ def _rows(file: Path) -> Iterator[UndoRow]:
             row = UndoRow.model_validate(fields)
         except ValidationError as error:
             raise InputError(
-                f"{file}:{number}: no line of an undo file; it was changed by hand"
+                _(
+                    "{file}:{line}: not a line of an undo file; it was edited",
+                    file=file,
+                    line=number,
+                )
             ) from error
         if leaves_vault(row.note):
-            raise InputError(f"{file}:{number}: {row.note} leaves the vault")
+            raise InputError(
+                _(
+                    "{file}:{line}: {note} is outside the vault",
+                    file=file,
+                    line=number,
+                    note=row.note,
+                )
+            )
         yield row

@@ -59,10 +59,10 @@ class ErrorReport(Report):
     @model_validator(mode="before")
     @classmethod
     def _restore(cls, data: object) -> object:
-        return _restored(data, "message", "message_parts")
+        return restored(data, "message", "message_parts")
 
 
-def _restored(data: object, texts: str, parts: str) -> object:
+def restored(data: object, texts: str, parts: str) -> object:
     """Return the fields of a report that was read, with the messages of `parts` in place of their English."""
     if not isinstance(data, dict) or parts not in data:
         return cast("object", data)
@@ -215,7 +215,7 @@ class RunReport(Report):
     @model_validator(mode="before")
     @classmethod
     def _restore(cls, data: object) -> object:
-        return _restored(data, "warnings", "warning_messages")
+        return restored(data, "warnings", "warning_messages")
 
 
 Counts = TypeVar("Counts", bound=Report)

@@ -1,1 +1,1 @@
-"""How sure a figure is."""
+"""Statistics: intervals, tests and agreement."""

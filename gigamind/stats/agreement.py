@@ -1,8 +1,8 @@
-"""How far verdicts agree with labels: shares and kappas, each with a seeded bootstrap interval over items.
+"""Agreement of verdicts with labels: shares and kappas, with seeded bootstrap intervals over items.
 
-Shares near 0 or 1 have wider ones (`widened`), and so has the mean of two of them.  Items of a cluster (intervals.py)
-are drawn together.  The label is taken for the truth.  A figure that the items do not define (a sensitivity without a
-positive label, a kappa of two columns of one value) is None, never 0 or 1.
+The label is taken as the truth.  Items of a cluster (intervals.py) are resampled together.  Intervals of shares near 0
+or 1, and of the mean of two such shares, are widened.  Undefined figures (a sensitivity without a positive label, a
+kappa of constant columns) are None.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,19 +24,19 @@ from gigamind.stats.intervals import (
     wilson_of_mean,
 )
 
-_NOTHING = 1e-12  # relative to the squares summed: a spread of equal values, up to rounding
+_NOTHING = 1e-12  # relative to the sum of squares: rounding error of a constant column
 
 
 def binary_agreement(
     labels: Booleans, verdicts: Booleans, *, seed: int, label: str, clusters: Clusters | None = None
 ) -> dict[str, Estimate]:
-    """accuracy, balanced_accuracy, sensitivity, specificity and cohen_kappa of verdicts on the same items.
+    """Return accuracy, balanced_accuracy, sensitivity, specificity and cohen_kappa of verdicts on the same items.
 
-    True is the positive class.  Cohen's kappa is agreement beyond that of two raters who answer as often in the
-    positive, but at random: Cohen, Educational and Psychological Measurement 20, 1960.
+    True is the positive class.  Kappa is chance-corrected agreement: Cohen, Educational and Psychological Measurement
+    20, 1960.
 
     Raises:
-        ValueError: the two, or the clusters of the items, differ in length.
+        ValueError: the lengths of labels, verdicts or clusters differ.
     """
     check_lengths("labels and verdicts", labels, verdicts)
     rows = np.stack(
@@ -61,22 +61,21 @@ def binary_agreement(
 def graded_agreement(
     labels: Matrix, verdicts: Matrix, *, seed: int, label: str, clusters: Clusters | None = None
 ) -> dict[str, Estimate]:
-    """quadratic_kappa, mean_absolute_error and mean_error (verdict - label) of graded verdicts on the same items.
+    """Return quadratic_kappa, mean_absolute_error and mean_error (verdict - label) of graded verdicts.
 
-    With quadratic weights, expected disagreement is that of independent draws from the two columns, so kappa is
-    1 - mean((v - l)^2) / (var v + var l + (mean v - mean l)^2): defined without levels, and on levels equal to Cohen's
-    weighted kappa, Psychological Bulletin 70, 1968.
+    kappa = 1 - mean((v - l)^2) / (var v + var l + (mean v - mean l)^2).  It needs no levels, and on levels equals
+    Cohen's weighted kappa, Psychological Bulletin 70, 1968.
 
     Raises:
-        ValueError: the two, or the clusters of the items, differ in length, or a value is not finite.
+        ValueError: the lengths of labels, verdicts or clusters differ, or a value is not finite.
     """
     check_lengths("labels and verdicts", labels, verdicts)
     if not (np.isfinite(labels).all() and np.isfinite(verdicts).all()):
         raise ValueError("not a finite number among the graded labels and verdicts")
     middle = float(labels.mean()) if labels.size else 0.0  # cancels; keeps the squares small
     l, v = labels - middle, verdicts - middle  # noqa: E741
-    ones = np.ones_like(l)
-    rows = np.stack([ones, l, v, l * l, v * v, l * v, np.abs(v - l)], axis=1)
+    unit = np.ones_like(l)
+    rows = np.stack([unit, l, v, l * l, v * v, l * v, np.abs(v - l)], axis=1)
     everything = np.ones(l.size, dtype=np.bool_)
     figures: dict[str, tuple[Figure, Booleans]] = {
         "quadratic_kappa": (_quadratic_kappa, everything),
@@ -90,13 +89,14 @@ def graded_agreement(
 
 
 def _perfect(kappa: Estimate, by_chance: float, size: float) -> Estimate:
-    """A kappa of 1 with an interval, for draws of items that all agree know nothing of those that do not.
+    """Return a kappa of 1 with an interval, which resampling of items that all agree cannot give.
 
-    At worst, the disagreement is the highest that Wilson allows for none of so many items, each by all of the scale.
+    The lower end assumes the highest disagreement that Wilson's interval allows for 0 of `size` items, each by the
+    whole scale.
 
     Args:
-        by_chance: disagreement that is expected by chance, more than 0 where kappa is defined.
-        size: as how many independent items they count.
+        by_chance: disagreement expected by chance, above 0 if kappa is defined.
+        size: effective number of independent items.
     """
     if kappa.value is None or kappa.value < 1 - _NOTHING or kappa.interval or kappa.clusters <= 1:
         return kappa
@@ -124,7 +124,7 @@ def _balanced_accuracy(sums: Matrix) -> Matrix:
 
 
 def _kappa(sums: Matrix) -> Matrix:
-    """(observed - chance) / (1 - chance), times n^2 so that whole numbers stay whole."""
+    """Return (observed - chance) / (1 - chance), scaled by n^2 so that integers stay integers."""
     tp, fp, fn, tn = sums.T
     n = sums.sum(axis=1)
     chance = (tp + fp) * (tp + fn) + (tn + fn) * (tn + fp)
@@ -140,9 +140,9 @@ def _quadratic_kappa(sums: Matrix) -> Matrix:
 
 
 def _balanced(measured: Mapping[str, Estimate], sizes: Sequence[float]) -> Estimate:
-    """With an interval that also knows that one of the two shares may be near 0 or 1, or stand on one cluster.
+    """Return the mean of two shares with an interval that allows for shares near 0 or 1 or with a single cluster.
 
-    Arms of independent figures add by their squares, each side by itself: Zou & Donner, "Construction of confidence
+    Distances of independent figures add as squares, each side separately: Zou & Donner, "Construction of confidence
     limits about effect measures", Statistics in Medicine 27, 2008.
     """
     balanced, rough, below, above = measured["balanced_accuracy"], False, 0.0, 0.0
@@ -174,10 +174,10 @@ class ReliabilityBin:
     """Items with a confidence in [low, high), or [low, high] in the last bin.
 
     Attributes:
-        confidence: mean confidence of its items; None without any.
-        outcome: share of them that were right, with its Wilson interval: bins hold few items, often all right or all
-            wrong, and a bootstrap of those has no width.  The items of a cluster are taken to be alike there, for
-            a bin is too small to tell how far they are.
+        confidence: mean confidence of its items; None without items.
+        outcome: share of correct items, with its Wilson interval.  Bins have few items, often all correct or all
+            wrong, for
+            which a bootstrap interval has no width.  Items of a cluster count as equal here.
     """
 
     low: float
@@ -188,14 +188,15 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """How well confidences are calibrated.
+    """Calibration of confidences.
 
     Attributes:
-        brier: mean square of confidence - outcome, in [0, 1]; 0 is best, 0.25 is what a constant 0.5 gets.  Brier,
-            Monthly Weather Review 78, 1950.
-        calibration_error: mean of |confidence - share right| over the bins, weighted by their items (ECE).  It is 0 or
-            more, so with few items a bin it comes out too large.
-        bins: all of them, from low to high, empty ones too.
+        brier: mean of (confidence - outcome)^2, in [0, 1]; 0 is best, a constant 0.5 gets 0.25.  Brier, Monthly Weather
+            Review 78, 1950.
+        calibration_error: mean of |confidence - share correct| over the bins, weighted by their items (ECE); biased
+            upwards
+            with few items per bin.
+        bins: all bins from low to high, empty ones included.
     """
 
     brier: Estimate
@@ -212,10 +213,10 @@ def reliability(
     clusters: Clusters | None = None,
     bins: int = BINS,
 ) -> Reliability:
-    """Calibration of confidences on the same items as the outcomes, over bins of equal width.
+    """Return the calibration of confidences on the same items as the outcomes, over bins of equal width.
 
     Raises:
-        ValueError: the two, or the clusters of the items, differ in length, or a confidence is not in [0, 1].
+        ValueError: the lengths of the arguments differ, or a confidence is not in [0, 1].
     """
     check_lengths("confidences and outcomes", confidences, outcomes)
     if not ((confidences >= 0) & (confidences <= 1)).all():
@@ -238,7 +239,7 @@ def reliability(
 
 
 def _places(confidences: Matrix, bins: int) -> npt.NDArray[np.intp]:
-    """The bin of each confidence; 0.3 begins one, which linspace's 0.30000000000000004 would not let it."""
+    """Return the bin of each confidence; unlike with linspace (0.30000000000000004), 0.3 starts a bin."""
     edges = np.arange(bins + 1) / bins
     return np.clip(np.searchsorted(edges, confidences, side="right") - 1, 0, bins - 1)
 
@@ -246,7 +247,7 @@ def _places(confidences: Matrix, bins: int) -> npt.NDArray[np.intp]:
 def reliability_bins(
     confidences: Matrix, outcomes: Booleans, *, clusters: Clusters | None = None, bins: int = BINS
 ) -> tuple[ReliabilityBin, ...]:
-    """How often items of about one confidence in [0, 1] were right: bins of equal width, from low to high."""
+    """Return bins of equal width, from low to high, with the share of correct items for each confidence."""
     places, groups = _places(confidences, bins), numbered(clusters, len(confidences))
     inside = [places == place for place in range(bins)]
     return tuple(
@@ -261,9 +262,9 @@ def reliability_bins(
 
 
 def expected_calibration_error(bins: Sequence[ReliabilityBin]) -> float | None:
-    """Mean distance of confidence and share right, weighted by items, in [0, 1], 0 best; None without items.
+    """Return the mean distance of confidence and share correct, weighted by items, in [0, 1], 0 best.
 
-    After Naeini et al., AAAI 2015.
+    None without items.  After Naeini et al., AAAI 2015.
     """
     gaps = [
         confidence_bin.outcome.n * abs(confidence_bin.confidence - confidence_bin.outcome.value)

@@ -1,11 +1,10 @@
-"""Where a series of measurements took another level, and whether chance explains it.
+"""Change points in series of measurements, tested by permutation.
 
-The statistic is Pettitt's: how far the ranks on one side of a place are from what they would be in any order (A. N.
-Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics 28, 1979), standardised by its
-spread at that place, the largest over places and series.  Its chance comes from shuffling the rows, so it is exact
-whatever the distribution, with ties, and for series that move together, as the metrics of one run do: the rows are
-shuffled whole.  Ranks, and not values, for one bad night is no new level.  What it cannot know is memory: where a row
-leans on the one before it, even without a change, false alarms are more than `LEVEL` (`benchmarks/change_points.py`).
+The statistic is Pettitt's (A. N. Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics
+28, 1979), standardised at each position, and its maximum over positions and series.  Ranks make it robust against a
+single outlier.  Whole rows are permuted, so the test is exact for any distribution, with ties, and for correlated
+series such as the metrics of a run.  Autocorrelated series give more false alarms than `LEVEL`
+(`benchmarks/change_points.py`).
 """
 
 import hashlib
@@ -20,18 +19,18 @@ from gigamind.stats.intervals import Matrix
 LEVEL = 0.03
 """Chance of a false alarm in a history without a change.  No data chose it: of 500 such histories more than 25 (5 %)
 then alarm with a chance of 1 in 100, and nine runs, the first four unlike the last five, are enough for a change."""
-SHUFFLES = 1_999  # the error of a chance of 0.03 is then 0.004
+SHUFFLES = 1_999  # gives a p value of 0.03 a standard error of 0.004
 _TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class LevelChange:
-    """A place at which some series took another level.
+    """A position at which some series change their level.
 
     Attributes:
         at: the first row of the new level.
-        p_value: of the largest statistic, for all series and places together.
-        series: those that took it, the surest first.
+        p_value: of the largest statistic over all series and positions.
+        series: the series that change, the most significant first.
     """
 
     at: int
@@ -46,16 +45,16 @@ def level_changes(
     level: float = LEVEL,
     shuffles: int = SHUFFLES,
 ) -> list[LevelChange]:
-    """The changes in series of equal length, ascending; found one by one, then sought on either side of each.
+    """Return the change points in series of equal length, ascending, found by binary segmentation.
 
     Args:
         series: by name, finite, oldest first.
-        seed: of the shuffles.
-        level: of a history without a change, the chance that it shows one; in (0, 1).
-        shuffles: how many orders are drawn.
+        seed: of the permutations.
+        level: probability of a false alarm in a history without a change, in (0, 1).
+        shuffles: number of permutations.
 
     Raises:
-        ValueError: the series differ in length, or hold what is no finite number.
+        ValueError: the series differ in length, or a value is not finite.
     """
     if not series:
         return []
@@ -73,7 +72,7 @@ def level_changes(
 def _within(
     rows: Matrix, start: int, seed: int, level: float, shuffles: int
 ) -> Iterator[tuple[int, float, tuple[int, ...]]]:
-    """Changes in a stretch that begins at row `start`: place, chance, columns."""
+    """Return the changes in a segment that begins at row `start`: position, p value, columns."""
     moving = np.flatnonzero((rows != rows[:1]).any(axis=0))
     if not moving.size:
         return
@@ -94,7 +93,7 @@ def _within(
 
 
 def _ranks(rows: Matrix) -> Matrix:
-    """Ranks within each column, equal values sharing theirs, of mean 0 and sum of squares 1."""
+    """Return the ranks within each column, with mean 0 and sum of squares 1; ties share their mean rank."""
     columns: list[Matrix] = []
     for column in rows.T:
         _, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
@@ -107,7 +106,7 @@ def _ranks(rows: Matrix) -> Matrix:
 
 
 def _distances(orders: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Of `orders` x n x m ranks the statistic before each row but the first: orders x (n - 1) x m."""
+    """Return the statistic before each row but the first, orders x (n - 1) x m, of orders x n x m ranks."""
     n = orders.shape[1]
     left: Matrix = np.arange(1, n, dtype=np.float64)
     sums = orders.cumsum(axis=1)[:, :-1]
@@ -116,7 +115,7 @@ def _distances(orders: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _largest(ranks: Matrix, stream: str, shuffles: int) -> npt.NDArray[np.float64]:
-    """The largest statistic of each of so many orders of the rows."""
+    """Return the largest statistic of each permutation of the rows."""
     digest = hashlib.sha256(f"level-changes\0{stream}".encode()).digest()
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
     step = max(1, (1 << 20) // ranks.size)

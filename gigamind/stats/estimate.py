@@ -1,9 +1,8 @@
-"""A figure with its interval, for figures that are made of sums over items: shares, kappas, errors.
+"""Figures computed from sums over items (shares, kappas, errors), with bootstrap intervals.
 
-The items are drawn again as whole rows, those of a cluster (intervals.py) together; a draw for which the figure is not
-defined (a specificity without a negative item) is left out.  A figure that the items themselves do not define is None,
-never 0 or 1.  Where all draws give one figure they tell nothing of how far it could move: a mean of values in [0, 1]
-then has the interval that `widened` gives, and any other figure none.
+Whole rows are resampled, rows of a cluster (intervals.py) together.  Resamples for which a figure is undefined (a
+specificity without a negative item) are left out.  A figure that the items do not define is None.  If all resamples
+agree, a mean of values in [0, 1] gets the interval of `widened`, and other figures get none.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -36,14 +35,15 @@ Figure = Callable[[Matrix], Matrix]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure, and how far it could move had other items been drawn.
+    """A figure with its 95 % confidence interval.
 
     Attributes:
-        value: None when the items do not define it.
-        interval: None when there is no value, when it stands on several items of a single cluster, and when every draw
-            gives the same figure, which is no mean of values in [0, 1].
-        n: items that it stands on.
-        clusters: of these items; `n` where each stands alone.
+        value: None if the items do not define it.
+        interval: None without a value, for several items of a single cluster, and if all resamples agree on a figure
+            that
+            is no mean of values in [0, 1].
+        n: number of items behind it.
+        clusters: number of clusters of these items; `n` if each item is independent.
     """
 
     value: float | None
@@ -53,10 +53,10 @@ class Estimate:
 
     @classmethod
     def share(cls, hits: int, n: int, clusters: Clusters | None = None) -> "Estimate":
-        """The share of `n` items, with its Wilson interval; without a value where there are none.
+        """Return the share of `n` items with its Wilson interval; without a value if there are none.
 
         Args:
-            clusters: of the items; None where each stands alone.
+            clusters: of the items; None if each is independent.
         """
         if not n:
             return cls(None, None, 0, 0)
@@ -65,12 +65,12 @@ class Estimate:
 
     @property
     def low(self) -> float | None:
-        """The lower end of the interval."""
+        """Return the lower end of the interval."""
         return self.interval.low if self.interval else None
 
     @property
     def high(self) -> float | None:
-        """The upper end of the interval."""
+        """Return the upper end of the interval."""
         return self.interval.high if self.interval else None
 
 
@@ -83,15 +83,15 @@ def estimates(
     shares: Collection[str] = (),
     clusters: Clusters | None = None,
 ) -> dict[str, Estimate]:
-    """Each figure of the column sums, with its percentile bootstrap interval.
+    """Return each figure of the column sums, with its percentile bootstrap interval.
 
     Args:
         rows: n items x m columns, finite.
-        figures: name -> the figure, and which of the items it stands on.
-        seed: any whole number.
-        label: names the stream of draws beside `seed`.
-        shares: the figures that are means of values in [0, 1] over the items that they stand on.
-        clusters: of the n items; None where each stands alone.
+        figures: name -> the figure, and a mask of the items that it uses.
+        seed: any integer.
+        label: with `seed`, determines the random draws.
+        shares: figures that are means of values in [0, 1] over the items they use.
+        clusters: of the n items; None if each is independent.
     """
     if not len(rows):
         return dict.fromkeys(figures, Estimate(None, None, 0, 0))
@@ -106,7 +106,7 @@ def estimates(
 
 
 def ratio(over: Matrix, under: Matrix) -> Matrix:
-    """Elementwise; NaN where `under` is 0."""
+    """Return the elementwise ratio; NaN where `under` is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         divided: Matrix = np.where(under == 0, np.nan, over / under)
     return divided

@@ -1,9 +1,9 @@
-"""How far a mean or a share could move had other items been drawn: seeded bootstrap intervals, and Wilson's.
+"""Confidence intervals of means and shares: seeded bootstrap intervals and Wilson's score interval.
 
-Items of one cluster are drawn together.  Sums are exact, so equal seeds give equal ends on any machine.  A percentile
-interval of a few large differences among many zeros is off to one side; the correction of Efron, "Better bootstrap
-confidence intervals", JASA 82, 1987, shifts its ends (BCa).  Where no draw can show what lies beyond the values seen,
-near 0 and 1, intervals are widened to hold Wilson's.
+Items of a cluster are resampled together.  Sums are exact, so equal seeds give equal ends on any machine.  Intervals
+are bias-corrected and accelerated (BCa: Efron, "Better bootstrap confidence intervals", JASA 82, 1987), as percentile
+intervals are biased for a few large differences among many zeros.  Near 0 and 1 they are widened to include Wilson's,
+as resampling cannot show values that were not observed.
 """
 
 import hashlib
@@ -21,16 +21,16 @@ Clusters = npt.NDArray[np.intp]
 
 
 def clusters_of(names: Iterable[Hashable]) -> Clusters:
-    """One number for each name, from 0, in the order in which the names first appear."""
+    """Return a number for each name, from 0, in the order of first appearance."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)
 
 
 def numbered(clusters: Clusters | None, items: int) -> Clusters:
-    """Numbers without gaps, from 0, in the order in which the clusters first appear; of None, each item alone.
+    """Return cluster numbers without gaps, from 0, in the order of first appearance; None makes each item independent.
 
     Raises:
-        ValueError: there are not as many as items.
+        ValueError: there are not as many numbers as items.
     """
     if clusters is None:
         return np.arange(items)
@@ -41,17 +41,17 @@ def numbered(clusters: Clusters | None, items: int) -> Clusters:
 
 
 def summed(values: npt.NDArray[np.float64], clusters: Clusters) -> npt.NDArray[np.float64]:
-    """The sum of the values, or rows of values, of each number from 0 to the highest; 0 where there are none."""
+    """Return the sum of the values, or rows of values, of each number from 0 to the highest; 0 without any."""
     sums = np.zeros((clusters.max(initial=-1) + 1, *values.shape[1:]))
     np.add.at(sums, clusters, values)
     return sums
 
 
 def check_lengths(what: str, left: npt.NDArray[np.generic], right: npt.NDArray[np.generic]) -> None:
-    """See to it that two vectors belong to the same items.
+    """Check that two vectors belong to the same items.
 
     Raises:
-        ValueError: they do not, or are none; `what` names both.
+        ValueError: they differ in length or are no vectors; `what` names both.
     """
     if left.ndim != 1 or left.shape != right.shape:
         shapes = f"{left.shape} and {right.shape}"
@@ -59,19 +59,19 @@ def check_lengths(what: str, left: npt.NDArray[np.generic], right: npt.NDArray[n
 
 
 def count(clusters: Clusters) -> int:
-    """How many different clusters, of numbers from 0."""
+    """Return how many different clusters there are."""
     return int(np.count_nonzero(np.bincount(clusters)))
 
 
 def is_single(clusters: Clusters) -> bool:
-    """Whether they are several items of one cluster, which say nothing of how far another cluster would be off."""
+    """Return whether there are several items of one cluster, which contain no information about other clusters."""
     return clusters.size > 1 and count(clusters) == 1
 
 
 def effective_items(clusters: Clusters) -> float:
-    """As how many independent items at least one they count, if those of a cluster are always alike.
+    """Return the effective number of independent items, at least 1, if items of a cluster are equal.
 
-    n^2 / sum of squared sizes: Kish, Survey Sampling, 1965.  Right in the worst case, and safe in any other.
+    n^2 / sum of squared cluster sizes: Kish, Survey Sampling, 1965.  Exact in the worst case, conservative otherwise.
     """
     sizes = summed(np.ones(clusters.size), numbered(clusters, clusters.size))
     return clusters.size**2 / float((sizes**2).sum())
@@ -81,13 +81,13 @@ Matrix = npt.NDArray[np.float64]
 
 RESAMPLES = 2_000
 CONFIDENCE = 0.95
-_CHUNK = 1 << 17  # draws held at once: some 4 MB, whatever the number of items
+_CHUNK = 1 << 17  # draws in memory at once, about 4 MB
 _EXACT_BITS = 52  # sums of whole numbers below 2**53 are exact in float64
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """`low <= high`, both in the unit of the figure."""
+    """An interval with `low <= high`, in the unit of the figure."""
 
     low: float
     high: float
@@ -103,20 +103,20 @@ def mean_intervals(
     resamples: int = RESAMPLES,
     confidence: float = CONFIDENCE,
 ) -> list[Interval | None]:
-    """Interval of each column's mean over the items it was measured on.
+    """Return the interval of each column's mean over the items on which it was measured.
 
-    Items that a column lacks are never drawn for it.  One measured item, or equal values, give `low == high`.
+    One measured item, or equal values, give `low == high`.
 
     Args:
-        values: n x m, finite; NaN where the item was not measured.
-        seed: any whole number.
-        label: names the stream of draws beside `seed`.
-        clusters: of the n items; None where each stands alone.
-        resamples: how often as many clusters are drawn as there are.
-        confidence: share of the resampled figures inside, in (0, 1).
+        values: n x m, finite; NaN if the item was not measured.
+        seed: any integer.
+        label: with `seed`, determines the random draws.
+        clusters: of the n items; None if each is independent.
+        resamples: number of resamples; each draws as many clusters as there are.
+        confidence: confidence level, in (0, 1).
 
     Returns:
-        m intervals; None for a column that was measured on no item, or on several of a single cluster.
+        m intervals; None for a column without items, or with several items of a single cluster.
     """
     intervals: list[Interval | None] = [None] * values.shape[1]
     for rows, columns in _same_rows(~np.isnan(values)):
@@ -125,7 +125,7 @@ def mean_intervals(
             continue
         measured: Matrix = values[rows][:, columns]
         least, most = measured.min(axis=0), measured.max(axis=0)
-        # Counted from the least value, equal values are all 0 and come back as they were.
+        # Relative to the smallest value, equal values are 0 and stay exact.
         above = np.column_stack([measured - least, np.ones(rows.size)])
         drawn = summable(summed(above, groups))
         sums = resampled_sums(drawn, seed=seed, label=label, resamples=resamples)
@@ -144,16 +144,16 @@ def ratio_intervals(
     label: str,
     resamples: int = RESAMPLES,
 ) -> list[Interval | None]:
-    """95 % interval of each column's sum of numerators / sum of denominators, such as a precision from 0/1 columns.
+    """Return the 95 % interval of each column's sum of numerators / sum of denominators.
 
-    A resample whose denominators sum to 0 has no ratio and is left out.
+    Resamples whose denominators sum to 0 are left out.
 
     Args:
         numerators: n x m, finite.
         denominators: n x m, finite, not negative.
-        seed: any whole number.
-        label: names the stream of draws beside `seed`.
-        resamples: how often n items are drawn.
+        seed: any integer.
+        label: with `seed`, determines the random draws.
+        resamples: number of resamples of n items.
 
     Returns:
         m intervals; None for a column whose denominators are all 0.
@@ -182,7 +182,7 @@ def ratio_intervals(
 def resampled_counts(
     count: int, *, seed: int, label: str, resamples: int = RESAMPLES
 ) -> Iterator[Matrix]:
-    """How often each of `count` items is drawn, for figures that are no mean and no ratio: blocks of resamples x count.
+    """Yield how often each of `count` items is drawn, in blocks of resamples x count.
 
     The blocks together have `resamples` rows; each row sums to `count`, which is at least 1.
     """
@@ -199,15 +199,15 @@ def resampled_counts(
 
 
 def resampled_sums(values: Matrix, *, seed: int, label: str, resamples: int = RESAMPLES) -> Matrix:
-    """Column sums of every resample, resamples x m, of `summable` values: how often each item was drawn, times them."""
+    """Return the column sums of every resample, resamples x m, of `summable` values."""
     counts = resampled_counts(len(values), seed=seed, label=label, resamples=resamples)
     return np.concatenate([times @ values for times in counts])
 
 
 def summable(values: Matrix) -> Matrix:
-    """The values, rounded so that sums of as many of them as there are rows are exact, in any order.
+    """Return the values rounded so that sums of as many of them as there are rows are exact in any order.
 
-    Each column is rounded to 2**-52 of the largest sum that can be drawn (2e-16 of it).
+    Each column is rounded to 2**-52 of the largest possible sum (2e-16 of it).
     """
     _, exponent = np.frexp(len(values) * np.abs(values).max(axis=0))
     scale: Matrix = np.ldexp(1.0, np.minimum(_EXACT_BITS - exponent, 1023))
@@ -216,12 +216,12 @@ def summable(values: Matrix) -> Matrix:
 
 
 def percentile_interval(figures: Matrix, confidence: float = CONFIDENCE) -> Interval:
-    """The middle `confidence` of resampled figures, of which there is at least one."""
+    """Return the central `confidence` of resampled figures, at least one."""
     return percentile_intervals(figures[:, np.newaxis], confidence)[0]
 
 
 def percentile_intervals(figures: Matrix, confidence: float = CONFIDENCE) -> list[Interval]:
-    """The same of each column, all at once: the cost of `np.percentile` is that of the call."""
+    """Return the same for each column at once, as one call of `np.percentile` is slow."""
     if not figures.size:
         return []
     tail = 50 * (1 - confidence)
@@ -230,7 +230,7 @@ def percentile_intervals(figures: Matrix, confidence: float = CONFIDENCE) -> lis
 
 
 def _same_rows(measured: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.intp], list[int]]]:
-    """Columns that were measured on the same items share their draws: (row numbers, column numbers) of each group."""
+    """Yield groups of columns measured on the same items, which share their draws: (row numbers, column numbers)."""
     groups: dict[bytes, list[int]] = {}
     for column in range(measured.shape[1]):
         groups.setdefault(measured[:, column].tobytes(), []).append(column)
@@ -239,12 +239,12 @@ def _same_rows(measured: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.int
 
 
 def wilson(successes: int, n: int, effective: float | None = None) -> Interval:
-    """The 95 % score interval of a proportion, in [0, 1]; holds for small `n` and for 0 of n (Wilson, JASA 22, 1927).
+    """Return the 95 % score interval of a proportion, in [0, 1]; valid for small `n` (Wilson, JASA 22, 1927).
 
     Args:
-        successes: items that count, 0 to `n`.
+        successes: 0 to `n`.
         n: items, at least one.
-        effective: as how many independent items they count, where they are not independent.
+        effective: effective number of independent items, if they are dependent.
 
     Raises:
         ValueError: there is no item, or there are more successes than items.
@@ -255,13 +255,13 @@ def wilson(successes: int, n: int, effective: float | None = None) -> Interval:
 
 
 def wilson_of_mean(mean: float, size: float, confidence: float = CONFIDENCE) -> Interval:
-    """The score interval of the mean of values in [0, 1]; it holds the mean.
+    """Return the score interval of the mean of values in [0, 1]; it contains the mean.
 
-    Of all values in [0, 1] with one mean, zeros and ones spread most, so for any others it is too wide, not too narrow.
+    Zeros and ones have the largest spread of all values with a given mean, so the interval is conservative for others.
 
     Args:
         mean: in [0, 1].
-        size: as how many independent items the values count, more than 0.
+        size: effective number of independent items, above 0.
         confidence: in (0, 1).
     """
     z = _NORMAL.inv_cdf((1 + confidence) / 2)
@@ -281,17 +281,17 @@ def bca_intervals(
     resamples: int = RESAMPLES,
     confidence: float = CONFIDENCE,
 ) -> list[Interval]:
-    """Interval of each column's mean.  One item, or equal values, give `low == high`.
+    """Return the interval of each column's mean.  One item, or equal values, give `low == high`.
 
     Args:
         values: n x m, finite, n at least 1.
-        seed: any whole number.
-        label: names the stream of draws beside `seed`.
-        resamples: how often n items are drawn.
-        confidence: share of the resampled means inside, in (0, 1).
+        seed: any integer.
+        label: with `seed`, determines the random draws.
+        resamples: number of resamples of n items.
+        confidence: confidence level, in (0, 1).
     """
     least = values.min(axis=0)
-    # Counted from the least value, equal values are all 0 and come back as they were.
+    # Relative to the smallest value, equal values are 0 and stay exact.
     above = summable(values - least)
     sums = resampled_sums(above, seed=seed, label=label, resamples=resamples)
     intervals: list[Interval] = []
@@ -304,7 +304,7 @@ def bca_intervals(
 
 
 def _ends(values: Matrix, sums: Matrix, confidence: float) -> tuple[float, float]:
-    """Ends of the interval of the mean of one column of `summable` values, all at least 0."""
+    """Return the ends of the interval of the mean of one column of `summable` values, all at least 0."""
     if not values.any():
         return 0.0, 0.0
     bias, acceleration = _bias(values, sums), _acceleration(values)
@@ -316,29 +316,29 @@ def _ends(values: Matrix, sums: Matrix, confidence: float) -> tuple[float, float
 
 
 def _bias(values: Matrix, sums: Matrix) -> float:
-    """How many standard deviations the observed sum is from the median of the resampled; ties count half."""
+    """Return the standard deviations between the observed sum and the median of the resampled; ties count half."""
     total = values.sum()
     below = ((sums < total).mean() + (sums <= total).mean()) / 2
-    # With few resamples all may lie on one side, and the normal deviate would be infinite.
+    # With few resamples all may be on one side, with an infinite normal deviate.
     edge = 0.5 / sums.size
     return _NORMAL.inv_cdf(min(max(float(below), edge), 1 - edge))
 
 
 def _acceleration(values: Matrix) -> float:
-    """A sixth of the skewness over the root of n: what the jackknife gives for a mean.  In (-1/6, 1/6)."""
+    """Return the jackknife acceleration of a mean, skewness / (6 sqrt n), in (-1/6, 1/6)."""
     relative = values / values.max()  # cubes of very small values would vanish
     centred = relative - relative.mean()
     return float((centred**3).sum() / (6 * (centred**2).sum() ** 1.5))
 
 
-_FEW = 5  # of hits or misses
+_FEW = 5  # hits or misses
 _ROUNDING = 1e-9
 
 
 def bounded_means(
     values: Matrix, *, seed: int, label: str, clusters: Clusters | None = None
 ) -> list[Interval | None]:
-    """95 % interval of each column's mean, as `mean_intervals` takes and gives them.
+    """Return the 95 % interval of each column's mean; arguments and results as for `mean_intervals`.
 
     Raises:
         ValueError: a value is not in [0, 1].
@@ -356,9 +356,9 @@ def bounded_means(
 def bounded_ratios(
     numerators: Matrix, denominators: Matrix, *, seed: int, label: str
 ) -> list[Interval | None]:
-    """95 % interval of each column's ratio, as `ratio_intervals` takes and gives them.
+    """Return the 95 % interval of each column's ratio; arguments and results as for `ratio_intervals`.
 
-    An item of twice the denominator counts as two that are alike (`effective_items`).
+    An item with twice the denominator counts as two equal items (`effective_items`).
 
     Raises:
         ValueError: an item's numerator is not between 0 and its denominator.
@@ -375,11 +375,11 @@ def bounded_ratios(
 
 
 def widened(interval: Interval, mean: float, size: float) -> Interval:
-    """The bootstrap interval, or the shortest that holds it and Wilson's where it is not to be trusted.
+    """Return the bootstrap interval, or its union with Wilson's if the bootstrap is unreliable.
 
     Args:
         mean: of values in [0, 1].
-        size: as how many independent items they count.
+        size: effective number of independent items.
     """
     if not is_rough(interval, mean, size):
         return interval
@@ -388,12 +388,12 @@ def widened(interval: Interval, mean: float, size: float) -> Interval:
 
 
 def is_rough(interval: Interval, mean: float, size: float) -> bool:
-    """Whether too few items differ for a bootstrap to know how far such items differ."""
+    """Return whether too few items differ for a reliable bootstrap."""
     return size * min(mean, 1 - mean) < _FEW - _ROUNDING or has_no_width(interval)
 
 
 def has_no_width(interval: Interval) -> bool:
-    """Whether all that was drawn is equal, up to rounding."""
+    """Return whether all resamples are equal, up to rounding."""
     return interval.high - interval.low <= _ROUNDING
 
 

@@ -1,8 +1,8 @@
-"""Krippendorff's alpha: agreement of any number of raters, beyond chance, with values missing.
+"""Krippendorff's alpha: chance-corrected agreement of any number of raters, with missing values.
 
-alpha = 1 - observed / expected disagreement over all values that can be paired within their item.  1 is agreement
-throughout, 0 what chance gives; it may be negative.  After Krippendorff, "Computing Krippendorff's Alpha-Reliability",
-2011, and Content Analysis, 2004, chapter 11.
+alpha = 1 - observed / expected disagreement over all pairs of values within items.  1 is perfect agreement, 0 is
+chance; it can be negative.  After Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, and Content
+Analysis, 2004, chapter 11.
 """
 
 from typing import Literal
@@ -15,18 +15,19 @@ from gigamind.stats.intervals import Matrix
 Level = Literal["nominal", "ordinal", "interval"]
 Reading = Literal["reliable", "tentative", "unreliable", "chance"]
 _RELIABLE, _TENTATIVE = 0.8, 0.667  # Content Analysis, 2004, chapter 11.4
-_NOTHING = 1e-12  # relative to the squares summed: a spread of equal values, up to rounding
+_NOTHING = 1e-12  # relative to the sum of squares: rounding error of a constant column
 
 
 def krippendorff_alpha(ratings: Matrix, level: Level, *, seed: int, label: str) -> Estimate:
-    """Alpha over items; None when no two values can be paired, or all of them are equal.
+    """Return alpha over items; None if no two values can be paired, or all are equal.
 
     Args:
-        ratings: n items x m raters; NaN where a rater gave none.  Items with fewer than two values do not count.
-        level: what a difference means: any is as bad ("nominal"), by ranks, or by squares of the values.  Ordinal
-            values are meant to be few: memory grows with the square of their number.
-        seed: any whole number.
-        label: names the stream of draws beside `seed`.
+        ratings: n items x m raters; NaN for a missing rating.  Items with fewer than two values do not count.
+        level: scale of the values: "nominal", ordinal by ranks, or interval by squared differences.  Memory grows
+            with the
+            square of the number of ordinal values.
+        seed: any integer.
+        label: with `seed`, determines the random draws.
     """
     pairable = ratings[(~np.isnan(ratings)).sum(axis=1) > 1]
     if not len(pairable):
@@ -37,7 +38,7 @@ def krippendorff_alpha(ratings: Matrix, level: Level, *, seed: int, label: str) 
 
 
 def reading(alpha: float) -> Reading:
-    """What Krippendorff lets one conclude from ratings with so much agreement; raters who agree may all be wrong."""
+    """Return Krippendorff's interpretation of an alpha; raters who agree may all be wrong."""
     if alpha >= _RELIABLE:
         return "reliable"
     if alpha >= _TENTATIVE:
@@ -75,7 +76,7 @@ def _interval(ratings: Matrix) -> tuple[Matrix, Figure]:
 
 
 def _ordinal(ratings: Matrix) -> tuple[Matrix, Figure]:
-    """As interval values, where a value is the middle of its ranks among all that were drawn."""
+    """Return ordinal values as interval values: the middle of their ranks."""
     counts, levels = _counts(ratings)
     values = counts.sum(axis=1)
     pairs = counts[:, :, np.newaxis] * counts[:, np.newaxis, :]
@@ -99,7 +100,7 @@ _PREPARE = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}
 
 
 def _counts(ratings: Matrix) -> tuple[Matrix, int]:
-    """How often each item was given each of the values that occur, in ascending order."""
+    """Return how often each item got each of the occurring values, in ascending order."""
     levels = np.unique(ratings[~np.isnan(ratings)])
     counts = np.stack([(ratings == value).sum(axis=1) for value in levels], axis=1)
     return counts.astype(np.float64), levels.size

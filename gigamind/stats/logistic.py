@@ -1,57 +1,61 @@
-"""The likeliest weights of a logistic function, each held to what is known of it before."""
+"""Fit logistic regression with a Gaussian prior on the weights."""
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-_MOST_ODDS = 30.0  # log odds: beyond, a chance is 0 or 1 to the last digit but three
-_ROUNDS = 50  # of which about six are needed
+_MOST_ODDS = 30.0  # log odds; beyond, a probability is 0 or 1 within float precision
+_ROUNDS = 50  # about six are needed
 _SETTLED = 1e-9
 
 
 def sigmoid(odds: Floats) -> Floats:
-    """Chances of log odds."""
+    """Return the probabilities of log odds."""
     return 1 / (1 + np.exp(-np.clip(odds, -_MOST_ODDS, _MOST_ODDS)))
 
 
-def likeliest_weights(
-    columns: Floats,
-    positive: Floats,
-    prior: Floats,
-    held: Floats,
+def fit_logistic(
+    features: Floats,
+    labels: Floats,
     *,
-    seen: Floats | float = 1.0,
-    counts: Floats | float = 1.0,
+    prior_mean: Floats,
+    prior_precision: Floats,
+    label_frequency: Floats | float = 1.0,
+    sample_weight: Floats | float = 1.0,
     offset: Floats | float = 0.0,
 ) -> Floats:
-    """The weights under which the rows are likeliest, by Fisher scoring: Newton's method where all is seen.
+    """Fit MAP logistic regression weights by Fisher scoring (Newton's method if all labels are known).
 
     Args:
-        columns: shape (rows, weights).
-        positive: 1 or 0, shape (rows,).
-        prior: shape (weights,), with the precision `held`; 0 lets a weight go free.
-        seen: the chance that a positive row is known to be one, in (0, 1]; shape (rows,).
-        counts: how much a row counts; shape (rows,).
-        offset: log odds that a row has already; shape (rows,).
+        features: shape (rows, weights).
+        labels: 1 or 0, shape (rows,).
+        prior_mean: mean of the Gaussian prior, shape (weights,).
+        prior_precision: its precision, shape (weights,); 0 leaves a weight unregularised.
+        label_frequency: probability that a positive row is labelled, in (0, 1]; shape (rows,). See Elkan & Noto,
+            KDD 2008.
+        sample_weight: shape (rows,).
+        offset: fixed log odds of a row; shape (rows,).
 
     Returns:
         Shape (weights,).
     """
-    weights: Floats = prior.copy()
+    weights: Floats = prior_mean.copy()
 
     def loss(at: Floats) -> float:
-        chance = seen * sigmoid(columns @ at + offset)
-        nats = positive * np.log(chance) + (1 - positive) * np.log1p(-chance)
-        return float(-np.sum(counts * nats) + np.sum(held * (at - prior) ** 2) / 2)
+        chance = label_frequency * sigmoid(features @ at + offset)
+        log_likelihood = labels * np.log(chance) + (1 - labels) * np.log1p(-chance)
+        penalty = np.sum(prior_precision * (at - prior_mean) ** 2) / 2
+        return float(-np.sum(sample_weight * log_likelihood) + penalty)
 
     for _ in range(_ROUNDS):
-        chance = sigmoid(columns @ weights + offset)
-        expected = seen * chance
+        chance = sigmoid(features @ weights + offset)
+        expected = label_frequency * chance
         slopes = expected * (1 - chance)
-        spreads = expected * (1 - expected) / counts
-        gradient = columns.T @ (slopes / spreads * (expected - positive)) + held * (weights - prior)
-        curved = (columns * (slopes**2 / spreads)[:, None]).T @ columns
-        step = np.linalg.solve(curved + np.diag(held), gradient).astype(np.float64)
+        spreads = expected * (1 - expected) / sample_weight
+        residuals = slopes / spreads * (expected - labels)
+        gradient = features.T @ residuals + prior_precision * (weights - prior_mean)
+        information = (features * (slopes**2 / spreads)[:, None]).T @ features
+        step = np.linalg.solve(information + np.diag(prior_precision), gradient).astype(np.float64)
         most = loss(weights) + _SETTLED
         while loss(weights - step) > most:
             step /= 2  # a whole step may lead too far

@@ -1,11 +1,9 @@
-"""Did a metric change between two runs of the same items, how surely, and how small a change could have been seen?
+"""Paired comparison of two runs on the same items: tests, detectable differences and non-inferiority.
 
-`mcnemar` for values in {0, 1}, `sign_flip` for graded ones.  Sign-flip (Fisher's randomisation test) is the default for
-graded metrics, not Wilcoxon: it tests the difference that the report and the gate show, needs no rule for zeros and
-ties (most items of a comparison do not change at all), and is exact.  Smucker, Allan & Carterette, "A comparison of
-statistical significance tests for information retrieval evaluation", CIKM 2007, found that Wilcoxon misses real
-differences and reports false ones that randomisation and the bootstrap agree about.  Beside the tests stand Holm's
-correction for many of them, the detectable difference, and the non-inferiority that the gates ask for.
+`mcnemar` is for values in {0, 1}, `sign_flip` (Fisher's randomisation test) for graded values.  Sign-flip tests the
+difference that reports and gates show, needs no rule for zeros and ties, and is exact.  Wilcoxon misses real
+differences and reports false ones: Smucker, Allan & Carterette, "A comparison of statistical significance tests for
+information retrieval evaluation", CIKM 2007.
 """
 
 import hashlib
@@ -27,11 +25,11 @@ from gigamind.stats.intervals import (
 )
 from gigamind.stats.special import beta_quantile, binomial_cdf, binomial_pmf, student_quantile
 
-MIN_PAIRS = 6  # with five, not even five changes in one direction reach p = 0.05: 2 / 2**5 = 0.0625
+MIN_PAIRS = 6  # five changes in one direction give p = 2 / 2**5 = 0.0625, above 0.05
 FLIPS = 9_999
 _ENUMERATED = 12  # up to 4 096 sign patterns
 _BLOCK_BYTES = 1 << 20
-_TIE = 1e-12  # 0.1 + 0.2 - 0.3 is no zero in float64; relative to the largest sum
+_TIE = 1e-12  # relative to the largest sum: 0.1 + 0.2 - 0.3 is not 0 in float64
 
 _BITS: npt.NDArray[np.uint8] = np.unpackbits(
     np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1, bitorder="little"
@@ -40,25 +38,25 @@ _SIGNS: Matrix = 1 - 2 * _BITS.astype(np.float64)  # 256 x 8: the signs that a b
 
 
 def mcnemar(improved: int, worse: int) -> float:
-    """Exact two-sided p-value that as many changes split so unevenly, in (0, 1].
+    """Return the exact two-sided p-value of McNemar's test, in (0, 1].
 
-    After McNemar, Psychometrika 12, 1947, by the binomial distribution instead of its chi-square limit.
+    After McNemar, Psychometrika 12, 1947, with the binomial distribution instead of its chi-square limit.
     """
     rarer = binomial_cdf(min(improved, worse), improved + worse, 0.5)
     return min(1.0, 2 * rarer)
 
 
 def sign_flip(differences: Matrix, *, seed: int, label: str, flips: int = FLIPS) -> float:
-    """Two-sided p-value that the mean is as far from 0 when each sign is tossed, in (0, 1].
+    """Return the two-sided p-value of the mean under random signs, in (0, 1].
 
-    Exact by enumeration for up to 12 differences that are not 0; else by `flips` random patterns, the observed one
-    counted among them (so that p is never 0).
+    Exact by enumeration for up to 12 non-zero differences; otherwise by `flips` random patterns, with the observed one
+    included so that p is never 0.
 
     Args:
         differences: n, finite.
-        seed: any whole number.
-        label: names the stream of signs beside `seed`.
-        flips: how many random patterns.
+        seed: any integer.
+        label: with `seed`, determines the random signs.
+        flips: number of random patterns.
     """
     moved = differences[differences != 0]
     if not moved.size:
@@ -82,9 +80,9 @@ def sign_flip(differences: Matrix, *, seed: int, label: str, flips: int = FLIPS)
 
 
 def _byte_sums(values: Matrix) -> Matrix:
-    """Signed sums of every eight values under every byte of signs, at least two rows x 256.
+    """Return the signed sums of every eight values under every byte of signs, at least two rows x 256.
 
-    One look-up a byte instead of eight products: 9 999 flips of 5 000 values in some 60 ms.
+    One look-up per byte replaces eight products: 9 999 flips of 5 000 values take about 60 ms.
     """
     groups = max(2, -(-values.size // 8))
     padded = np.zeros(8 * groups)
@@ -93,7 +91,7 @@ def _byte_sums(values: Matrix) -> Matrix:
 
 
 def _signed_sums(table: Matrix, signs: npt.NDArray[np.uint8]) -> Matrix:
-    """Sum under each row of `signs`, one byte for each row of `table`."""
+    """Return the sum under each row of `signs`, one byte for each row of `table`."""
     places = signs + 256 * np.arange(len(table), dtype=np.int64)
     sums: Matrix = table.ravel()[places].sum(axis=1)
     return sums
@@ -101,21 +99,16 @@ def _signed_sums(table: Matrix, signs: npt.NDArray[np.uint8]) -> Matrix:
 
 ALPHA = 0.05
 POWER = 0.8
-_WINDOW = 6  # standard deviations of the number of changes that are summed over
-_HALVINGS = 24  # to 6e-8 of the share of changes
+_WINDOW = 6  # standard deviations of the number of changes, the range of the sum
+_HALVINGS = 24  # bisection to 6e-8 of the share of changes
 
 
 def detectable_graded(n: int, deviation: float, *, changed: int, size: float) -> float | None:
-    """The smallest mean difference of graded values that n pairs could detect.
+    """Return the smallest mean difference of graded values that n pairs detect with 80 % power.
 
-    By Student's t, to which the sign-flip test is close, but no less than six or more changes one way of that size come
-    to, at the share of pairs where their chance is 80 %: fewer are never significant, however they are spread.  t knows
-    nothing of that.  Of 33 pairs two of which changed by a little it promised to see 0.008, half of what one more query
-    that falls from the first place to the second costs.
-
-    None with fewer than six pairs or changed pairs, for so few sizes say nothing about those of other changes, and the
-    largest change that a graded value can make, unlike that of a share, is hardly ever made; and when all differences
-    are equal: a spread of 0 says nothing about the spread that a change would have.
+    By Student's t, which approximates the sign-flip test, but at least six changes in one direction of the observed
+    size: fewer are never significant.  None with fewer than six pairs or changed pairs, and if all differences are
+    equal, as their spread is then unknown.
 
     Args:
         n: number of pairs.
@@ -126,15 +119,14 @@ def detectable_graded(n: int, deviation: float, *, changed: int, size: float) ->
     if min(n, changed) < MIN_PAIRS or deviation == 0:
         return None
     quantiles = student_quantile(1 - ALPHA / 2, n - 1) + student_quantile(POWER, n - 1)
-    return max(quantiles * deviation / n**0.5, _one_way(n) * size)
+    return max(quantiles * deviation / n**0.5, _unidirectional_share(n) * size)
 
 
 def detectable_binary(n: int, changed: int) -> float | None:
-    """The smallest difference of two shares that McNemar's exact test could detect with n pairs, in (0, 1).
+    """Return the smallest difference of two shares that McNemar's exact test detects with n pairs, in (0, 1).
 
-    The share of pairs that change is taken from the comparison; a difference cannot be larger than it.  Where even
-    changes in one direction only would be too few, it is the share of one-way changes that would do.  None with fewer
-    than six pairs.
+    The share of changed pairs is taken from the comparison and bounds the difference.  If even changes in one direction
+    only were too few, the required share of such changes is returned.  None with fewer than six pairs.
 
     Args:
         n: number of pairs.
@@ -142,38 +134,38 @@ def detectable_binary(n: int, changed: int) -> float | None:
     """
     if n < MIN_PAIRS:
         return None
-    one_way = _one_way(n)
-    if changed <= n * one_way:
-        return one_way
+    unidirectional = _unidirectional_share(n)
+    if changed <= n * unidirectional:
+        return unidirectional
     low, high = 0.0, changed / n
     power = _power_of_mcnemar(n, changed / n)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        # The share of the changes that go against the difference.
+        # Share of the changes in the other direction.
         opposite = (1 - middle * n / changed) / 2
         low, high = (middle, high) if power(opposite) < POWER else (low, middle)
     return high
 
 
-def _one_way(n: int) -> float:
-    """The share of pairs at which the chance that six or more of n change is 80 %.
+def _unidirectional_share(n: int) -> float:
+    """Return the share of changed pairs at which six or more of n change with a probability of 80 %.
 
-    One way, six changes are significant and five are not, by McNemar's test and, of any sizes, by the sign-flip test.
+    In one direction, six changes are significant and five are not, in both tests.
     """
     return beta_quantile(POWER, MIN_PAIRS, n - MIN_PAIRS + 1)
 
 
 def _power_of_mcnemar(n: int, share: float) -> Callable[[float], float]:
-    """The chance of a significant test with n pairs of which `share` change, by the share of these that goes one way.
+    """Return the power with n pairs of which `share` change, as a function of the share in one direction.
 
-    Summed over the numbers of changes; fewer than six are never significant.  What the next number has is told by the
-    one before it: one change more goes the other way, or that many are allowed.
+    Summed over the number of changes; fewer than six are never significant.  Each term follows from the one before
+    it: one more change is in the other direction, or one more minority change is allowed.
     """
     reach = _WINDOW * (n * share * (1 - share)) ** 0.5 + 1
     first, last = max(MIN_PAIRS, int(n * share - reach)), min(n, int(n * share + reach))
     counts: Matrix = np.arange(first, last + 1, dtype=np.float64)
     falling = counts[:0:-1] * (1 - share) / ((n + 1 - counts[:0:-1]) * share)
-    # The chance of as many changes or more, up to `last`.
+    # Probability of as many changes or more, up to `last`.
     reached: Matrix = binomial_pmf(last, n, share) * np.cumprod([1.0, *falling]).cumsum()[::-1]
     rarer = _largest_minorities(first, last)
     grows: npt.NDArray[np.bool_] = np.diff(rarer) > 0
@@ -190,14 +182,14 @@ def _power_of_mcnemar(n: int, share: float) -> Callable[[float], float]:
 
 
 def _largest_minorities(first: int, last: int) -> Matrix:
-    """For each number of changes from `first`, at least six, to `last`: the largest minority that is significant."""
+    """Return the largest significant minority for each number of changes from `first`, at least six, to `last`."""
     halves = range(first // 2 + 1)
     rarer = bisect_right(halves, ALPHA, key=lambda k: mcnemar(k, first - k)) - 1
     at_most = binomial_cdf(rarer, first, 0.5)
     following = binomial_pmf(rarer + 1, first, 0.5)
     minorities = [rarer]
     for changes in range(first, last):
-        # Of one change more: as few, unless it joins a minority of just as many; or one more than that.
+        # One more change has the same minority or one more.
         at_most -= following * (rarer + 1) / (changes - rarer) / 2
         following *= (changes + 1) / (changes - rarer) / 2
         if 2 * (at_most + following) <= ALPHA:
@@ -209,10 +201,10 @@ def _largest_minorities(first: int, last: int) -> Matrix:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjusted p-values, in the order given: below 0.05, at most 5 % of such families hold even one false alarm.
+    """Return Holm-adjusted p-values in the given order.
 
-    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.  A
-    metric without a test (None) stays None and does not count.
+    Below 0.05 the family-wise error rate is at most 5 %.  None (no test) stays None and does not count.  Holm, "A
+    simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
 
     Raises:
         ValueError: a p-value is not in [0, 1].
@@ -228,22 +220,22 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
-_MARGIN_TIE = 1e-9  # a mean of float64 differences that is the margin on paper must not pass it by a rounding error
+_MARGIN_TIE = 1e-9  # a difference equal to the margin must not exceed it by rounding
 
 Decision = Literal["pass", "fail", "inconclusive"]
 
 
 @dataclass(frozen=True, slots=True)
 class NonInferiority:
-    """What a gate on a judged metric decides.
+    """The decision of a gate on a judged metric.
 
     Attributes:
-        decision: "fail": the drop passes the margin and the interval excludes 0.  "inconclusive": it is no fail, but a
-            drop beyond the margin lies inside the interval, or there are fewer than six pairs.  "pass": neither.
+        decision: "fail": the drop exceeds the margin and the interval excludes 0.  "inconclusive": not a fail, but the
+            interval includes a drop beyond the margin, or there are fewer than six pairs.  "pass": neither.
         drop: baseline - current; negative for a gain.
-        margin: largest drop that is tolerated.
-        needed_n: pairs that would tell, if the difference and its spread stayed as they are; None when the decision is
-            made, and when the drop is the margin itself, which no number of pairs tells.
+        margin: largest tolerated drop.
+        needed_n: pairs needed for a decision at the same difference and spread; None if it is decided, and if the drop
+            equals the margin.
     """
 
     decision: Decision
@@ -259,7 +251,7 @@ def non_inferiority(
 
     Args:
         difference: current - baseline.
-        interval: of the difference; it excludes 0 on the side of a drop when `high < 0`.
+        interval: of the difference.
         n: number of pairs.
         margin: at least 0, in the unit of the metric.
 
@@ -267,7 +259,7 @@ def non_inferiority(
         ValueError: the margin is negative or not a number.
     """
     if not 0 <= margin < inf:
-        raise ValueError(f"a margin is a drop that is tolerated, so 0 or more, not {margin}")
+        raise ValueError(f"margin must be 0 or more, not {margin}")
     drop = -difference
     decision = _decide(n, drop, interval, margin)
     needed = _needed_n(n, drop, interval, margin) if decision == "inconclusive" else None
@@ -283,10 +275,10 @@ def _decide(n: int, drop: float, interval: Interval, margin: float) -> Decision:
 
 
 def _needed_n(n: int, drop: float, interval: Interval, margin: float) -> int | None:
-    """Pairs at which the interval ends before 0 (a drop past the margin), or before -margin (any other).
+    """Return the pairs at which the interval ends before 0 (a drop beyond the margin), or before -margin (any other).
 
-    The arms of an interval shrink with the root of n.  They are those of the interval at hand: after one changed item
-    among 200, the arm of a normal interval is half as long, and would ask for fewer pairs than there are.
+    The half-widths of the observed interval shrink with the root of n.  A normal interval would be too narrow for few
+    changed items.
     """
     if n < MIN_PAIRS:
         return MIN_PAIRS
@@ -308,17 +300,16 @@ class PairedComparison:
     Attributes:
         n: number of pairs, at least 1.
         difference: mean of current - baseline.
-        low: lower end of its BCa bootstrap interval.
-        high: upper end.
-        test: "mcnemar" when all values are 0 or 1, else "sign-flip"; None with fewer than six pairs, which could show
-            nothing.
-        p_value: two-sided, for this metric alone; None without a test.
-        detectable_difference: smallest absolute difference that as many pairs would detect in 80 of 100 comparisons;
-            None with fewer than six pairs or, for graded values, changed ones, and when their differences are equal.
-        improved: items whose value grew.
+        low, high: ends of its BCa bootstrap interval.
+        test: "mcnemar" if all values are 0 or 1, else "sign-flip"; None with fewer than six pairs.
+        p_value: two-sided, unadjusted; None without a test.
+        detectable_difference: smallest absolute difference that as many pairs detect with 80 % power; None with fewer
+            than
+            six pairs or, for graded values, changed ones, and if their differences are equal.
+        improved: items whose value rose.
         worse: items whose value fell.
-        unchanged: items whose value is the same; of the others of a ratio some may be neither improved nor worse.
-        confidence: of the interval.
+        unchanged: items with equal values; for ratios some items may be in none of the three.
+        confidence: confidence level of the interval.
     """
 
     n: int
@@ -337,7 +328,7 @@ class PairedComparison:
 
     @property
     def interval(self) -> Interval:
-        """The two ends as one value."""
+        """Return both ends as one value."""
         return Interval(self.low, self.high, self.confidence)
 
 
@@ -348,19 +339,19 @@ def compare_metrics(
     label: str,
     confidence: float = CONFIDENCE,
 ) -> dict[str, PairedComparison]:
-    """Compare each metric by its (baseline, current) values, those of the same items in the same order.
+    """Compare each metric by its (baseline, current) values of the same items in the same order.
 
-    Metrics with as many pairs share their draws, which is what takes the time: 15 metrics over 5 000 items in 1 s.
-    Alone, a metric has the same outcome.
+    Metrics with equally many pairs share their draws for speed: 15 metrics over 5 000 items take 1 s.  Results do not
+    depend on the other metrics.
 
     Args:
         pairs: by metric.
-        seed: any whole number.
-        label: names the streams of draws beside `seed`.
+        seed: any integer.
+        label: with `seed`, determines the random draws.
         confidence: of each interval, in (0, 1).
 
     Raises:
-        ValueError: of a metric: no pairs, different lengths, or a value that is not finite.
+        ValueError: a metric has no pairs, different lengths, or a value that is not finite.
     """
     for metric, (baseline, current) in pairs.items():
         _check(metric, baseline, current)
@@ -381,16 +372,16 @@ def compare_metrics(
 def compare_ratios(
     terms: Mapping[str, Matrix], *, seed: int, label: str, confidence: float = CONFIDENCE
 ) -> dict[str, PairedComparison]:
-    """Compare figures in [0, 1] that are sums over items, divided; the means of the outcome are those quotients.
+    """Compare figures in [0, 1] that are ratios of sums over items.
 
-    An item counts by what it adds to its run's quotient, linearised around the quotient of both runs together (the
-    delta method), so that tests and intervals are those of means, which can reach beyond what is possible and are cut
-    to it.  It is improved when its own quotient grew, and unchanged when it adds the same to both runs.
+    Items are linearised around the ratio of both runs together (delta method), so that tests and intervals of means
+    apply; intervals are cut to the possible range.  An item is improved if its own ratio rose, and unchanged if it
+    adds the same to both runs.
 
     Args:
-        terms: n x 2 x 2 of each metric: item, baseline and current, numerator and denominator.
-        seed: any whole number.
-        label: names the streams of draws beside `seed`.
+        terms: n x 2 x 2 for each metric: item, baseline and current, numerator and denominator.
+        seed: any integer.
+        label: with `seed`, determines the random draws.
         confidence: of each interval, in (0, 1).
 
     Returns:
@@ -414,7 +405,7 @@ def compare_ratios(
 
 
 def _linearised(terms: Matrix) -> tuple[Matrix, Matrix]:
-    """A value an item and run, whose means are the quotients of the runs."""
+    """Return a value per item and run, whose means are the ratios of the runs."""
     over, under = terms[:, :, 0], terms[:, :, 1]
     both = over.sum() / under.sum()
     values: Matrix = both + (over - both * under) / under.mean(axis=0)
@@ -422,7 +413,7 @@ def _linearised(terms: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def _recounted(compared: PairedComparison, terms: Matrix) -> PairedComparison:
-    """By the items' own quotients, for what an equal one weighs depends on the others; the interval within [-1, 1]."""
+    """Return the comparison with items counted by their own ratios, and the interval within [-1, 1]."""
     over, under = terms[:, :, 0], terms[:, :, 1]
     ways = over[:, 1] * under[:, 0] - over[:, 0] * under[:, 1]
     unchanged = int((terms[:, 0] == terms[:, 1]).all(axis=1).sum())
@@ -445,7 +436,7 @@ def _check(metric: str, baseline: Matrix, current: Matrix) -> None:
     shape = baseline.shape
     if len(shape) != 1 or shape != current.shape or not baseline.size:
         shapes = f"{shape} and {current.shape}"
-        raise ValueError(f"{metric}: paired values are two equally long vectors, not {shapes}")
+        raise ValueError(f"{metric}: expected two vectors of equal length, got {shapes}")
     if not (np.isfinite(baseline).all() and np.isfinite(current).all()):
         raise ValueError(f"{metric}: not a finite number among the paired values")
 
@@ -491,7 +482,7 @@ def _is_binary(values: Matrix) -> bool:
 
 
 def _deviation(differences: Matrix) -> float:
-    """Sample standard deviation, and exactly 0 for equal values, whose mean may be a rounding error away."""
+    """Return the sample standard deviation; exactly 0 for equal values despite rounding."""
     if differences.min() == differences.max():
         return 0.0
     return float(np.std(differences, ddof=1))

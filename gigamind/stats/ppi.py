@@ -1,21 +1,17 @@
-"""The mean of a judged metric, corrected by the human labels that some of its items have, with an honest interval.
+"""The mean of a judged metric, corrected by human labels of some items, with a valid interval.
 
-Prediction-powered inference with a tuned weight (PPI++): Angelopoulos, Duchi & Zrnic, "PPI++: Efficient
-Prediction-Powered Inference", arXiv 2311.01453, 2023.  The mean of the verdicts alone is off by the judge's bias, and
-an interval around it covers the truth far too seldom; labels alone are right but few.  The labelled items must be a
-random sample of all, or those of a random sample of clusters.
+Prediction-powered inference with a tuned weight (PPI++): Angelopoulos, Duchi & Zrnic, arXiv 2311.01453, 2023.  The mean
+of the verdicts alone has the judge's bias; labels alone are unbiased but few.  The labelled items must be a random
+sample of all items, or of a random sample of clusters.
 
-Variances are cluster-robust (intervals.py): what each item adds to a mean is summed over its cluster before it is
-squared, times G / (G - 1) for G clusters.  Items of one cluster may be labelled in part: they then add to both means of
-the correction, and the covariance of the two counts as well.
+Variances are cluster-robust: contributions are summed per cluster before squaring, times G / (G - 1) for G clusters.
+Items of one cluster may be labelled in part; then the covariance of the two means counts, too.
 
-Near 0 and 1, and where a good judge was seen to err on hardly any label, the spread of what was seen says too little:
-of 50 labels of a share of 0.98, normal intervals hold it in 60 of 100 cases, a third of them without a width.  Each
-interval is therefore made as if a few pairs more had been seen: one of a label and a verdict of 1, one of 0 and 0, and
-a quarter each of the two that disagree.  It is what Agresti & Coull ("Approximate is better than exact", American
-Statistician 52, 1998) do for a share, spread over label and verdict.  The counts are the smallest round ones that hold
-the truth in 93 of 100 cases throughout benchmarks/intervals.py; at a share of 0.5 and from 150 labels they cost at most
-2 % of the width.
+Near 0 and 1, and with few observed errors, normal intervals are too narrow: with 50 labels of a share of 0.98 they
+cover the truth in 60 of 100 cases.  Therefore a few pairs are added to the data: one of label and verdict 1, one of 0
+and 0, and a quarter each of the two disagreements, as Agresti & Coull ("Approximate is better than exact", American
+Statistician 52, 1998) do for a share.  These are the smallest round counts that cover the truth in 93 of 100 cases
+throughout benchmarks/intervals.py; at a share of 0.5 and from 150 labels they cost at most 2 % of the width.
 """
 
 from dataclasses import dataclass
@@ -36,24 +32,24 @@ from gigamind.stats.intervals import (
 )
 from gigamind.stats.special import student_quantile
 
-_LEAST = 2  # clusters: a variance needs two
-_AGREEING, _DISAGREEING = 1.0, 0.25  # pairs added of each of two kinds
+_LEAST = 2  # clusters, as a variance needs two
+_AGREEING, _DISAGREEING = 1.0, 0.25  # added pairs of each of two kinds
 _ADDED = 2 * (_AGREEING + _DISAGREEING)
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedMean:
-    """What a judged metric would be, had people labelled every item.
+    """The estimated mean if people had labelled every item.
 
     Attributes:
         value: the corrected mean.
-        interval: by Student's t, with a few pairs added, cut to [0, 1]; it holds the value.
+        interval: by Student's t, with a few pairs added, cut to [0, 1]; it contains the value.
         judged: mean of all verdicts, uncorrected.
         labelled: mean of the labels.
-        labelled_interval: of the labels alone, in the same way.
-        weight: how far the verdicts count, in [0, 1]: 0 is labels alone.
+        labelled_interval: of the labels alone, by the same method.
+        weight: weight of the verdicts, in [0, 1]; 0 uses labels alone.
         labels: number of labels.
-        items: number of verdicts, those of labelled items among them.
+        items: number of verdicts, labelled items included.
         label_clusters: clusters with a labelled item.
         item_clusters: clusters of all items.
     """
@@ -78,13 +74,13 @@ def corrected_mean(
     confidence: float = CONFIDENCE,
     clusters: Clusters | None = None,
 ) -> CorrectedMean | None:
-    """The mean over labelled and unlabelled items together; None with labels in fewer than two clusters.
+    """Return the mean over labelled and unlabelled items; None with labels in fewer than two clusters.
 
     Args:
         labels: of n items, each in [0, 1].
         verdicts: of the same items, in the same order, each in [0, 1].
         unlabelled: verdicts of the other items; may be empty.
-        clusters: of the labelled, then of the other items; None where each stands alone.
+        clusters: of the labelled, then of the other items; None if each is independent.
         confidence: of the intervals, in (0, 1).
 
     Raises:
@@ -129,10 +125,10 @@ def _check(labels: Matrix, verdicts: Matrix, unlabelled: Matrix) -> None:
 
 
 def _weight(labels: Matrix, verdicts: Matrix, unlabelled: Matrix, others: Clusters) -> float:
-    """The weight with the smallest variance were the items independent, cut to [0, 1] as in the paper.
+    """Return the weight with the smallest variance for independent items, cut to [0, 1] as in the paper.
 
-    Any weight gives an honest interval.  One that looks at clusters narrows it by 1 % in simulation, and with 40
-    clusters of labels fits itself to their noise, which costs more coverage.
+    Any weight gives a valid interval.  A cluster-aware weight narrows it by 1 % in simulation, but with 40 clusters of
+    labels it overfits and costs more coverage.
     """
     spread = _variance(np.concatenate([verdicts, unlabelled]))
     if not unlabelled.size or not spread or is_single(others):
@@ -143,16 +139,16 @@ def _weight(labels: Matrix, verdicts: Matrix, unlabelled: Matrix, others: Cluste
 
 
 def _variance(values: Matrix) -> float:
-    """Sample variance; exactly 0 for equal values, and for one value, which says nothing of a spread."""
+    """Return the sample variance; exactly 0 for equal values and for a single value."""
     if values.size < _LEAST or values.min() == values.max():
         return 0.0
     return float(values.var(ddof=1))
 
 
 def _with_pairs(values: Matrix, clusters: Clusters, weight: float) -> tuple[float, float]:
-    """The mean of labels - weight * verdicts and its variance, had the pairs been seen beside these values.
+    """Return the mean of labels - weight * verdicts and its variance, with the added pairs.
 
-    A pair counts as much as one of the independent items as which the values count.
+    A pair weighs as much as one effective independent item.
     """
     each = values.size / effective_items(clusters)
     pairs = np.array([1 - weight, 0.0, 1.0, -weight])
@@ -165,7 +161,7 @@ def _with_pairs(values: Matrix, clusters: Clusters, weight: float) -> tuple[floa
 
 
 def _covariance(labelled: Matrix, unlabelled: Matrix, clusters: Clusters) -> float:
-    """Of the means of two parts, each of two clusters or more: not 0 only where clusters have items in both."""
+    """Return the covariance of the means of two parts, of two clusters or more each; not 0 only for shared clusters."""
     n = labelled.size
     apart = np.zeros((clusters.size, 2))
     apart[:n, 0] = labelled - labelled.mean()
@@ -179,7 +175,7 @@ def _covariance(labelled: Matrix, unlabelled: Matrix, clusters: Clusters) -> flo
 def _interval(
     value: float, moments: tuple[float, float], degrees: int, confidence: float
 ) -> Interval:
-    """Around a mean with such a variance, by Student's t; it holds the value and is cut to [0, 1]."""
+    """Return the covariance of the means of two parts of two clusters or more; not 0 only for shared clusters."""
     middle, variance = moments
     arm = student_quantile((1 + confidence) / 2, degrees) * max(0.0, variance) ** 0.5
     low, high = min(value, middle - arm), max(value, middle + arm)

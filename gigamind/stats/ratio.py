@@ -1,6 +1,6 @@
-"""By what factor one positive quantity exceeds another, from repeated measurements of both that are not paired.
+"""The ratio of two positive quantities, from repeated unpaired measurements of both.
 
-Times scatter by factors, so they are compared on the logarithmic scale, with Welch's interval: B. L. Welch, "The
+Times vary by factors, so they are compared on the logarithmic scale with Welch's interval: B. L. Welch, "The
 generalization of 'Student's' problem when several different population variances are involved", Biometrika 34, 1947.
 """
 
@@ -13,13 +13,13 @@ from gigamind.stats.estimate import Estimate
 from gigamind.stats.intervals import CONFIDENCE, Interval
 from gigamind.stats.special import student_quantile
 
-_LEAST = 2  # measurements without which nothing is known of their scatter
+_LEAST = 2  # measurements needed for a variance
 
 
 def ratio_of_means(
     over: Sequence[float], under: Sequence[float], confidence: float = CONFIDENCE
 ) -> Estimate:
-    """The quotient of the geometric means, with its interval; without one where a side has a single measurement.
+    """Return the ratio of the geometric means with its interval; no interval if a side has a single measurement.
 
     `n` counts the measurements of the shorter side.
 

@@ -1,23 +1,23 @@
-"""Probabilities and quantiles of the binomial, beta and Student's t distributions, right to some 13 digits.
+"""Probabilities and quantiles of the binomial, beta and Student's t distributions, to about 13 digits.
 
-All three are the regularised incomplete beta function I_x(a, b), the share of Beta(a, b) below x: Digital Library of
-Mathematical Functions (DLMF) of NIST, 8.17.  Python's floats are enough; SciPy, of 114 MB, is the tests' oracle.
-Both x and 1 - x are passed on, for the smaller of the two has digits that a difference from 1 would lose.
+All are based on the regularised incomplete beta function I_x(a, b), the share of Beta(a, b) below x: NIST Digital
+Library of Mathematical Functions (DLMF) 8.17.  SciPy (114 MB) is only the oracle of the tests.  Functions take both x
+and 1 - x, as the difference from 1 would lose digits.
 """
 
 from functools import lru_cache
 from math import exp, inf, lgamma, log, log1p, pi, sqrt
 
-_SETTLED = 1e-15  # relative: further terms of the fraction move only its last digit
-_CLOSE = 1e-8  # of a Newton step, relative to the width of the tail: the step itself squares it
-_ASYMPTOTIC = 16.0  # from here on the series below has all digits
-_LEAST = -690.0  # log-odds: x of less underflows; the logarithm of its share is a straight line
-_SMALLEST, _LARGEST = 1e-3, 1e9  # a and b: beyond, floats cannot tell apart what lies by an end
-_KEPT = 512  # quantiles: the metrics of a comparison ask for the same few
+_SETTLED = 1e-15  # relative change at which the continued fraction stops
+_CLOSE = 1e-8  # relative Newton step at which to stop; the error is its square
+_ASYMPTOTIC = 16.0  # the series is exact from here on
+_LEAST = -690.0  # log-odds below which x underflows
+_SMALLEST, _LARGEST = 1e-3, 1e9  # range of a and b with enough precision
+_KEPT = 512  # cached quantiles; the metrics of a comparison share few
 
 
 def binomial_cdf(successes: int, trials: int, chance: float) -> float:
-    """P(at most `successes` in `trials`), by DLMF 8.17.5.
+    """Return P(at most `successes` in `trials`), by DLMF 8.17.5.
 
     Raises:
         ValueError: `chance` is not in [0, 1], or `trials` is negative.
@@ -29,12 +29,12 @@ def binomial_cdf(successes: int, trials: int, chance: float) -> float:
     if successes >= trials or chance == 0:
         return 1.0
     if successes == 0:
-        return (1 - chance) ** trials  # to the last digit at 1/2, where all changes go one way
+        return (1 - chance) ** trials  # exact at 1/2
     return _share_below(trials - successes, successes + 1, 1 - chance, chance)
 
 
 def binomial_pmf(successes: int, trials: int, chance: float) -> float:
-    """P(just `successes` in `trials`), of 0 to `trials` successes.
+    """Return P(exactly `successes` in `trials`), of 0 to `trials` successes.
 
     Raises:
         ValueError: `chance` is not in [0, 1], or there are not so many trials.
@@ -49,7 +49,7 @@ def binomial_pmf(successes: int, trials: int, chance: float) -> float:
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
-    """The share of Beta(a, b) below x.
+    """Return the share of Beta(a, b) below x.
 
     Raises:
         ValueError: a or b is not in [0.001, 1e9], or x is not in [0, 1].
@@ -60,7 +60,7 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
 
 @lru_cache(_KEPT)
 def beta_quantile(share: float, a: float, b: float) -> float:
-    """The value below which `share` of Beta(a, b) lies.
+    """Return the value below which `share` of Beta(a, b) is.
 
     Raises:
         ValueError: a or b is not in [0.001, 1e9], or the share is not in [0, 1].
@@ -71,7 +71,7 @@ def beta_quantile(share: float, a: float, b: float) -> float:
 
 @lru_cache(_KEPT)
 def student_quantile(share: float, degrees: float) -> float:
-    """The value below which `share` of Student's t lies: degrees / (degrees + t^2) is Beta(degrees / 2, 1 / 2).
+    """Return the quantile of Student's t: degrees / (degrees + t^2) is Beta(degrees / 2, 1 / 2).
 
     Raises:
         OverflowError: the value is beyond 1e308, which takes less than one degree of freedom.
@@ -101,10 +101,10 @@ def _share_below(a: float, b: float, x: float, y: float) -> float:
 
 
 def _log_odds(below: float, above: float, a: float, b: float) -> float:
-    """log(x / (1 - x)) of the x with `below` of Beta(a, b) on one side and `above`, 1 - below, on the other.
+    """Return log(x / (1 - x)) of the x with `below` of Beta(a, b) on one side and `above`, 1 - below, on the other.
 
-    Newton on the logarithm of the smaller share, by log-odds.  Along these it is concave, as the density is: steps from
-    the left never pass the root, and one from the right ends on the left.  So it needs no bracket.
+    Newton's method on the logarithm of the smaller share, by log-odds.  That function is concave, as the density is
+    log-concave, so steps from the left never pass the root and no bracket is needed.
     """
     if below > above:
         return -_log_odds(above, below, b, a)
@@ -123,15 +123,15 @@ def _log_odds(below: float, above: float, a: float, b: float) -> float:
 
 
 def _is_above(a: float, b: float, x: float) -> bool:
-    """Whether x is so far up that the fraction converges fast for 1 - x, not for x."""
+    """Return whether the continued fraction converges faster for 1 - x than for x."""
     return x > (a + 1) / (a + b + 2)
 
 
 def _log_density(a: float, b: float, x: float, y: float) -> float:
-    """log(x^a y^b / B(a, b)), the density of log(x / y).
+    """Return log(x^a y^b / B(a, b)), the density of log(x / y).
 
-    By what each factor adds beyond Stirling's formula: Loader, "Fast and accurate computation of binomial
-    probabilities", 2000.  The difference of three logarithms of gamma would keep 8 digits at a = b = 1e6.
+    Uses the deviations from Stirling's formula: Loader, "Fast and accurate computation of binomial probabilities",
+    2000. Differences of log-gammas would keep 8 digits at a = b = 1e6.
     """
     n = a + b
     off = a * y - b * x  # a - n x
@@ -140,13 +140,13 @@ def _log_density(a: float, b: float, x: float, y: float) -> float:
 
 
 def _deviance(count: float, expected: float, off: float) -> float:
-    """What a count adds: count * log(count / expected).  `off` is count - expected, exact where these are close."""
+    """Return count * log(count / expected); `off` is count - expected, exact if these are close."""
     near = abs(off) < expected / 2
     return count * (log1p(off / expected) if near else log(count / expected))
 
 
 def _beyond(z: float) -> float:
-    """The logarithm of Gamma(z + 1) less Stirling's (z + 1/2) log z - z + log(2 pi) / 2: DLMF 5.11.1."""
+    """Return log Gamma(z + 1) minus Stirling's (z + 1/2) log z - z + log(2 pi) / 2: DLMF 5.11.1."""
     if z < _ASYMPTOTIC:
         return lgamma(z + 1) - (z + 0.5) * log(z) + z - log(2 * pi) / 2
     s = 1 / (z * z)
@@ -154,11 +154,11 @@ def _beyond(z: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float, y: float) -> float:
-    """I_x(a, b) as a multiple of x^a y^b / B(a, b): the continued fraction of DLMF 8.17.22, two terms a round.
+    """Return I_x(a, b) as a multiple of x^a y^b / B(a, b): the continued fraction DLMF 8.17.22, two terms a round.
 
-    With y, as DiDonato and Morris wrote it ("Significant digit computation of the incomplete beta function ratios", ACM
-    TOMS 18, 1992): 1 - x (a + b) / (a + 1) would lose half of the digits where x is close to 1.  By the mean it takes
-    some 40 rounds for a + b = 1 000, 400 for a million; fewer in the tails.
+    Written with y as by DiDonato and Morris ("Significant digit computation of the incomplete beta function ratios",
+    ACM TOMS 18, 1992), as 1 - x (a + b) / (a + 1) loses half of the digits for x close to 1.  Near the mean it takes
+    about 40 rounds for a + b = 1 000 and 400 for a million; fewer in the tails.
     """
     off = a * y - b * x + 1
     value = c = a * off / (a + 1)

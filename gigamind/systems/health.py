@@ -29,13 +29,7 @@ class SystemHealth(Report):
         oddities: Counter[Oddity] = Counter(name for counts in odd for name in counts)
         return cls(failed=failed, share=failed / total if total else 0.0, oddities=dict(oddities))
 
-    def shortfall(self, what: str, why: str) -> str | None:
-        """Why the figures are none of the dataset; None where enough was told.
-
-        Args:
-            what: it did not give, of which items, with a place for their number.
-            why: not, in the first case.
-        """
-        if self.share <= MOST_FAILED:
-            return None
-        return f"the system gave no {what.format(self.failed)} ({self.share:.0%}): {why}"
+    @property
+    def is_unreliable(self) -> bool:
+        """Whether too many items failed for the rest to represent the dataset."""
+        return self.share > MOST_FAILED

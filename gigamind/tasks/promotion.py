@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from gigamind.errors import InputError
 from gigamind.evaluation.finish import no_result
 from gigamind.evaluation.release import read_verdict
+from gigamind.i18n import Text, _
 from gigamind.release.gates import at_worst
 from gigamind.release.policy import read_policy
 from gigamind.release.snapshot import promote, read_run, read_snapshot
@@ -76,8 +77,13 @@ def refuse_failed(run: Path, folder: Path) -> None:
     verdict = read_verdict(run if run.is_dir() else run.parent)
     if verdict and verdict.gate.verdict == "failed":
         raise InputError(
-            f"{run}: a gate failed, so it is no baseline: {verdict.gate.reasons[0]}; where it is to be one all the"
-            f" same, use gigamind baseline promote {run} --folder {folder} --force"
+            _(
+                "{run}: a gate failed, so this run cannot become the baseline: {reason}. To promote it anyway, use"
+                " gigamind baseline promote {run} --folder {folder} --force",
+                run=run,
+                reason=verdict.gate.reasons[0],
+                folder=folder,
+            )
         )
 
 
@@ -89,30 +95,34 @@ def _refuse_incomplete(run: Path) -> None:
     """
     if why := _why_incomplete(run):
         raise InputError(
-            f"{run}: the last run is no baseline by itself: {why}; to promote it all the same, or another one, name"
-            " its folder in the option run"
+            _(
+                "{run}: the latest run cannot become the baseline: {reason}. To promote it anyway, or another run, pass"
+                " its folder.",
+                run=run,
+                reason=why,
+            )
         )
 
 
-def _why_incomplete(run: Path) -> str | None:
+def _why_incomplete(run: Path) -> Text | None:
     """Return why a run is incomplete; None if it is complete."""
     record = read_run(run, KINDS)
     options, verdict = record.run.options, read_verdict(run)
     if record.run.status != "complete":
-        return "it was interrupted"
+        return _("it was interrupted")
     if options.get("sample") is not None:
-        return f"it is of a sample ({options['sample']})"
+        return _("it evaluated only a sample ({sample})", sample=options["sample"])
     if verdict is None and options.get("compare"):
-        return "it ended without a verdict"
+        return _("it ended without a verdict")
     if verdict and verdict.gate.verdict == "not-comparable":
-        return f"it ended without a verdict ({verdict.gate.reasons[0].rstrip('.')})"
+        return _("it ended without a verdict ({reason})", reason=verdict.gate.reasons[0])
     if options.get("allow_partial"):
         return None
     coverage = options.get("min_coverage")
     short = no_result(
         TASKS[record.run.task], record, coverage if isinstance(coverage, float) else 0.0, run
     )
-    return str(short) if short else None
+    return short.message if short else None
 
 
 def _last_run(path: Path) -> Path:

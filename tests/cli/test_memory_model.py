@@ -48,7 +48,7 @@ def test_what_a_model_extracts_is_verified_where_its_quote_stands_and_else_refus
     ended = graduate()
 
     assert ended.code == 0
-    assert [line for line in ended.stdout.splitlines() if "not proven" not in line] == [
+    assert [line for line in ended.stdout.splitlines() if "not in the messages" not in line] == [
         "verified   e1",
         "candidate  e2  Evidence alignment failed: a quote differs from its source in number.",
         "candidate  e3  Evidence alignment failed: 1 of 1 quotes not found (source_index_out_of_range).",

@@ -141,11 +141,11 @@ def test_a_note_that_was_changed_since_it_was_read_is_not_written_and_the_others
     if copied:
         written, problems = write_copy(vault, tmp_path / "copy", linked)
         assert [one.note.path for one in written] == ["sub/b.md"]
-        assert "a.md: was changed since it was read" in str(problems[0])
+        assert problems[0].message.values == {"note": "a.md"}
         assert (tmp_path / "copy" / "a.md").read_text("utf-8") == "other 게이트"
         return
     with InPlaceWriter(vault) as writer:
-        with pytest.raises(NotesError, match=r"a\.md: was changed since it was read"):
+        with pytest.raises(NotesError, match=r"a\.md: "):
             writer.write(linked[0])
         assert writer.undo_file is None
         writer.write(linked[1])
@@ -156,7 +156,7 @@ def test_a_note_that_was_changed_since_it_was_read_is_not_written_and_the_others
 def test_a_note_that_is_gone_is_not_written(vault):
     linked = linked_notes(vault)
     (vault.root / "a.md").unlink()
-    with InPlaceWriter(vault) as writer, pytest.raises(NotesError, match=r"a\.md: is not in the"):
+    with InPlaceWriter(vault) as writer, pytest.raises(NotesError, match=r"a\.md: "):
         writer.write(linked[0])
 
 
@@ -164,7 +164,7 @@ def test_a_note_of_broken_utf_8_is_not_written(vault):
     broken = b"\xff " + "게이트".encode()
     (vault.root / "a.md").write_bytes(broken)
     vault = read_vault(vault.root)
-    with InPlaceWriter(vault) as writer, pytest.raises(NotesError, match="is not valid UTF-8"):
+    with InPlaceWriter(vault) as writer, pytest.raises(NotesError, match="UTF-8"):
         writer.write(linked_notes(vault)[0])
     assert (vault.root / "a.md").read_bytes() == broken
 
@@ -237,7 +237,7 @@ def test_where_nothing_may_be_written_nothing_is(owned_vault):
     owned_vault.root.chmod(0o555)
     with as_anyone(), InPlaceWriter(owned_vault) as writer:
         for note in linked_notes(owned_vault):
-            with pytest.raises(NotesError, match=r"the undo file in .*Permission denied"):
+            with pytest.raises(NotesError, match="permission denied"):
                 writer.write(note)
     assert content(owned_vault) == before
 
@@ -249,7 +249,7 @@ def test_a_note_is_in_the_undo_file_before_it_is_written(owned_vault):
     (owned_vault.root / "sub").chmod(0o555)
     with as_anyone(), InPlaceWriter(owned_vault) as writer:
         writer.write(first)
-        with pytest.raises(NotesError, match=r"sub/b\.md: .*Permission denied"):
+        with pytest.raises(NotesError, match=r"sub/b\.md: .*permission denied"):
             writer.write(second)
     result = undo(writer.undo_file)
     assert (result.restored, result.untouched) == (("a.md",), ("sub/b.md",))
@@ -276,8 +276,8 @@ def test_a_note_that_was_changed_after_the_links_keeps_its_change(vault):
     result = undo(file)
     (problem,) = result.problems
     assert result.restored == ("sub/b.md",)
-    assert "a.md: was changed since the links were written" in str(problem)
-    assert str(file.parent / "notes" / "a.md") in str(problem)
+    backup = file.parent / "notes" / "a.md"
+    assert problem.message.values == {"note": "a.md", "file": backup}
     assert (vault.root / "a.md").read_bytes() == changed
 
 
@@ -291,9 +291,9 @@ def test_a_vault_that_was_moved_can_be_undone_there(vault, tmp_path):
 def test_an_undo_file_elsewhere_is_invalid_input(vault, tmp_path):
     file = write(vault)
     shutil.copy(file, tmp_path / "undo.jsonl")
-    with pytest.raises(InputError, match="must stand where it was written"):
+    with pytest.raises(InputError, match="VAULT/"):
         undo(tmp_path / "undo.jsonl")
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="--undo"):
         undo(file.with_name("other.jsonl"))
 
 
@@ -312,9 +312,9 @@ def change(file, old, new):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"note":"a.md"', '"note":"../a.md"', r"undo\.jsonl:1: \.\./a\.md leaves the vault"),
-        ('"note":"a.md"', '"path":"a.md"', r"undo\.jsonl:1: no line of an undo file"),
-        ('{"note"', '"note"', r"undo\.jsonl:1: not a JSON object"),
+        ('"note":"a.md"', '"note":"../a.md"', r"undo\.jsonl:1: \.\./a\.md"),
+        ('"note":"a.md"', '"path":"a.md"', r"undo\.jsonl:1"),
+        ('{"note"', '"note"', r"undo\.jsonl:1"),
     ],
 )
 def test_an_undo_file_that_was_broken_by_hand_changes_no_note(vault, old, new, message):
@@ -334,7 +334,7 @@ def test_a_line_that_would_restore_anything_else_restores_nothing(vault, old, ne
     written = content(vault)
     change(file, old, new)
     result = undo(file)
-    assert ["changed by hand" in str(problem) for problem in result.problems] == [True, True]
+    assert ["edited" in str(problem) for problem in result.problems] == [True, True]
     assert content(vault) == written
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from gigamind.stats.logistic import likeliest_weights, sigmoid
+from gigamind.stats.logistic import fit_logistic, sigmoid
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -22,8 +22,14 @@ def test_the_weights_are_the_likeliest(seed: int) -> None:
         nats = positive * np.log(chance) + (1 - positive) * np.log(1 - chance)
         return -np.sum(counts * nats) + np.sum(held * (weights - prior) ** 2) / 2
 
-    found = likeliest_weights(
-        columns, positive, prior, held, seen=seen, counts=counts, offset=offset
+    found = fit_logistic(
+        columns,
+        positive,
+        prior_mean=prior,
+        prior_precision=held,
+        label_frequency=seen,
+        sample_weight=counts,
+        offset=offset,
     )
 
     expected = minimize(loss, prior, method="BFGS", options={"gtol": 1e-9}).x
@@ -34,8 +40,11 @@ def test_the_weights_are_the_likeliest(seed: int) -> None:
 def test_rows_that_can_be_told_apart_leave_finite_weights() -> None:
     columns = np.array([[-1.0], [-2.0], [1.0], [2.0]])
 
-    found = likeliest_weights(
-        columns, np.array([0.0, 0.0, 1.0, 1.0]), np.zeros(1), np.array([1e-6])
+    found = fit_logistic(
+        columns,
+        np.array([0.0, 0.0, 1.0, 1.0]),
+        prior_mean=np.zeros(1),
+        prior_precision=np.array([1e-6]),
     )
 
     assert np.isfinite(found).all()

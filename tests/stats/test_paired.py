@@ -135,9 +135,9 @@ def test_seed_and_label_both_choose_the_draws():
 @pytest.mark.parametrize(
     ("baseline", "current", "message"),
     [
-        ([], [], "equally long"),
-        ([1, 0], [1], "equally long"),
-        ([[1, 0]], [[1, 0]], "equally long"),
+        ([], [], "equal length"),
+        ([1, 0], [1], "equal length"),
+        ([[1, 0]], [[1, 0]], "equal length"),
         ([1, np.nan], [1, 0], "finite"),
         ([1, 0], [1, np.inf], "finite"),
     ],

@@ -21,6 +21,7 @@ from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned, is_same_place
+from gigamind.i18n import _
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.panel import Vote, collect_votes, decide_graded, is_near
 from gigamind.judges.protocol import KEY, AnswerCase, PanelJudge, Scale, Verdict
@@ -305,7 +306,7 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
                 _LEAST_CLAIM * sentences,
                 judge.file.tokens_for(sentences),
                 all_members=False,
-                what="cutting the claims of",
+                what=_("splitting the claims of"),
             )
         claims = _PARTS if judge.cutting else 1
         questions = Questions(judge, case, pieces, KEY)

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from gigamind.assets import asset
 from gigamind.errors import LlmError
+from gigamind.i18n import _
 from gigamind.judges.asking import OF_THE_REPLY, Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.spec import Language, PromptName, load_judge_prompt
@@ -127,7 +128,7 @@ class SecondLook:
             counted(self.messages(statements), LooksReply.model_json_schema()),
             _LEAST_TOKENS * len(statements),
             _tokens_for(len(statements)),
-            what="looking once more at",
+            what=_("second check of"),
             model=self.model,
             certain=False,
         )

@@ -1,1 +1,1 @@
-"""Answers: are they grounded in their notes, and do they help?"""
+"""Answer evaluation: are answers grounded in their notes, and are they useful?"""

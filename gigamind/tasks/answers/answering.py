@@ -1,4 +1,4 @@
-"""Answers a question as the product does (seed 004): from the notes alone, with `[노트 1]` or `[Note 1]`."""
+"""Generates an answer as the product does (seed 004): only from the notes, citing `[노트 1]` or `[Note 1]`."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ NO_NOTES: dict[Language, str] = {
 
 
 class AnswerReply(ModelReply, frozen=True):
-    """What the model answers."""
+    """The model's answer."""
 
     answer: Annotated[str, Most(8_000)] = Field(
         description="the answer, with the notes it rests on named in each sentence"
@@ -28,10 +28,10 @@ class AnswerReply(ModelReply, frozen=True):
 
 
 def load_answer_prompt(language: Language) -> Prompt:
-    """The prompt in one language.
+    """Return the prompt in one language.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: The file cannot be read.
     """
     return load_prompt(asset("prompts") / PROMPT / f"{language}.jinja", _GIVEN)
 
@@ -46,10 +46,10 @@ async def answer_from(
     item_id: str,
     fence_key: bytes,
 ) -> str:
-    """An answer; without notes it says so, and nothing is asked.
+    """Return an answer; without notes, a fixed answer that says so, without calling the model.
 
     Raises:
-        LlmError: the model gave none.
+        LlmError: The model gave no answer.
     """
     if not notes:
         return NO_NOTES[language]
@@ -61,6 +61,6 @@ async def answer_from(
 def answer_messages(
     prompt: Prompt, question: str, notes: list[Source], fence_key: bytes
 ) -> list[Message]:
-    """What the model is asked."""
+    """Return the messages of the request."""
     fenced = fence(notes, fence_key)
     return prompt.render(nonce=fenced.nonce, notes=fenced.text, question=as_json(question))

@@ -1,4 +1,4 @@
-"""One answer to be judged, wherever it comes from."""
+"""An answer to be judged, from any source."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,20 +12,20 @@ from gigamind.vault.language import question_language
 from gigamind.wording import Language
 
 CONTEXT_CHARS = 6_000
-_UNKNOWN = Source("context", "words of it " * (CONTEXT_CHARS // 12))
-_UNWRITTEN = "\n".join(f"- claim {number} of an answer" for number in range(1, 7))
+_TYPICAL_CONTEXT = Source("context", "words of it " * (CONTEXT_CHARS // 12))
+_TYPICAL_ANSWER = "\n".join(f"- claim {number} of an answer" for number in range(1, 7))
 SYSTEM_ROLE = "system"
-"""The part of an item's results that is what a system answered."""
+"""The part of an item's results that holds the answer of a system."""
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """How a system answered.
+class SystemAnswer:
+    """Details of a system's answer.
 
     Attributes:
-        contexts: as it told them, one for each note of the case; of one whose text nobody knows, the note is empty.
-        oddities: what was odd, and how often.
-        latency_ms: wall time, as it was asked here; None of a run file.
+        contexts: One for each note of the case, as the system returned them; if its text is unknown, the note is empty.
+        oddities: Data-quality problems, with counts.
+        latency_ms: Wall time of the request; None for a run file.
     """
 
     contexts: tuple[RankedNote, ...]
@@ -35,16 +35,16 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class EvalCase:
-    """An answer, or a question that is yet to be answered, with its context.
+    """An answer, or a question without an answer yet, with its context.
 
     Attributes:
         answer: None until a model or a system has answered.
-        language: as the dataset says, else that of the question.
-        relevant: numbers of the notes that answer the question, from 1; None when the dataset does not say.
-        expected: paths of the notes that answer the question; None when the dataset does not say.
-        references: texts that labelled facts stand in, where the context is the choice of a system.
-        given: how a system answered; None where none did.
-        unanswerable: the dataset says that no note answers the question.
+        language: From the dataset, else the language of the question.
+        relevant: Numbers of the notes that answer the question, from 1; None if the dataset has no such label.
+        expected: Paths of the notes that answer the question; None if the dataset has no such label.
+        references: Texts that contain the labelled facts, if a system chooses the context.
+        response: Details of a system's answer; None without one.
+        unanswerable: Whether the dataset labels the question as unanswerable.
     """
 
     id: str
@@ -57,12 +57,12 @@ class EvalCase:
     relevant: frozenset[int] | None = None
     expected: frozenset[str] | None = None
     references: tuple[str, ...] = ()
-    given: Given | None = None
+    response: SystemAnswer | None = None
     unanswerable: bool = False
 
     @property
     def prompt_language(self) -> Language:
-        """The language to ask a model in: Korean, or English for all others."""
+        """The language of prompts: Korean, or English for all others."""
         return "ko" if self.language.lower()[:2] == "ko" else "en"
 
     @property
@@ -71,17 +71,17 @@ class EvalCase:
         return tuple(Source(note.title, note.text) for note in self.notes)
 
     def answered(self, answer: str) -> AnswerCase:
-        """The case of a judge."""
+        """Return the judge's input for an answer."""
         return AnswerCase(self.question, answer, self.sources, self.prompt_language)
 
-    def foreseen(self, *, by_system: bool) -> AnswerCase:
-        """The same before it is answered: by an answer of six claims, over contexts of `CONTEXT_CHARS` of a system."""
+    def typical(self, *, by_system: bool) -> AnswerCase:
+        """Return the judge's input for estimates. A missing answer gets six claims and a context of typical length."""
         if self.answer is not None:
             return self.answered(self.answer)
-        case = self.answered(_UNWRITTEN)
-        return replace(case, notes=(_UNKNOWN,)) if by_system else case
+        case = self.answered(_TYPICAL_ANSWER)
+        return replace(case, notes=(_TYPICAL_CONTEXT,)) if by_system else case
 
 
-def language_of(said: str | None, question: str) -> str:
-    """What the dataset says, else the language of the question."""
-    return said or question_language(question)
+def language_of(labelled: str | None, question: str) -> str:
+    """Return the language in the dataset, else that of the question."""
+    return labelled or question_language(question)

@@ -1,4 +1,4 @@
-"""Puts answers through the checklist quality gate, beside their evaluation and independent of it (seed 004, "2-1")."""
+"""Checks answers with the quality gate's checklist, independently of their evaluation (seed 004, "2-1")."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.evidence.result import Aligned
+from gigamind.i18n import _
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, chosen
 from gigamind.judges.quality_gate import (
@@ -34,10 +35,10 @@ Gate = Chosen[QualityGate]
 
 
 def choose_gate(options: AnswerEvalOptions) -> Gate | None:
-    """The gate of the options; None where they ask for none.
+    """Return the quality gate of the options; None without `--checklist`.
 
     Raises:
-        InputError: its file cannot be used, has no such feature, or is named without `--checklist`.
+        InputError: Its file cannot be used or lacks the feature, or its options are given without `--checklist`.
     """
     if not options.checklist:
         _refuse_idle(options)
@@ -47,27 +48,29 @@ def choose_gate(options: AnswerEvalOptions) -> Gate | None:
 
 
 def _refuse_idle(options: AnswerEvalOptions) -> None:
-    """An option that would change nothing was meant to."""
+    """Refuse options that have no effect without `--checklist`."""
     idle = {
         "--checklist-judge": options.checklist_judge is not None,
         "--feature": options.feature != AnswerEvalOptions.model_fields["feature"].default,
     }
     for name, given in idle.items():
         if given:
-            raise InputError(f"{name}: is used with --checklist only; give both, or none")
+            raise InputError(
+                _("{option}: requires --checklist. Add --checklist or remove it.", option=name)
+            )
 
 
 async def check_answer(
     gate: QualityGate, case: AnswerCase, asking: Asking, *, twice: bool
 ) -> dict[str, Any]:
-    """The check of one answer, as JSON values of a `QualityReport`.
+    """Check one answer, and return the JSON values of a `QualityReport`.
 
     Args:
-        twice: check it anew, too, to see what flips.  Where a second check fails for good the first one counts all
-            the same, and nothing is known to flip; a blank answer is checked without asking, and never again.
+        twice: Check it a second time to measure consistency. If the second check fails permanently, the first one
+            counts and `flipped` is null. A blank answer is checked without a model, and only once.
 
     Raises:
-        LlmError: see `QualityGate.judge`; of the second check only what another attempt may end otherwise.
+        LlmError: See `QualityGate.judge`; for the second check, only transient errors.
     """
     first = _report((await gate.judge(case, asking)).detail)
     if twice and case.answer.strip():
@@ -104,7 +107,7 @@ def _item(item: ItemVerdict) -> QualityItemReport:
 def quality_summary(
     gate: Gate | None, items: Sequence[AnswerItemReport]
 ) -> QualitySummaryReport | None:
-    """The block of a run; None without a gate."""
+    """Return the `quality` block of a run; None without a quality gate."""
     if gate is None:
         return None
     return QualitySummaryReport(
@@ -131,21 +134,21 @@ def _slice(gate: Gate, items: Sequence[AnswerItemReport]) -> QualitySliceReport:
         pass_rate=rate.value,
         low=rate.low,
         high=rate.high,
-        items=tuple(_item_rate(asked, checked) for asked in gate.judge.checklist.items),
+        items=tuple(_item_rate(item, checked) for item in gate.judge.checklist.items),
     )
 
 
-def _item_rate(asked: ChecklistItem, checked: Sequence[QualityReport]) -> QualityItemRate:
-    items: list[QualityItemReport] = [
-        item for report in checked for item in report.items if item.id == asked.id
+def _item_rate(item: ChecklistItem, checked: Sequence[QualityReport]) -> QualityItemRate:
+    results: list[QualityItemReport] = [
+        result for report in checked for result in report.items if result.id == item.id
     ]
-    yes = sum(item.yes for item in items)
-    rate = Estimate.share(yes, len(items))
+    yes = sum(result.yes for result in results)
+    rate = Estimate.share(yes, len(results))
     return QualityItemRate.like(
-        asked,
+        item,
         yes=yes,
         rate=rate.value,
         low=rate.low,
         high=rate.high,
-        unproven=sum(item.told is True and not item.trusted for item in items),
+        unproven=sum(result.told is True and not result.trusted for result in results),
     )

@@ -1,7 +1,7 @@
-"""What a comparison must know of answers: their values, what changed in one, and its checklist (seed 004, "2-1").
+"""Comparison of answer evaluations: their values, changes of single answers, and the checklist (seed 004, "2-1").
 
-Checks are compared only where the same checklist, asked of the same model, gave both; else no figure of theirs is,
-and the rest of the comparison goes on.
+Checklist results are compared only if both runs used the same checklist and model. The other metrics are always
+compared.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
 
 
 def check_of(quality: QualityReport | None) -> SnapshotCheck | None:
-    """What a snapshot keeps of a check."""
+    """Return the part of a checklist result that a snapshot keeps."""
     if quality is None:
         return None
     return SnapshotCheck(passed=quality.passed, yes={item.id: item.yes for item in quality.items})
@@ -44,12 +44,12 @@ class AnswerItem(SnapshotItem):
     """One answer.
 
     Attributes:
-        evaluated: whether it has an evaluation.
-        metrics: as in per_item.jsonl.
-        unsupported: texts of the claims that are not supported.
-        left_out: what is shown to be left out.
-        check: by the checklist; null without one.
-        unanswerable: the dataset says that no note answers the question, so to refuse is right.
+        evaluated: Whether it has an evaluation.
+        metrics: As in per_item.jsonl.
+        unsupported: Texts of the unsupported claims.
+        left_out: Proven omissions.
+        check: Checklist result; null without one.
+        unanswerable: Whether the dataset labels the question as unanswerable, so that a refusal is correct.
     """
 
     question: str
@@ -62,9 +62,9 @@ class AnswerItem(SnapshotItem):
 
     @property
     def answered(self) -> float | None:
-        """Whether it makes a claim, 1 or 0, for one that refuses has no correctness and so is in no mean of it.
+        """1 if it makes a claim, 0 if it refuses; means of correctness leave refusals out.
 
-        None without an evaluation, and of a team's own judge, which may know no claims.
+        None without an evaluation, or for a custom judge without claims.
         """
         if not self.evaluated or CORRECTNESS not in self.metrics:
             return None
@@ -75,7 +75,7 @@ AnswerSnapshot = EvalSnapshot[AnswerSummaryReport, AnswerItem]
 
 
 class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, AnswerItem]):
-    """See the module."""
+    """Compares the answer evaluations of two runs."""
 
     settings = (
         "answer_model",
@@ -115,11 +115,11 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
         return item.model_copy(update={"check": None})
 
     def values(self, pairs: Pairs[AnswerItem]) -> Values:
-        """Every figure over the answers that both runs could measure it on, those of the checklist last."""
+        """Return the paired values of every metric that both runs measured; the checklist comes last."""
         names = dict.fromkeys(name for pair in pairs for item in pair for name in item.metrics)
         values = paired_values("answers", names, [(a.metrics, b.metrics) for a, b in pairs])
-        asked = [pair for pair in pairs if not pair[1].unanswerable]
-        answered = [({"answered": a.answered}, {"answered": b.answered}) for a, b in asked]
+        answerable = [pair for pair in pairs if not pair[1].unanswerable]
+        answered = [({"answered": a.answered}, {"answered": b.answered}) for a, b in answerable]
         values |= paired_values("answers", ("answered",), answered)
         return values | check_values([(a.check, b.check) for a, b in pairs])
 
@@ -127,11 +127,11 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
         return summary.llm.models if summary.llm else {}
 
     def change(self, before: AnswerItem, after: AnswerItem) -> Change | None:
-        """Correctness decides, then completeness, utility, a refusal where no utility tells its worth, the checklist.
+        """Compare by correctness, then completeness, utility, the effect of a refusal, and the checklist.
 
-        What either run lacks decides nothing.  Of a team's own judge its figures decide, in its order.
+        A metric that either run lacks is skipped. For a custom judge, its metrics are compared in their order.
         """
-        refusal = _of_refusal(before, after)
+        refusal = _refusal_gain(before, after)
         parts = [_REFUSED if after.answered == 0 else _ANSWERED] if refusal else []
         gain = 0.0
         leading = _LEADING if CORRECTNESS in before.metrics else tuple(before.metrics)
@@ -141,8 +141,8 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
                 gain = gain or (old - new if is_lower_better(f"answers.{name}") else new - old)
                 parts.append(f"{name} {old:.2f} -> {new:.2f}")
         gain = gain or refusal
-        fresh = [text for text in after.unsupported if text not in before.unsupported]
-        parts += [f"no longer supported: {fresh[0]}"] if gain < 0 and fresh else []
+        lost = [text for text in after.unsupported if text not in before.unsupported]
+        parts += [f"no longer supported: {lost[0]}"] if gain < 0 and lost else []
         missing = [text for text in after.left_out if text not in before.left_out]
         parts += [f"left out: {missing[0]}"] if gain < 0 and missing else []
         checked, difference = check_change(before.check, after.check)
@@ -151,10 +151,10 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
         return Change(gain, "; ".join(parts)) if gain else None
 
 
-def _of_refusal(before: AnswerItem, after: AnswerItem) -> float:
-    """What an answer gains that refuses no longer, or loses that refuses now: its correctness.
+def _refusal_gain(before: AnswerItem, after: AnswerItem) -> float:
+    """Return the correctness that an answer gains by no longer refusing, or loses by refusing.
 
-    One whose claims were all unsupported loses nothing by refusing.
+    An answer without supported claims loses nothing by refusing.
     """
     if before.answered is None or after.answered is None or before.answered == after.answered:
         return 0.0

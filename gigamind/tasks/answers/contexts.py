@@ -1,7 +1,7 @@
-"""The contexts of a system's answer as notes that an answer can be judged by: each in its place, for answers cite them.
+"""Converts the contexts of a system's answer to notes for the judge, in their order, because answers cite numbers.
 
-A context that tells a text is judged by that text; one that only names a note, by the note of the vault.  What names a
-note that cannot be read is an empty note, by which nothing can be proven.
+A context with a text is judged by that text; a context with only a name, by that note of the vault. A name of an
+unknown note becomes an empty note, which proves nothing.
 """
 
 from collections import Counter
@@ -21,8 +21,8 @@ class ContextReader:
     """Reads contexts over one vault, which may have no notes.
 
     Attributes:
-        has_vault: else no note is known, and that is not odd of one that is told with its text.
-        places: whether texts stand once in notes, by path and text; a system shows the same ones again and again.
+        has_vault: Without a vault, an unknown note is a problem only if its text is missing.
+        places: Cache of whether a note contains a text, by path and text; systems return the same texts repeatedly.
     """
 
     identities: Identities
@@ -32,39 +32,39 @@ class ContextReader:
     def read(
         self, contexts: Sequence[RankedNote]
     ) -> tuple[tuple[GivenNote, ...], dict[Oddity, int]]:
-        """A note for each context, and what is odd."""
-        odd: Counter[Oddity] = Counter()
+        """Return a note for each context, and data-quality problems with counts."""
+        oddities: Counter[Oddity] = Counter()
         notes: list[GivenNote] = []
         for number, context in enumerate(contexts, start=1):
-            note = self._note(context, number, odd)
-            odd["repeated_notes"] += bool(note.text) and note in notes
+            note = self._note(context, number, oddities)
+            oddities["repeated_notes"] += bool(note.text) and note in notes
             notes.append(note)
-        odd["no_contexts"] += not contexts
-        return tuple(notes), {name: count for name, count in odd.items() if count}
+        oddities["no_contexts"] += not contexts
+        return tuple(notes), {name: count for name, count in oddities.items() if count}
 
-    def _note(self, context: RankedNote, number: int, odd: Counter[Oddity]) -> GivenNote:
+    def _note(self, context: RankedNote, number: int, oddities: Counter[Oddity]) -> GivenNote:
         name = context.note or context.text
         known = self._known(name)
         if known is None:
             own_text = context.text if context.note or not _is_name(context.text) else ""
-            odd["unknown_notes"] += (bool(context.note) and self.has_vault) or not own_text
+            oddities["unknown_notes"] += (bool(context.note) and self.has_vault) or not own_text
             return GivenNote(None, name if name != own_text else f"context {number}", own_text)
         text = context.text if context.note else ""
-        odd["unplaced_texts"] += bool(text.strip()) and not self._stands_in(known, text.strip())
+        oddities["unplaced_texts"] += bool(text.strip()) and not self._contains(known, text.strip())
         return GivenNote(known.path, known.title, text or _part(known, context.place))
 
     def _known(self, name: str) -> Note | None:
         resolution = None if leaves_vault(name) else self.identities.resolve(name)
         return resolution.note if resolution else None
 
-    def _stands_in(self, note: Note, text: str) -> bool:
+    def _contains(self, note: Note, text: str) -> bool:
         if (note.path, text) not in self.places:
             self.places[note.path, text] = find_again(text, note.text) is not None
         return self.places[note.path, text]
 
 
 def _part(note: Note, place: tuple[int, int] | None) -> str:
-    """What stands at a place of a note; all of it where none is told, or it is beyond the note."""
+    """Return the text of a range of a note; the whole note without a range, or if it exceeds the note."""
     if place is None:
         return note.text
     try:
@@ -74,9 +74,9 @@ def _part(note: Note, place: tuple[int, int] | None) -> str:
 
 
 def _is_name(text: str) -> bool:
-    """Whether a lone string is the name of a note and not what one says: a line that ends as files do, or one word.
+    """Return whether a string is the name of a note rather than text: a line that ends in .md, or one ASCII word.
 
-    A word in ASCII: a sentence in Chinese or Japanese has no blank either.
+    Sentences in Chinese or Japanese have no spaces either, so other single words count as text.
     """
     line = text.strip()
     is_word = line.isascii() and len(line.split()) == 1

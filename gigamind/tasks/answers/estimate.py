@@ -1,6 +1,6 @@
-"""What judging a dataset would cost and last, before anything is sent; see `estimate`.
+"""Estimates the cost and duration of judging a dataset before it starts; see `estimate`.
 
-Replies that stand in the store already, and requests that fail, are not known here.
+Stored replies and failed requests are not considered.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,6 +9,7 @@ from typing import Any
 from gigamind.evaluation.estimate import asking, with_fresh
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.task import Estimate
+from gigamind.i18n import Text, _
 from gigamind.judges.asking import PlannedCall, counted
 from gigamind.judges.protocol import KEY, AnswerCase, Judge
 from gigamind.llm.limiter import Gates
@@ -16,49 +17,51 @@ from gigamind.tasks.answers.answering import AnswerReply, answer_messages, load_
 from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.prepared import PreparedAnswers
 
-_LEAST_ANSWER = 40  # tokens
+_MIN_ANSWER = 40  # tokens
 
 
 def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
-    """What the run that was prepared would need: answering, where a model answers, judging, checking.
+    """Return the estimates of a prepared run: answering if a model answers, judging, checking.
 
     Raises:
-        InputError: the price file cannot be read, or the cost is limited and the price not known.
+        InputError: The price file cannot be read, or the cost is limited and the price is unknown.
     """
     options, judge = prepared.options, prepared.judge.judge
     works: list[Estimate] = []
     gates = Gates()
 
     def add(
-        what: str,
+        what: Text,
         model: str,
         calls: Sequence[PlannedCall],
         votes: int = 1,
         reached: ModelRunOptions = options,
     ) -> None:
-        answers = f"{what} {len(prepared.cases):,} answers"
-        works.append(asking(answers, model, calls, reached, (votes, votes), gates=gates))
+        work = _("{work} {count:,} answers", work=what, count=len(prepared.cases))
+        works.append(asking(work, model, calls, reached, (votes, votes), gates=gates))
 
     if options.answer_model:
         calls = [call for case in prepared.cases.values() for call in _answering(prepared, case)]
-        add("answering", options.answer_model, calls, reached=options.for_answering())
+        add(_("generating"), options.answer_model, calls, reached=options.for_answering())
     voters = judge.voters(options)
     planned = [*_planned(prepared, judge), *judge.planned_once()]
     for what, group in _by_what(planned).items():
         calls, first = with_fresh(group, options), group[0]
-        if first.model:  # every seat may ask it
+        if first.model:  # every panel member may call it
             add(what, first.model, calls, judge.repeats * len(voters))
             continue
-        for model in voters if first.all_members else voters[:1]:  # an adaptive panel may ask fewer
+        for model in (
+            voters if first.all_members else voters[:1]
+        ):  # an adaptive panel may call fewer
             add(what, model, calls, judge.repeats if first.all_members else 1)
     if gate := prepared.gate:
         checks = with_fresh(_planned(prepared, gate.judge), options)
-        add("checking", options.settings().model, checks)
+        add(_("checking"), options.settings().model, checks)
     return works
 
 
 def _by_what(calls: Iterable[PlannedCall]) -> dict[str, list[PlannedCall]]:
-    """The calls by what they are for, which tells who is asked: what the first seat does alone comes first."""
+    """Group the calls by purpose; calls of the first panel member alone come first."""
     by_what: dict[str, list[PlannedCall]] = {}
     for call in calls:
         by_what.setdefault(call.what, []).append(call)
@@ -67,7 +70,7 @@ def _by_what(calls: Iterable[PlannedCall]) -> dict[str, list[PlannedCall]]:
 
 def _planned(prepared: PreparedAnswers, judge: Judge[AnswerCase, Any]) -> list[PlannedCall]:
     by_system = prepared.system is not None
-    answers = (case.foreseen(by_system=by_system) for case in prepared.cases.values())
+    answers = (case.typical(by_system=by_system) for case in prepared.cases.values())
     return [call for answer in answers for call in judge.planned(answer)]
 
 
@@ -76,4 +79,4 @@ def _answering(prepared: PreparedAnswers, case: EvalCase) -> Iterator[PlannedCal
         prompt = load_answer_prompt(case.prompt_language)
         messages = answer_messages(prompt, case.question, list(case.sources), KEY)
         request = counted(messages, AnswerReply.model_json_schema())
-        yield PlannedCall(request, _LEAST_ANSWER, prepared.options.answer_max_tokens)
+        yield PlannedCall(request, _MIN_ANSWER, prepared.options.answer_max_tokens)

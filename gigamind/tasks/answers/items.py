@@ -1,4 +1,4 @@
-"""A judged answer as per_item.jsonl has it: its evaluation, the votes of a panel, its checks; or why it has none."""
+"""Builds the lines of per_item.jsonl: the evaluation of an answer, panel votes and checks, or why there are none."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeVar
@@ -9,9 +9,10 @@ from gigamind.evaluation.costs import panel_report, unread_fields
 from gigamind.evaluation.unfinished import ModelRun, unscored
 from gigamind.evidence.record import record
 from gigamind.evidence.result import Alignment
+from gigamind.i18n import Message, _, translator
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.protocol import Verdict as JudgeVerdict
-from gigamind.judges.search_qa.judged import ClaimVerdict, JudgedClaim
+from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer
 from gigamind.records.judged import PanelReport, ProofReport, SecondLookReport, VerdictReport
 from gigamind.records.schema import ErrorReport
@@ -34,35 +35,16 @@ from gigamind.tasks.answers.schema import (
     SourceCoverage,
     SourceSentence,
 )
-from gigamind.wording import Language
 
-_Issue = ClaimVerdict | Literal["other_words", "otherwise"]
-_ISSUES: dict[Language, dict[_Issue, str]] = {
-    "ko": {
-        "not_found": "‘{}’ — 노트에 없는 내용입니다.",
-        "other_words": "‘{}’ — 노트에 이런 낱말로 된 문장이 없습니다.",
-        "otherwise": "‘{}’ — 노트의 가장 가까운 문장은 이대로 말하지 않습니다.",
-        "contradicted": "‘{}’ — 노트의 내용과 다릅니다.",
-        "unverified": "‘{}’ — 근거로 든 인용이 뒷받침하지 못합니다.",
-    },
-    "en": {
-        "not_found": "“{}” — not in the notes.",
-        "other_words": "“{}” — no sentence of the notes has these words.",
-        "otherwise": "“{}” — the nearest sentence of the notes does not say it so.",
-        "contradicted": "“{}” — the notes say otherwise.",
-        "unverified": "“{}” — the quote given for it does not support it.",
-    },
-}
 _KINDS: dict[str, tuple[Literal["check", "item"], str]] = {
     GATE_ROLE: ("check", "checklist of answer"),
     SYSTEM_ROLE: ("item", "question"),
 }
-Kept = TypeVar("Kept", bound=BaseModel)
-_SILENT: dict[Language, str] = {"ko": "답변이 비어 있습니다.", "en": "The answer is empty."}
+Stored = TypeVar("Stored", bound=BaseModel)
 
 
-def evaluation_of(judgement: Judgement, case: AnswerCase, language: Language) -> SearchQAEvaluation:
-    """A judgement as JSON has it."""
+def evaluation_of(judgement: Judgement, case: AnswerCase, language: str) -> SearchQAEvaluation:
+    """Return the evaluation of a judgement, with texts in the given language."""
     answer = Utf16(case.answer)
     notes = [Utf16(note.text) for note in case.notes]
     return SearchQAEvaluation.like(
@@ -71,7 +53,8 @@ def evaluation_of(judgement: Judgement, case: AnswerCase, language: Language) ->
             SourceCoverage.model_validate(use, from_attributes=True) for use in judgement.coverage
         ),
         grounding_issues=grounding_issues(judgement, language),
-        summary=judgement.summary or ("" if judgement.sentences else _SILENT[language]),
+        summary=judgement.summary
+        or ("" if judgement.sentences else translator(language)(_("The answer is empty."))),
         claims=tuple(_claim(claim, answer, notes) for claim in judgement.claims),
         asides=tuple(
             EvaluatedAside.like(sentence, **_place(sentence, answer))
@@ -89,21 +72,24 @@ def evaluation_of(judgement: Judgement, case: AnswerCase, language: Language) ->
     )
 
 
-def grounding_issues(judgement: Judgement, language: Language) -> tuple[str, ...]:
-    """A sentence for each claim that is not supported, in the order of the answer."""
-    said = _ISSUES[language]
-    return tuple(
-        said[_issue(judged)].format(judged.claim.piece.text)
-        for judged in judgement.claims
-        if judged.verdict != "supported"
-    )
+def grounding_issues(judgement: Judgement, language: str) -> tuple[str, ...]:
+    """Return a sentence for each unsupported claim, in the order of the answer."""
+    say = translator(language)
+    return tuple(say(_issue(claim)) for claim in judgement.claims if claim.verdict != "supported")
 
 
-def _issue(judged: JudgedClaim) -> _Issue:
-    """What is the matter; that a claim is not in the notes is nothing that words alone can tell."""
-    if judged.told is not None or judged.verdict != "not_found":
-        return judged.verdict
-    return "other_words" if judged.doubt in {None, "little_in_common"} else "otherwise"
+def _issue(judged: JudgedClaim) -> Message:
+    """Return what is wrong with a claim. Word matching alone cannot show that a claim is not in the notes."""
+    claim = judged.claim.piece.text
+    if judged.verdict == "contradicted":
+        return _("“{claim}” — the notes contradict this.", claim=claim)
+    if judged.verdict != "not_found":
+        return _("“{claim}” — its quote does not support this.", claim=claim)
+    if judged.told is not None:
+        return _("“{claim}” — not in the notes.", claim=claim)
+    if judged.doubt in {None, "little_in_common"}:
+        return _("“{claim}” — no sentence in the notes has these words.", claim=claim)
+    return _("“{claim}” — the most similar sentence in the notes differs.", claim=claim)
 
 
 def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> EvaluatedClaim:
@@ -120,7 +106,7 @@ def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> EvaluatedC
 
 
 def _place(judged: JudgedClaim, answer: Utf16) -> dict[str, Any]:
-    """What every sentence has."""
+    """Return the fields that all sentences share."""
     piece = judged.claim.piece
     start, end = answer.span_from_code_points(piece.span)
     return {
@@ -138,29 +124,30 @@ def _evidence(place: Alignment, notes: list[Utf16]) -> dict[str, Any]:
     return dict(record(place, notes[index] if 0 <= index < len(notes) else Utf16("")))
 
 
-def votes_of(asked: PanelOfAnswer) -> tuple[AnswerVoteReport, ...]:
-    """The votes of the seats, those that gave none last."""
-    whole = asked.judgement.claims if asked.judgement else ()
-    counted = {claim.claim.id for claim in whole}
-    given = [
+def votes_of(panel: PanelOfAnswer) -> tuple[AnswerVoteReport, ...]:
+    """Return the votes of the panel members; those without a vote come last."""
+    claims = {claim.claim.id for claim in panel.judgement.claims} if panel.judgement else set[int]()
+    votes = [
         AnswerVoteReport.like(
-            seat,
+            member,
             correctness=judgement.correctness,
             utility=judgement.utility,
             verdicts=tuple(
                 sentence.verdict if sentence.role == "claim" else "no_claim"
                 for sentence in judgement.sentences
-                if sentence.claim.id in counted
+                if sentence.claim.id in claims
             ),
         )
-        for seat, judgement in asked.by_member.items()
+        for member, judgement in panel.by_member.items()
     ]
-    lost = (AnswerVoteReport.like(seat, code=error.code) for seat, error in asked.errors.items())
-    return (*given, *lost)
+    failed = (
+        AnswerVoteReport.like(member, code=error.code) for member, error in panel.errors.items()
+    )
+    return (*votes, *failed)
 
 
 def answer_panel(items: Sequence[AnswerItemReport], seed: int) -> PanelReport | None:
-    """How far a panel agreed on correctness, or on utility where there is no claim; None where none voted."""
+    """Return a panel's agreement on correctness, or on utility without claims; None without votes."""
     return panel_report(
         ((item.votes, item.code) for item in items),
         "interval",
@@ -175,20 +162,20 @@ def _graded(vote: AnswerVoteReport) -> float:
     return 0.0 if graded is None else graded
 
 
-def written(verdict: JudgeVerdict[Any], case: AnswerCase) -> dict[str, Any]:
-    """What a run keeps of a verdict, as JSON values."""
+def stored_verdict(verdict: JudgeVerdict[Any], case: AnswerCase) -> dict[str, Any]:
+    """Return the JSON values that a run stores of a verdict."""
     panel = verdict.detail
     if not isinstance(panel, PanelOfAnswer):
-        return {"verdict": _own(verdict).model_dump(mode="json") if verdict.scores else None}
-    language: Language = "ko" if case.language == "ko" else "en"
-    evaluation = evaluation_of(panel.judgement, case, language) if panel.judgement else None
+        report = _custom_verdict(verdict).model_dump(mode="json") if verdict.scores else None
+        return {"verdict": report}
+    evaluation = evaluation_of(panel.judgement, case, case.language) if panel.judgement else None
     return {
         "evaluation": evaluation.model_dump(mode="json") if evaluation else None,
         "votes": [vote.model_dump(mode="json") for vote in votes_of(panel)],
     }
 
 
-def _own(verdict: JudgeVerdict[Any]) -> VerdictReport:
+def _custom_verdict(verdict: JudgeVerdict[Any]) -> VerdictReport:
     return VerdictReport.like(
         verdict,
         proof=tuple(
@@ -199,7 +186,7 @@ def _own(verdict: JudgeVerdict[Any]) -> VerdictReport:
 
 
 def answer_items(cases: Iterable[EvalCase], run: ModelRun) -> list[AnswerItemReport]:
-    """One line an answer, in their order."""
+    """Return one line for each answer, in their order."""
     results = run.results
     return [
         answer_item(
@@ -216,21 +203,22 @@ def answer_item(
     case: EvalCase,
     result: ItemResult | None,
     check: ItemResult | None = None,
-    asked: ItemResult | None = None,
+    response: ItemResult | None = None,
 ) -> AnswerItemReport:
-    """The line of one answer; without a result, that of one that the run did not come to.
+    """Return the line of one answer; without a result, it was not run.
 
     Args:
-        check: by the checklist; None where none was asked for, or where the run did not come to it.
-        asked: what the system answered; None where none was asked, or where the run did not come to it.
+        check: Checklist result; None without a checklist, or if it was not run.
+        response: The system's answer; None without a system, or if it was not run.
     """
     value: dict[str, Any] = (result.value if result else None) or {}
     checked: dict[str, Any] = (check.value if check else None) or {}
     evaluation = _read(SearchQAEvaluation, value.get("evaluation"))
     own = _read(VerdictReport, value.get("verdict"))
     texts = [note.text for note in case.notes]
-    labels = labels_report(case.labels, evaluation, texts, case.references if case.given else None)
-    outcome = result.outcome if result else _unjudged(asked)
+    references = case.references if case.response else None
+    labels = labels_report(case.labels, evaluation, texts, references)
+    outcome = result.outcome if result else _unjudged(response)
     if outcome == "scored" and not (evaluation or own):
         outcome = "without_context"
     return AnswerItemReport.like(
@@ -238,7 +226,7 @@ def answer_item(
         answer=value.get("answer", checked.get("answer", case.answer)),
         notes=tuple(NoteReport.model_validate(note, from_attributes=True) for note in case.notes),
         outcome=outcome,
-        code=result.code if result else asked.code if asked else "",
+        code=result.code if result else response.code if response else "",
         evaluation=evaluation,
         metrics=_metrics(case, evaluation, labels)
         if evaluation
@@ -253,37 +241,37 @@ def answer_item(
         verdict=own,
         unread=unread_fields([item_result for item_result in (result, check) if item_result]),
         latency_ms=result.latency_ms if result else 0.0,
-        **_given(case),
+        **_response_fields(case),
     )
 
 
-def _unjudged(asked: ItemResult | None) -> Literal["unanswered", "not_run"]:
-    return "unanswered" if asked and asked.value is None else "not_run"
+def _unjudged(response: ItemResult | None) -> Literal["unanswered", "not_run"]:
+    return "unanswered" if response and response.value is None else "not_run"
 
 
-def _given(case: EvalCase) -> dict[str, Any]:
-    """What a system says of its answer."""
-    given = case.given
-    if given is None:
+def _response_fields(case: EvalCase) -> dict[str, Any]:
+    """Return the fields about a system's answer."""
+    response = case.response
+    if response is None:
         return {}
-    pairs = zip(given.contexts, case.notes, strict=True)
+    pairs = zip(response.contexts, case.notes, strict=True)
     return {
         "contexts": tuple(
             ContextReport(note=context.note, score=context.base_score, known=bool(note.text))
             for context, note in pairs
         ),
-        "oddities": dict(given.oddities),
-        "system_latency_ms": given.latency_ms,
+        "oddities": dict(response.oddities),
+        "system_latency_ms": response.latency_ms,
     }
 
 
-def _read(model: type[Kept], kept: dict[str, Any] | None) -> Kept | None:
-    """What a run kept; None where it has none."""
-    return model.model_validate(kept) if kept else None
+def _read(model: type[Stored], stored: dict[str, Any] | None) -> Stored | None:
+    """Return a stored model; None if the run has none."""
+    return model.model_validate(stored) if stored else None
 
 
 def failures(run: ModelRun) -> list[ErrorReport]:
-    """The evaluations and checks that could not be had; their answers stand in per_item.jsonl all the same."""
+    """Return the failed evaluations and checks; per_item.jsonl has their answers."""
     return unscored(run, lambda key: _KINDS.get(key.part, ("verdict", "answer")))
 
 

@@ -1,4 +1,4 @@
-"""Asks models about each item: for an answer where it has none, for its evaluation, and for its checks."""
+"""Calls models for each item: for a missing answer, for its evaluation, and for its checklist."""
 
 import asyncio
 from collections.abc import Callable, Container, Mapping
@@ -13,6 +13,7 @@ from gigamind.evaluation.context import SHORTER_CONTEXT
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import Shard, folders_of, results_in
 from gigamind.evaluation.unfinished import ModelRun, unfinished_folder
+from gigamind.i18n import Text, _
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.quality_gate import QualityGate
@@ -24,27 +25,27 @@ from gigamind.runs.store import FINAL, ItemKey, ItemResult, Unscored, outcome_of
 from gigamind.tasks.answers.answering import answer_from, load_answer_prompt
 from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.checklist import GATE_ROLE, check_answer
-from gigamind.tasks.answers.items import written
+from gigamind.tasks.answers.items import stored_verdict
 from gigamind.tasks.answers.prepared import PreparedAnswers
 from gigamind.wording import Language
 
 JUDGE_ROLE = "judge"
 ANSWER_ROLE = "answer"
 _ANSWER_TEMPERATURE = 0.0
-_SHORTER_ROW = "give its row, as context_notes, the parts alone that matter"
-_SHORTER_REPLY = "let the system tell, as contexts, the parts of notes alone that it answered from"
+_SHORTER_ROW = _("put only the relevant parts of notes into context_notes of its row")
+_SHORTER_REPLY = _("let the system return only the parts of notes that it used as contexts")
 
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """What asking about one answer needs beside the models.
+    """Answers, judges and checks one item with models.
 
     Attributes:
-        prompts: of the model that answers; empty where none does.
-        fresh: items that are judged and checked a second time.
-        given: answers of that model that the run has already, by id.
-        shorter: what helps where notes are longer than a model's context.
-        answers: those that are being given: an answer is asked for once, then judged and checked.
+        prompts: Prompts of the model that answers; empty without one.
+        fresh: Items that are judged and checked a second time.
+        stored: Stored answers of that model, by id.
+        shorter: Advice if notes are longer than a model's context window.
+        answers: Pending answers; each is requested once, then judged and checked.
     """
 
     judge: Judge[AnswerCase, Any]
@@ -52,8 +53,8 @@ class _Asker:
     prompts: Mapping[Language, Prompt]
     fence_key: bytes
     fresh: frozenset[str]
-    given: Mapping[str, str]
-    shorter: str
+    stored: Mapping[str, str]
+    shorter: Text
     answers: dict[str, asyncio.Future[str]] = field(default_factory=dict[str, asyncio.Future[str]])
 
     async def ask(self, models: Models, key: ItemKey, case: EvalCase) -> Any:  # noqa: ANN401  JSON values
@@ -70,20 +71,20 @@ class _Asker:
         except LlmError as error:
             if case.answer is not None or outcome_of(error.code) not in FINAL:
                 raise
-            # The answer stands, and was paid for: an evaluation that failed for good must not take it away.
+            # The answer was paid for, so it is kept although its evaluation failed permanently.
             return {**value, "code": error.code, "message": str(error)}
-        value |= written(verdict, answered) | {"unread": dict(asking.unread)}
+        value |= stored_verdict(verdict, answered) | {"unread": dict(asking.unread)}
         if verdict.why:
-            passing = all(outcome_of(error.code) not in FINAL for error in verdict.errors)
-            return Unscored(verdict.code, verdict.why, value, passing)
+            transient = all(outcome_of(error.code) not in FINAL for error in verdict.errors)
+            return Unscored(verdict.code, verdict.why, value, transient)
         if twice and verdict.scores:
             again = await unless_final(self.judge.judge(answered, asking.afresh()))
-            # Where there is no second verdict the first counts all the same.
+            # Without a second verdict, the first one counts.
             value["flipped"] = again.scores != verdict.scores if again and again.scores else None
         return value
 
     async def _answer_of(self, models: Models, case: EvalCase) -> str:
-        known = case.answer if case.answer is not None else self.given.get(case.id)
+        known = case.answer if case.answer is not None else self.stored.get(case.id)
         if known is not None:
             return known
         if case.id not in self.answers:
@@ -105,10 +106,10 @@ class _Asker:
 
 
 def begin(prepared: PreparedAnswers, out: Path, progress: Progress) -> Mapping[str, str]:
-    """Begin a run, or go on with it, without a question yet: its models can be opened; what it is of.
+    """Start or resume a run without any request, so that its models are opened; return its identity.
 
     Raises:
-        GigamindError: see `ask_all`.
+        GigamindError: See `ask_all`.
     """
     identity = _identity(prepared)
     resume = prepared.options.resume is not None
@@ -123,30 +124,31 @@ async def _nothing(models: Models, key: ItemKey, item: object) -> None:
 def ask_about(
     prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None, *, begun: bool
 ) -> ModelRun:
-    """What the models say of every answer, or of those of a shard; its check is a part of its own.
+    """Judge every answer, or those of a shard, with models. Checks are separate parts of an item.
 
     Args:
-        begun: whether the run is there already; see `begin`.
+        begun: Whether the run has been started; see `begin`.
 
     Raises:
-        GigamindError: see `ask_all`.
+        GigamindError: See `ask_all`.
     """
-    options, everyone = prepared.options, prepared.cases
-    cases = everyone if shard is None else dict(shard.of(list(everyone.items())))
-    fresh = again_in(prepared)
+    options, cases = prepared.options, prepared.cases
+    if shard is not None:
+        cases = dict(shard.of(list(cases.items())))
+    fresh = judged_twice(prepared)
     asker = _Asker(
         prepared.judge.judge,
         prepared.gate.judge if prepared.gate else None,
         {name: load_answer_prompt(name) for name in ("ko", "en")} if options.answer_model else {},
         fence_key(options.replies, options.store_mode),
         fresh,
-        _given(out, shard) if options.answer_model else {},
+        _stored_answers(out, shard) if options.answer_model else {},
         _shorter(prepared),
     )
-    if prepared.system:  # what it did not answer cannot be judged
+    if prepared.system:  # questions without an answer cannot be judged
         cases = {name: case for name, case in cases.items() if case.answer is not None}
     items = {ItemKey(name): case for name, case in cases.items()}
-    if prepared.gate:  # last: should the budget not do for all, evaluations are what a run is for
+    if prepared.gate:  # last, because evaluations come first if the budget is too small for all
         items |= {ItemKey(name, GATE_ROLE): case for name, case in cases.items()}
     run = ask_all(
         items,
@@ -164,34 +166,34 @@ def ask_about(
     return replace(run, results={key: _failed(result) for key, result in run.results.items()})
 
 
-def again_in(prepared: PreparedAnswers) -> frozenset[str]:
-    """The answers that are judged and checked a second time."""
+def judged_twice(prepared: PreparedAnswers) -> frozenset[str]:
+    """Return the answers that are judged and checked a second time, to measure consistency."""
     options = prepared.options
     return judged_again(list(prepared.cases), options.fresh_fraction, options.seed)
 
 
 def least_calls(prepared: PreparedAnswers) -> int:
-    """Requests that are enough to judge the first answer whole; 0 where no model is asked."""
+    """Return the number of requests that judge the first answer completely; 0 without a model."""
     first = next(iter(prepared.cases.values()))
-    return _needs(prepared, again_in(prepared), ItemKey(first.id), first)
+    return _needs(prepared, judged_twice(prepared), ItemKey(first.id), first)
 
 
-def _needs(prepared: PreparedAnswers, again: Container[str], key: ItemKey, case: EvalCase) -> int:
-    """Calls until an answer is given and judged, or checked, were every reply good at once.
+def _needs(prepared: PreparedAnswers, fresh: Container[str], key: ItemKey, case: EvalCase) -> int:
+    """Return the number of calls to answer and judge an item, or to check it, if no request fails.
 
-    What is asked once a run counts with each answer, for any of them may be the first to need it.
+    Calls that happen once per run count for each item, as any item may be the first to need them.
     """
     options, judge, answering = prepared.options, prepared.judge.judge, 0
     if prepared.gate and key.part == GATE_ROLE:
         judge = prepared.gate.judge
     elif options.answer_model and case.notes:
         answering = 1
-    calls = judge.calls(case.foreseen(by_system=prepared.system is not None), options)
+    calls = judge.calls(case.typical(by_system=prepared.system is not None), options)
     once = len(list(judge.planned_once()))
-    return answering + once + (2 if case.id in again else 1) * calls
+    return answering + once + (2 if case.id in fresh else 1) * calls
 
 
-def _shorter(prepared: PreparedAnswers) -> str:
+def _shorter(prepared: PreparedAnswers) -> Text:
     if prepared.system:
         return _SHORTER_REPLY
     return SHORTER_CONTEXT if prepared.options.answer_model else _SHORTER_ROW
@@ -205,7 +207,7 @@ def _connecting(
 
 
 def _open_models(prepared: PreparedAnswers, account: Account) -> Models:
-    """The judge; the model that answers, where one does; the gate, where there is one."""
+    """Open the models of the judge, of answering if a model answers, and of the quality gate if there is one."""
     options, judge = prepared.options, prepared.judge.judge
     names = judge.models(options)
     models = {JUDGE_ROLE: account.open(JUDGE_ROLE, names, options, judge.settings)}
@@ -224,14 +226,14 @@ def _open_models(prepared: PreparedAnswers, account: Account) -> Models:
     return models
 
 
-def _given(out: Path, shard: Shard | None) -> dict[str, str]:
-    """The answers that the run has from its model already, by id."""
+def _stored_answers(out: Path, shard: Shard | None) -> dict[str, str]:
+    """Return the run's stored answers of its model, by id."""
     results = results_in(folders_of(unfinished_folder(out), shard)).values()
     return {result.item_id: result.value["answer"] for result in results if result.value}
 
 
 def _failed(result: ItemResult) -> ItemResult:
-    """A result whose answer stands and whose evaluation failed, as the failure that it is."""
+    """Return a result with an answer but a failed evaluation as a failure."""
     value: dict[str, Any] = result.value or {}
     code = value.get("code")
     if not code:
@@ -240,7 +242,7 @@ def _failed(result: ItemResult) -> ItemResult:
 
 
 def _identity(prepared: PreparedAnswers) -> dict[str, str]:
-    """What must be the same for a run to be continued."""
+    """Return what must be equal for a run to be resumed."""
     options = prepared.options
     settings = ("sample", "seed", "fresh_fraction", "answer_model", "answer_max_tokens")
     searched = ("mode", "fusion", "embedder", "context_notes", "context_chars")

@@ -1,4 +1,4 @@
-"""Holds the labels of people against the claims that the judge decides on, and tells how far the two agree."""
+"""Compares human labels with the judge's claims, and measures their agreement."""
 
 from collections.abc import Sequence
 from math import fsum
@@ -23,12 +23,12 @@ from gigamind.tasks.answers.schema import (
 )
 from gigamind.vault.language import text_language
 
-_FEWEST_CHARS = 8  # letters and digits of a fact, as of a quote
-_LEAST_WORDS = 0.5  # of a fact's words, that a claim must have to give it
+_MIN_CHARS = 8  # letters and digits of a fact, as for a quote
+_MIN_SHARED_WORDS = 0.5  # share of a fact's words that a claim must have to state it
 
 
 def unmatched_labels(answer: str, labels: AnswerLabels | None, *, parts: bool) -> list[str]:
-    """Texts of labelled claims that are no claim of the answer; with `parts`, nor any part of one."""
+    """Return the labelled claims that the answer lacks; with `parts`, a part of a claim counts as a claim."""
     if labels is None:
         return []
     known = {comparable(claim.piece.text) for claim in claims_of(pieces_of(answer))}
@@ -41,18 +41,17 @@ def unmatched_labels(answer: str, labels: AnswerLabels | None, *, parts: bool) -
 
 
 def unbacked_facts(labels: AnswerLabels | None, notes: Sequence[str]) -> list[str]:
-    """Texts of labelled facts that no note backs."""
+    """Return the labelled facts that no note contains."""
     if labels is None:
         return []
     return [fact.text for fact in labels.facts if not _backing(fact.text, notes)]
 
 
 def _backing(fact: str, notes: Sequence[str]) -> list[Aligned]:
-    """Where a fact stands in notes, proven as the quotes of a judge are."""
-    asked = [Quote(fact, source_index=index) for index in range(len(notes))]
+    """Return the ranges of notes that contain a fact, proven in the same way as a judge's quotes."""
+    quotes = [Quote(fact, source_index=index) for index in range(len(notes))]
     places = (
-        best_proof(alignment, notes, _FEWEST_CHARS)
-        for alignment in align_all(asked, notes).outcomes
+        best_proof(alignment, notes, _MIN_CHARS) for alignment in align_all(quotes, notes).outcomes
     )
     return [place for place, proves in places if proves and isinstance(place, Aligned)]
 
@@ -64,10 +63,10 @@ def _fact(
     references: Sequence[str] | None,
 ) -> LabelledFactReport:
     places = _backing(fact.text, notes)
-    giving = (
+    stating = (
         claim.id
         for claim in (evaluation.claims if evaluation else ())
-        if any(_gives(claim, fact.text, place) for place in places)
+        if any(_states(claim, fact.text, place) for place in places)
     )
     note = places[0].quote.source_index + 1 if places else None
     missed = (
@@ -75,13 +74,13 @@ def _fact(
         and references is not None
         and (not references or bool(_backing(fact.text, references)))
     )
-    return LabelledFactReport.like(fact, note=note, claim=next(giving, None), missed=missed)
+    return LabelledFactReport.like(fact, note=note, claim=next(stating, None), missed=missed)
 
 
-def _gives(claim: EvaluatedClaim, fact: str, place: Aligned) -> bool:
-    """Whether a supported claim rests on the place of a fact and says it: its numbers, and half of its words or more.
+def _states(claim: EvaluatedClaim, fact: str, place: Aligned) -> bool:
+    """Return whether a supported claim cites the range of a fact, with its numbers and at least half of its words.
 
-    Of a claim in another language only numbers can be held against the fact.
+    For a claim in another language, only the numbers are compared.
     """
     evidence = claim.evidence
     if claim.verdict != "supported" or not evidence or evidence["status"] != "aligned":
@@ -94,7 +93,7 @@ def _gives(claim: EvaluatedClaim, fact: str, place: Aligned) -> bool:
     words = stems(fact) - GRAMMAR
     if text_language(fact) != text_language(claim.text) or not words:
         return True
-    return len(words & stems(claim.text)) >= _LEAST_WORDS * len(words)
+    return len(words & stems(claim.text)) >= _MIN_SHARED_WORDS * len(words)
 
 
 def labels_report(
@@ -103,10 +102,10 @@ def labels_report(
     notes: Sequence[str] = (),
     references: Sequence[str] | None = None,
 ) -> LabelsReport | None:
-    """The labels: claims with the id of the judge's claim of that text, facts with that of a claim that gives them.
+    """Return the labels with the ids of matching claims: the same text for claims, stating the fact for facts.
 
     Args:
-        references: what the dataset says that facts stand in, where the notes are the choice of a system; else None.
+        references: Texts of the dataset that contain the facts, if a system chooses the notes; else None.
     """
     if labels is None:
         return None
@@ -128,11 +127,11 @@ def grounding_of(
     facts: Sequence[LabelledFactReport],
     relevant: frozenset[int] | None,
 ) -> dict[str, float | None]:
-    """The figures of one evaluated answer.
+    """Return the grounding metrics of one evaluated answer.
 
     Args:
-        facts: that people say belong into the answer; those that do not count are left out.
-        relevant: notes that bear on the question, where the dataset knows; else as the judge says, if of every note.
+        facts: Labelled facts; only those that count are used.
+        relevant: Relevant notes from the dataset; None for the judge's own labels, if it labelled every note.
     """
     known = {
         comparable(claim.text): claim.correct
@@ -147,7 +146,7 @@ def grounding_of(
         GroundingTable(
             rows,
             notes,
-            relevant if relevant is not None else _told(evaluation),
+            relevant if relevant is not None else _judged_relevant(evaluation),
             omissions=None
             if evaluation.completeness is None
             else sum(omission.doubt is None for omission in evaluation.omissions),
@@ -161,7 +160,7 @@ def grounding_of(
     )
 
 
-def _told(evaluation: SearchQAEvaluation) -> frozenset[int] | None:
+def _judged_relevant(evaluation: SearchQAEvaluation) -> frozenset[int] | None:
     uses = evaluation.source_coverage
     if any(use.relevant is None for use in uses):
         return None
@@ -169,7 +168,7 @@ def _told(evaluation: SearchQAEvaluation) -> frozenset[int] | None:
 
 
 def _ids(claims: Sequence[tuple[int, str]]) -> dict[str, int]:
-    """The first of equal texts."""
+    """Return the id of each claim by its text; equal texts keep the first id."""
     ids: dict[str, int] = {}
     for number, text in claims:
         ids.setdefault(comparable(text), number)
@@ -177,32 +176,32 @@ def _ids(claims: Sequence[tuple[int, str]]) -> dict[str, int]:
 
 
 def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
-    """The run against the labels; None when no evaluated answer has any that could be held against it."""
+    """Return the agreement of the run with human labels; None if no evaluated answer has comparable labels."""
     both = [(item.evaluation, item.labels) for item in items if item.evaluation and item.labels]
     if not both:
         return None
     correct = [
-        abs(evaluation.correctness - said.correctness)
-        for evaluation, said in both
-        if evaluation.correctness is not None and said.correctness is not None
+        abs(evaluation.correctness - labels.correctness)
+        for evaluation, labels in both
+        if evaluation.correctness is not None and labels.correctness is not None
     ]
     useful = [
-        abs(evaluation.utility - said.utility)
-        for evaluation, said in both
-        if evaluation.utility is not None and said.utility is not None
+        abs(evaluation.utility - labels.utility)
+        for evaluation, labels in both
+        if evaluation.utility is not None and labels.utility is not None
     ]
     abstained = [
-        evaluation.abstains is said.abstains
-        for evaluation, said in both
-        if said.abstains is not None
+        evaluation.abstains is labels.abstains
+        for evaluation, labels in both
+        if labels.abstains is not None
     ]
     matched = [
         _same(evaluation, claim)
-        for evaluation, said in both
-        for claim in said.claims
+        for evaluation, labels in both
+        for claim in labels.claims
         if claim.claim is not None
     ]
-    labelled = sum(len(said.claims) for _, said in both)
+    labelled = sum(len(labels.claims) for _evaluation, labels in both)
     if not (correct or useful or abstained or labelled):
         return None
     return AgreementReport(

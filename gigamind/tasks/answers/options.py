@@ -15,11 +15,11 @@ from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode, Retr
 from gigamind.systems.settings import DAY_MS, SystemName, SystemOptions, shown_system
 
 OF_SYSTEMS = ("system", "system_config", "system_name", "timeout_ms", "max_concurrency")
-"""Options that only a system has; not in run.json where none answers."""
+"""Options of a system; not in run.json without a system."""
 
 
 class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
-    """Everything an evaluation of answers is told.  Paths are relative to the working directory."""
+    """All options of an answer evaluation. Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -79,7 +79,7 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     )
 
     def for_report(self) -> dict[str, object]:
-        """The options as run.json shows them: JSON values, without a password in an address."""
+        """Return the options as run.json shows them, without passwords in addresses."""
         shown = super().for_report()
         for name in ("api_base", "answer_api_base"):
             if isinstance(address := shown[name], str):
@@ -94,18 +94,18 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     @property
     def named_system(self) -> SystemOptions | None:
-        """The part that opening a system is told; None where none answers."""
+        """The options for opening a system; None without one."""
         if self.system is None:
             return None
         return SystemOptions(self.system, self.system_config, self.timeout_ms)
 
     @property
     def retrieval(self) -> RetrievalSettings:
-        """How the notes are found that a model answers from."""
+        """The search settings that find the notes for a model's answers."""
         return self.searched_by(self.mode, self.fusion, self.embedder, self.cache)
 
     def for_answering(self) -> ModelRunOptions:
-        """How the model that answers is reached."""
+        """Return the options of the model that answers."""
         shared = {name: getattr(self, name) for name in ModelRunOptions.model_fields}
         own = {"model": self.answer_model, "api_base": self.answer_api_base or self.api_base}
         return ModelRunOptions.model_validate(shared | own)

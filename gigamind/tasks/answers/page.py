@@ -1,7 +1,7 @@
-"""report.html of an evaluation of answers: its figures, and its answers as compact JSON, claim by claim, with proofs.
+"""report.html of an answer run: its figures, and its answers as compact JSON with claims and proofs.
 
-templates/answer_item.js unpacks the arrays in the order in which they are built here; of a panel, a seat is told by its
-number and a verdict by a digit.
+templates/answer_item.js unpacks the arrays in the order in which this module builds them. Panel members are numbers,
+and their verdicts are digits.
 """
 
 import functools
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from gigamind.i18n import _
+from gigamind.i18n import _, n_
 from gigamind.metrics.table import label
 from gigamind.records.judged import JudgeReport, VerdictReport
 from gigamind.records.schema import IntervalReport
@@ -28,7 +28,6 @@ from gigamind.reports.page.layout import (
     render_page,
 )
 from gigamind.tasks.answers.compare import AnswerSnapshot
-from gigamind.tasks.answers.doors import contradictions, doors, not_believed, second_look
 from gigamind.tasks.answers.quality import QualitySummaryReport
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
@@ -43,6 +42,12 @@ from gigamind.tasks.answers.schema import (
     SourceSentence,
 )
 from gigamind.tasks.answers.sentences import checklist_lead, cuts, separation
+from gigamind.tasks.answers.support_checks import (
+    contradictions,
+    rejected_support,
+    second_look,
+    support_checks,
+)
 from gigamind.wording import Language, Words, between, share, signed, words
 
 _DIGITS = {name: str(digit) for digit, name in enumerate((*get_args(ClaimVerdict), "no_claim"))}
@@ -50,10 +55,10 @@ _DECIMALS = 3  # as many as the page shows
 
 
 def answer_votes(item: AnswerItemReport, places: Mapping[PanelMember, int]) -> list[list[object]]:
-    """Of each seat its place, why it did not vote, correctness, utility, and a digit a claim.
+    """Return each panel member's number, error code, correctness, utility, and one digit per claim.
 
-    The digit is the verdict's place in `ClaimVerdict`.  A seat that did not vote ends with the reason;
-    the last digit is of a sentence that states nothing to the seat.
+    The digit is the index of the verdict in `ClaimVerdict`; the last digit marks a sentence that is no claim to the
+    panel member. The list of a panel member without a vote ends with the error code.
     """
     return [
         [places[member_of(vote)], vote.code]
@@ -69,25 +74,25 @@ def answer_votes(item: AnswerItemReport, places: Mapping[PanelMember, int]) -> l
     ]
 
 
-_CONTEXT = 120  # code points of the line shown on either side of a quote
+_CONTEXT = 120  # code points of the line that are shown before and after a quote
 
 
 def answers_json(
     items: Sequence[AnswerItemReport],
     say: Words,
     comparison: Comparison | None = None,
-    own: "OwnScores | None" = None,
+    own: "CustomScores | None" = None,
 ) -> str:
-    """JSON that can stand in a script element, whatever the texts hold."""
+    """Return the answers as JSON that is safe inside a script element."""
     changes = changes_by_id(comparison)
     tags = sorted({tag for item in items for tag in item.tags})
-    seats = member_names(vote for item in items for vote in item.votes)
-    places = {seat: place for place, seat in enumerate(seats)}
+    members = member_names(vote for item in items for vote in item.votes)
+    places = {member: place for place, member in enumerate(members)}
     rows = [
         _item(item, changes.get(item.id, ""), [tags.index(t) for t in item.tags], places)
         for item in items
     ]
-    tables: dict[str, object] = {"tags": tags, "seats": list(seats.values())}
+    tables: dict[str, object] = {"tags": tags, "seats": list(members.values())}
     if own:
         tables["scores"] = own.words()
         tables["verdicts"] = [own.verdict(item) for item in items]
@@ -95,29 +100,29 @@ def answers_json(
 
 
 @dataclass(frozen=True, slots=True)
-class OwnScores:
-    """The figures of a team's own judge, in a page.
+class CustomScores:
+    """The metrics of a custom judge on a page.
 
     Attributes:
-        labels: by name, the main one first.
+        labels: Labels of the metrics by name, the main one first.
     """
 
     labels: Mapping[str, str]
 
     @classmethod
-    def of(cls, judge: JudgeReport | None, language: Language) -> "OwnScores | None":
-        """Those of the judge of a run; None where it is one of gigamind's."""
-        named = judge.metrics if judge else ()
-        if not named:
+    def of(cls, judge: JudgeReport | None, language: Language) -> "CustomScores | None":
+        """Return the metrics of a run's judge; None for gigamind's own judges."""
+        metrics = judge.metrics if judge else ()
+        if not metrics:
             return None
-        return cls({metric.name: label(f"answers.{metric.name}", language) for metric in named})
+        return cls({metric.name: label(f"answers.{metric.name}", language) for metric in metrics})
 
     def words(self) -> dict[str, str]:
-        """The headings of the columns, under keys that the page does not have."""
+        """Return the column headings, under keys that no other text of the page uses."""
         return {f"score_{at}": text for at, text in enumerate(self.labels.values())}
 
     def verdict(self, item: AnswerItemReport) -> list[object]:
-        """Its scores, in order; its proofs: a note's title ("" for the answer), the quote, whether it proves; words."""
+        """Return the scores, the proofs (note title or "" for the answer, quote, whether proven), and the text."""
         report = item.verdict
         if report is None:
             return [[None] * len(self.labels), [], ""]
@@ -130,7 +135,7 @@ class OwnScores:
 
 
 def pieces(item: AnswerItemReport) -> list[tuple[str, str, int]]:
-    """The answer in pieces: text, verdict of a claim or role of another sentence ("" between them), and its number."""
+    """Split the answer into text, the verdict of a claim or role of a sentence ("" between them), and its number."""
     answer, evaluation = item.answer or "", item.evaluation
     claims = [(claim, claim.verdict) for claim in evaluation.claims] if evaluation else []
     asides = [(aside, aside.role) for aside in evaluation.asides] if evaluation else []
@@ -195,22 +200,22 @@ def _item(
 
 
 def _omission(omission: EvaluatedOmission, item: AnswerItemReport) -> list[object]:
-    """What is left out: in the model's words, why it does not count, and its quote as `_source` has it."""
+    """Return an omission: its description, why it does not count, and its quote as in `_source`."""
     return [omission.what, omission.doubt or "", *_source(omission.evidence, item)]
 
 
 def _source(
-    evidence: Mapping[str, Any], item: AnswerItemReport, held: SourceSentence | None = None
+    evidence: Mapping[str, Any], item: AnswerItemReport, source: SourceSentence | None = None
 ) -> list[object]:
-    """The title of the note, with the heading there, the quote, and where it stands; None where it does not."""
+    """Return the note's title with the heading, the quote, and the text around it; None if the note lacks the quote."""
     index = int(evidence.get("source_index", -1))
     note = item.notes[index] if 0 <= index < len(item.notes) else None
-    stands = note and evidence.get("status") == "aligned"
+    is_aligned = evidence.get("status") == "aligned"
     title = note.title if note else ""
     return [
-        f"{title} › {held.heading}" if held and held.heading not in {"", title} else title,
+        f"{title} › {source.heading}" if source and source.heading not in {"", title} else title,
         evidence.get("quote", ""),
-        _passage(evidence, note, held) if note and stands else None,
+        _passage(evidence, note, source) if note and is_aligned else None,
     ]
 
 
@@ -234,7 +239,7 @@ def _claim(claim: EvaluatedClaim, item: AnswerItemReport) -> list[object]:
         claim.cited,
         next((label.verdict for label in labels if label.claim == claim.id), ""),
         evidence.get("method") == "fuzzy",
-        doors(claim),
+        support_checks(claim),
         contradictions(claim),
         (claim.told_role, claim.veto) if claim.veto else None,
         claim.untold,
@@ -242,7 +247,7 @@ def _claim(claim: EvaluatedClaim, item: AnswerItemReport) -> list[object]:
 
 
 def _quality(item: AnswerItemReport) -> list[object] | None:
-    """Whether it passes, and each item with the place of its proof: a note's title, or "" for the answer."""
+    """Return whether the answer passes, and each item with the source of its proof: a note's title, or ""."""
     report = item.quality
     if report is None:
         return None
@@ -264,18 +269,17 @@ def _quality(item: AnswerItemReport) -> list[object] | None:
 
 
 def _passage(
-    evidence: Mapping[str, Any], note: NoteReport, held: SourceSentence | None
+    evidence: Mapping[str, Any], note: NoteReport, source: SourceSentence | None
 ) -> tuple[str, str, str]:
-    """What stands before the quoted words, the words, and what stands behind them.
+    """Return the text before the quote, the quote, and the text after it.
 
     Args:
-        held: what a claim was held against; that is shown then, and no more.
+        source: The sentence that the claim was compared with; only it is shown then.
     """
     start, end = int(evidence["start"]), int(evidence["end"])
     quoted = note.text[start:end]
-    if held and quoted in held.text:
-        before, _quoted, after = held.text.partition(quoted)
-        return before, quoted, after
+    if source and quoted in source.text:
+        return source.text.partition(quoted)
     line_ends = note.text.find("\n", end)
     opening = note.text[note.text.rfind("\n", 0, start) + 1 : start]
     closing = note.text[end : line_ends if line_ends >= 0 else len(note.text)]
@@ -286,13 +290,13 @@ def _passage(
 def _flagged(
     evaluation: SearchQAEvaluation | VerdictReport | None, notes: Sequence[NoteReport]
 ) -> list[str]:
-    """Where a person should look: the answer, or titles of notes."""
+    """Return the texts that a human should check: the answer, or titles of notes."""
     flagged = sorted(evaluation.flagged) if evaluation else ()
     return [notes[number - 1].title if number else "answer" for number in flagged]
 
 
 def pass_rate(quality: QualitySummaryReport | None) -> list[Figure]:
-    """The share of answers that pass; none where no answer was checked."""
+    """Return the pass rate of the checklist; [] if no answer was checked."""
     if quality is None or not quality.overall.checked:
         return []
     overall = quality.overall
@@ -303,18 +307,19 @@ def pass_rate(quality: QualitySummaryReport | None) -> list[Figure]:
 def quality_block(
     quality: QualitySummaryReport | None, say: Words, comparison: Comparison | None = None
 ) -> dict[str, Any] | None:
-    """The block of the template; None without a gate."""
+    """Return the checklist section of the page; None without a checklist."""
     if quality is None:
         return None
     compared = comparison if comparison and comparison.metric(PASS_RATE) else None
     overall = quality.overall
-    slices = {say("answer.all_answers"): overall}
+    slices = {say(_("all answers")): overall}
     slices |= {
-        say("page.kind_language", key=key): part for key, part in quality.by_language.items()
+        say(_("language: {language}", language=name)): part
+        for name, part in quality.by_language.items()
     }
     parts = list(slices.values())
     passing: dict[str, Any] = {
-        "name": say("answer.passing"),
+        "name": say(_("passed")),
         "rates": [share(part.pass_rate) for part in parts],
         "interval": between(overall),
         "unproven": "",
@@ -322,7 +327,7 @@ def quality_block(
     }
     rows = [
         {
-            "name": item.ko if say.language == "ko" else item.en,
+            "name": getattr(item, say.language, item.en),
             "rates": [share(part.items[place].rate) for part in parts],
             "interval": between(item),
             "unproven": item.unproven,
@@ -339,7 +344,7 @@ def quality_block(
 
 
 def _change(metric: str, comparison: Comparison | None, say: Words) -> dict[str, object] | None:
-    """Against the baseline, over the answers that both runs checked."""
+    """Return the change from the baseline, over the answers that both runs checked."""
     change = comparison.metric(metric) if comparison else None
     if change is None:
         return None
@@ -357,13 +362,13 @@ _TAGS = 15
 def answer_slices(
     summary: AnswerSummaryReport, say: Words
 ) -> Iterator[tuple[str, AnswerSliceReport]]:
-    """All answers, those in each language, and those with each of the most frequent tags."""
-    yield say("answer.all_answers"), summary.overall
+    """Yield all answers, each language, and each of the most frequent tags."""
+    yield say(_("all answers")), summary.overall
     for language, part in summary.by_language.items():
-        yield say("page.kind_language", key=language), part
+        yield say(_("language: {language}", language=language)), part
     tags = sorted(summary.by_tag.items(), key=lambda entry: (-entry[1].items, entry[0]))
     for tag, part in tags[:_TAGS]:
-        yield say("page.kind_tag", key=tag), part
+        yield say(_("tag: {tag}", tag=tag)), part
 
 
 _SLICED_ANSWERS = "answers.correctness"
@@ -372,10 +377,10 @@ _SLICED_ANSWERS = "answers.correctness"
 def answer_figures(
     record: AnswerRunRecord, baseline: AnswerSnapshot | None = None, *, lang: Language = "en"
 ) -> dict[str, Chart]:
-    """Of an evaluation of answers: metrics, slices; see `search_figures`."""
+    """Return the charts of an answer run: metrics and slices; see `search_figures`."""
     say = words(lang)
     summary, old = record.summary, baseline.metrics if baseline else None
-    own = OwnScores.of(record.run.judge, lang)
+    own = CustomScores.of(record.run.judge, lang)
     sliced = f"answers.{next(iter(own.labels))}" if own else _SLICED_ANSWERS
 
     def metrics(summary: AnswerSummaryReport) -> Shown:
@@ -386,8 +391,8 @@ def answer_figures(
         slices = answer_slices(summary, say)
         return {name: figure_of(part, sliced) for name, part in slices}
 
-    by_slice = say("answer.by_slice", metric=label(sliced, lang))
-    title = say("figure.metrics")
+    by_slice = say(_("{metric} by slice", metric=label(sliced, lang)))
+    title = say(_("Metrics with 95% CIs"))
     return drawn(
         metrics=forest(title, say, metrics(summary), metrics(old) if old else None),
         slices=forest(by_slice, say, parts(summary), parts(old) if old else None),
@@ -407,8 +412,8 @@ def answer_content(
     comparison: Comparison | None,
     baseline: AnswerSnapshot | None,
 ) -> Content:
-    """The page of a run, beside a baseline when there is one."""
-    summary, own = record.summary, OwnScores.of(record.run.judge, say.language)
+    """Return the content of a run's page, compared with a baseline if there is one."""
+    summary, own = record.summary, CustomScores.of(record.run.judge, say.language)
     overall = summary.overall
     return Content(
         template="answers.html.jinja",
@@ -425,7 +430,7 @@ def answer_content(
         llm=summary.llm,
         values={
             "own": own,
-            "not_believed": not_believed(summary, say),
+            "not_believed": rejected_support(summary, say),
             "second_look": second_look(summary, say),
             "separation": separation(record, say),
             "cuts": cuts(record, say),
@@ -441,34 +446,58 @@ render_answer_html = functools.partial(render_page, answer_content)
 
 
 def _not_finished(summary: AnswerSummaryReport) -> int:
-    """Answers that an interrupted run did not evaluate, or did not come to check."""
+    """Return the number of answers that an interrupted run did not evaluate or check."""
     return max(summary.counts.not_run, summary.quality.not_run if summary.quality else 0)
 
 
 def answer_headline(record: AnswerRunRecord, comparison: Comparison | None, say: Words) -> str:
-    """The run in one sentence; with a comparable baseline, what surely changed."""
-    own = OwnScores.of(record.run.judge, say.language)
+    """Return the result in one sentence; with a comparable baseline, the significant changes."""
+    own = CustomScores.of(record.run.judge, say.language)
     leading = (*(f"answers.{name}" for name in own.labels), *_LEADING) if own else _LEADING
     changed = against(comparison, say, leading, leading)
     if changed is not None:
         return changed
     counts = record.summary.counts
     if not counts.answers_evaluated:
-        return say("answer.nothing")
+        return say(_("No answers were evaluated."))
     if own:
         overall = record.summary.overall.answers
         scores = ", ".join(
             f"{text} {share(overall.get(name))}" for name, text in own.labels.items()
         )
-        return say("answer.own_result", answers=counts.answers_evaluated, scores=scores)
+        return say(
+            n_(
+                "{n} answer judged: {scores}",
+                "{n:,} answers judged: {scores}",
+                n=counts.answers_evaluated,
+                scores=scores,
+            )
+        )
+    if not counts.claims:
+        return say(
+            _("The {answers:,} evaluated answers make no claims.", answers=counts.answers_evaluated)
+        )
     supported = record.summary.verdicts.get("supported", 0)
-    result = "answer.result" if record.summary.told else "answer.result_words"
+    values = {
+        "supported": supported,
+        "claims": counts.claims,
+        "share": supported / counts.claims,
+        "answers": counts.answers_evaluated,
+    }
+    if record.summary.told:
+        return say(
+            _(
+                "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are proven by a quote from a"
+                " note.",
+                **values,
+            )
+        )
     return say(
-        result if counts.claims else "answer.silent",
-        answers=counts.answers_evaluated,
-        claims=counts.claims,
-        supported=supported,
-        share=f"{100 * supported / max(1, counts.claims):.1f}\u00a0%",
+        _(
+            "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers match a sentence of the notes (by"
+            " words).",
+            **values,
+        )
     )
 
 

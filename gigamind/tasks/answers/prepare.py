@@ -1,6 +1,6 @@
-"""What an answer run needs before models are asked: its answers, or questions with the notes to answer them from.
+"""Prepares an answer run: reads its answers, or its questions with the notes to answer them from.
 
-Notes for a question are the first that search finds, 12 000 characters in all (seed 004).
+The notes of a question are the top search results, 12 000 characters in total (seed 004).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +18,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.context import context_of
 from gigamind.evaluation.inputs import Inputs
 from gigamind.evaluation.progress import Progress
+from gigamind.i18n import Text, _
 from gigamind.judges.load import kind_named, load_answer_judge
 from gigamind.judges.protocol import AnswerCase, Judge, chosen
 from gigamind.judges.search_qa.judge import SearchQA
@@ -38,15 +39,17 @@ from gigamind.vault.notes import Vault, read_vault
 
 
 def choose_answer_judge(options: AnswerEvalOptions) -> Chosen[Judge[AnswerCase, Any]]:
-    """The judge of the options.
+    """Return the judge of the options.
 
     Raises:
-        InputError: its file cannot be used, or no model is named.
+        InputError: Its file cannot be used, or no model is given.
     """
     if options.judge is None and options.model is None:
         raise InputError(
-            "--model: must be given, such as --model openai/gpt-4o-mini (a model of a server of your own counts, with"
-            " --api-base), or --judge words, which asks no model"
+            _(
+                "--model: required, for example --model openai/gpt-4o-mini (or a model of your own server with"
+                " --api-base). To judge without a model, use --judge words."
+            )
         )
     path = options.judge or asset("judges") / "search_qa.toml"
     judge = load_answer_judge(path, options.judge_lang)
@@ -55,7 +58,7 @@ def choose_answer_judge(options: AnswerEvalOptions) -> Chosen[Judge[AnswerCase, 
 
 @dataclass(frozen=True, slots=True)
 class SearchedCases:
-    """Queries with what search found for them.
+    """Queries with their retrieved notes.
 
     Attributes:
         embedding_model: None in keyword mode.
@@ -71,15 +74,15 @@ class SearchedCases:
 
 
 def cases_from_search(options: AnswerEvalOptions, progress: Progress) -> SearchedCases:
-    """Search for every query of the dataset.
+    """Search the notes for every query of the dataset.
 
     Raises:
-        InputError: the dataset is missing or unreadable, or no vault is named.
-        DatasetError: too few rows can be used, or one is bad under `--strict`.
-        NotesError, IndexingError, EmbeddingError: the vault cannot be read or searched.
+        InputError: The dataset is missing or unreadable, or no vault is given.
+        DatasetError: Too few rows are usable, or a row is invalid under `--strict`.
+        NotesError, IndexingError, EmbeddingError: The vault cannot be read or searched.
     """
     if options.notes is None:
-        raise InputError("--answer-model: needs --notes, the vault to search")
+        raise InputError(_("--answer-model: requires --notes, the vault to search"))
     dataset = read_queries(options.dataset)
     vault = read_vault(options.notes)
     identities = Identities(vault.notes)
@@ -145,12 +148,12 @@ def _cases(
 
 
 def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedAnswers:
-    """Read and check everything that a run needs; with `--answer-model`, search for the context.
+    """Read and check all input of a run; with `--answer-model`, search for the context.
 
     Raises:
-        InputError: the dataset or the judge file cannot be used, or no model is named.
-        DatasetError: too few rows can be used, or one is bad under `--strict`.
-        NotesError, IndexingError, EmbeddingError: the vault cannot be read or searched.
+        InputError: The dataset or the judge file cannot be used, or no model is given.
+        DatasetError: Too few rows are usable, or a row is invalid under `--strict`.
+        NotesError, IndexingError, EmbeddingError: The vault cannot be read or searched.
     """
     judge, gate = choose_answer_judge(options), choose_gate(options)
     refuse_idle(options)
@@ -164,13 +167,16 @@ def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedA
     return replace(prepared, gate=gate, warnings=(*idle, *prepared.warnings))
 
 
-def _idle_model(options: AnswerEvalOptions) -> tuple[str, ...]:
-    """A word on a model that nobody asks."""
+def _idle_model(options: AnswerEvalOptions) -> tuple[Text, ...]:
+    """Return a warning if `--model` has no effect."""
     if not options.typed(["model"]):
         return ()
-    return (
-        f"--model {options.model}: is not asked, for --judge {options.judge} asks no model; leave one of them out",
+    warning = _(
+        "--model {model}: not used, because --judge {judge} calls no model. Remove one of them.",
+        model=options.model,
+        judge=options.judge,
     )
+    return (warning,)
 
 
 def _from_answers(
@@ -192,7 +198,7 @@ def _from_answers(
         warnings=(
             *(vault.warnings if vault else ()),
             *checked.warnings,
-            *_odd(checked, chosen, parts=parts),
+            *_label_warnings(checked, chosen, parts=parts),
         ),
         notes=len(vault.notes) if vault else 0,
         dataset_hash=dataset.sha256,
@@ -201,26 +207,28 @@ def _from_answers(
 
 
 def refuse_idle(options: AnswerEvalOptions) -> None:
-    """See to it that each option has a part in the run.
+    """Check that each option has an effect in the run.
 
     Raises:
-        InputError: one has none.
+        InputError: One has none.
     """
     if options.system is None:
         if idle := options.flags(OF_SYSTEMS):
-            raise InputError(f"{idle}: only with --system; leave it out")
+            raise InputError(_("{option}: requires --system. Remove it.", option=idle))
     elif options.system == BUILTIN:
         raise InputError(
-            "--system builtin: gigamind answers by --answer-model; name another system, or leave it out"
+            _(
+                "--system builtin: gigamind answers with --answer-model. Name another system, or use --answer-model."
+            )
         )
     elif options.answer_model:
-        raise InputError("--answer-model: --system names what answers; leave one of them out")
+        raise InputError(_("--answer-model: cannot be combined with --system. Remove one of them."))
 
 
 def _from_questions(
     options: AnswerEvalOptions, judge: Chosen[Judge[AnswerCase, Any]]
 ) -> PreparedAnswers:
-    """Questions that a system is to answer: of queries, or of answers that are not read."""
+    """Prepare questions for a system: the queries of a dataset, or the questions of an answers dataset."""
     inputs = Inputs(options)
     system = describe_system(
         options.system or BUILTIN, options.system_config, Answers(), options.system_name
@@ -231,18 +239,18 @@ def _from_questions(
         dataset = read_queries(options.dataset)
         checked = check_queries(dataset, vault, identities)
         inputs.refuse_unusable(checked)
-        asked = [_of_query(query, options) for query in checked.queries]
+        cases = [_of_query(query, options) for query in checked.queries]
     else:
         dataset = read_questions(options.dataset)
         checked = check_answers(dataset, vault, identities, answered=False)
         inputs.refuse_unusable(checked)
-        asked = [_of_question(row) for row in checked.answers]
-    chosen = inputs.drawn(asked)
+        cases = [_of_question(row) for row in checked.answers]
+    chosen = inputs.drawn(cases)
     return PreparedAnswers(
         options=options,
         judge=judge,
         cases={case.id: case for case in chosen},
-        not_sampled=len(asked) - len(chosen),
+        not_sampled=len(cases) - len(chosen),
         errors=inputs.row_reports(checked.errors),
         warnings=(*(vault.warnings if vault else ()), *checked.warnings),
         notes=len(vault.notes) if vault else 0,
@@ -268,7 +276,7 @@ def _of_query(query: CheckedQuery, options: AnswerEvalOptions) -> EvalCase:
 
 
 def _of_question(row: CheckedAnswer) -> EvalCase:
-    """Of its labels only the facts are of the question; all others are of another answer."""
+    """Return the question of a row. Only its fact labels apply; the other labels belong to the row's answer."""
     facts = row.item.labels.facts if row.item.labels else ()
     return replace(
         _case(row),
@@ -311,16 +319,23 @@ def _case(row: CheckedAnswer) -> EvalCase:
     )
 
 
-def _odd(checked: CheckedAnswers, chosen: Sequence[CheckedAnswer], *, parts: bool) -> Iterable[str]:
-    """A warning for each labelled claim that is none to the judge, and each fact of no note: both would be lost."""
+def _label_warnings(
+    checked: CheckedAnswers, chosen: Sequence[CheckedAnswer], *, parts: bool
+) -> Iterable[Text]:
+    """Yield a warning for each labelled claim that the answer lacks, and each labelled fact that the notes lack."""
     for row in chosen:
         for text in unmatched_labels(row.answer, row.item.labels, parts=parts):
-            yield (
-                f'{checked.dataset.path}:{row.line}: field "labels.claims": no claim of the answer reads'
-                f' "{text}"; the label is not used'
+            yield _(
+                '{file}:{line}: field "labels.claims": the answer has no claim "{text}", so the label is not used.',
+                file=checked.dataset.path,
+                line=row.line,
+                text=text,
             )
         for text in unbacked_facts(row.item.labels, [note.text for note in row.notes]):
-            yield (
-                f'{checked.dataset.path}:{row.line}: field "labels.facts": no context note says "{text}"; the fact is'
-                " not counted. Write it in the words of a note"
+            yield _(
+                '{file}:{line}: field "labels.facts": no context note states "{text}", so the fact is not counted.'
+                " Write it in the words of a note.",
+                file=checked.dataset.path,
+                line=row.line,
+                text=text,
             )

@@ -1,4 +1,4 @@
-"""What an answer run works on: its cases, its judge, and once a system was asked, what that answered."""
+"""The input of an answer run: its cases, its judge, and the answers of a system once there are any."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.spec import Chosen
 from gigamind.records.schema import SystemReport
 from gigamind.runs.store import ItemKey, ItemResult
-from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase, Given
+from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase, SystemAnswer
 from gigamind.tasks.answers.checklist import Gate
 from gigamind.tasks.answers.contexts import ContextReader
 from gigamind.tasks.answers.options import AnswerEvalOptions
@@ -21,12 +21,12 @@ class PreparedAnswers(PreparedInput):
     """Valid input of one run.
 
     Attributes:
-        cases: by id, in the dataset's order.
-        notes: how many the vault has; 0 without a vault.
-        gate: of the checklists; None without `--checklist`.
-        embedding_model: of the search that found the context; None where nothing was searched with vectors.
-        system: what answers; None where the dataset, or a model, does.
-        contexts: reads what it says its answers rest on.
+        cases: By id, in dataset order.
+        notes: Number of notes in the vault; 0 without a vault.
+        gate: Quality gate of the checklist; None without `--checklist`.
+        embedding_model: Embedder of the search for context; None without a vector search.
+        system: The system that answers; None if the answers are in the dataset or a model generates them.
+        contexts: Reads the contexts that the system returns with its answers.
     """
 
     options: AnswerEvalOptions
@@ -42,7 +42,7 @@ class PreparedAnswers(PreparedInput):
 def with_answers(
     prepared: PreparedAnswers, results: Mapping[ItemKey, ItemResult]
 ) -> PreparedAnswers:
-    """With the answers of a system among the results of a run; as it is where none answers."""
+    """Add the answers of a system, if there is one, from the results of a run."""
     reader = prepared.contexts
     if reader is None:
         return prepared
@@ -60,7 +60,7 @@ def _answered(case: EvalCase, result: ItemResult, reader: ContextReader) -> Eval
         RankedNote(context["note"], context["base_score"], context["text"], _pair(context["place"]))
         for context in result.value["contexts"]
     )
-    notes, odd = reader.read(contexts)
+    notes, oddities = reader.read(contexts)
     relevant = None
     if case.expected is not None:
         numbered = enumerate(notes, start=1)
@@ -70,7 +70,9 @@ def _answered(case: EvalCase, result: ItemResult, reader: ContextReader) -> Eval
         answer=result.value["answer"],
         notes=notes,
         relevant=relevant,
-        given=Given(contexts, {**result.value["oddities"], **odd}, result.latency_ms or None),
+        response=SystemAnswer(
+            contexts, {**result.value["oddities"], **oddities}, result.latency_ms or None
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""What the out folder of an answer run says of the checklist: of each answer, and the rates over all."""
+"""Checklist results in an answer run's out folder: of each answer, and the rates over all answers."""
 
 from gigamind.records.judged import Count, JudgeReport, Report, Share
 
@@ -7,13 +7,13 @@ class QualityItemReport(Report):
     """One item of the checklist.
 
     Attributes:
-        text: the question, in the language it was asked in.
-        yes: by the rule of the judge file.
-        told: what the model said; null when it was not asked.
-        quote: what it gave as proof; empty without any.
-        trusted: the quote stands where the item asks for it, no number or negation changed.
-        source: where it stands: 0 the answer, from 1 on a note of that number; null when it stands nowhere.
-        flipped: whether a fresh check says otherwise; null where there was none.
+        text: The question, in the language of the request.
+        yes: The result by the rule of the judge file.
+        told: The model's reply; null if no model was called.
+        quote: The model's proof; empty without one.
+        trusted: Whether the required text contains the quote, with no number or negation changed.
+        source: Source of the quote: 0 is the answer, 1 and above a note; null if none contains it.
+        flipped: Whether a second check differs; null without one.
     """
 
     id: str
@@ -30,8 +30,8 @@ class QualityReport(Report):
     """Whether an answer passes its checklist.
 
     Attributes:
-        ratio: items with a yes over all items.
-        flipped: whether a fresh check ends otherwise, or has no verdict; null where none was asked for.
+        ratio: Share of items with a yes.
+        flipped: Whether a second check has another result; null without one.
     """
 
     passed: bool
@@ -41,12 +41,12 @@ class QualityReport(Report):
 
 
 class QualityItemRate(Report):
-    """How many answers fulfil one item.
+    """Share of answers that meet one item.
 
     Attributes:
-        ko: the question in Korean; `en` in English.
-        low: of the 95 % Wilson interval of the rate, as `high`.
-        unproven: answers of which the model said yes without a quote that stands.
+        ko, en: The question in Korean and in English.
+        low, high: 95 % Wilson interval of the rate.
+        unproven: Answers for which the model replied yes without a valid quote.
     """
 
     id: str
@@ -60,7 +60,7 @@ class QualityItemRate(Report):
 
 
 class QualitySliceReport(Report):
-    """The gate over some answers; `low`, `high`: 95 % Wilson interval of the pass rate."""
+    """Checklist results of a set of answers; `low` and `high` are the 95 % Wilson interval of the pass rate."""
 
     checked: Count
     passed: Count
@@ -74,8 +74,8 @@ class QualitySummaryReport(Report):
     """The `quality` block of summary.json.
 
     Attributes:
-        unchecked: answers that have no result: see errors.jsonl.
-        not_run: answers that an interrupted run did not come to check.
+        unchecked: Answers without a result; see errors.jsonl.
+        not_run: Answers that an interrupted run did not check.
     """
 
     judge: JudgeReport

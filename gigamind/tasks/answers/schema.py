@@ -1,4 +1,4 @@
-"""The out folder of an answer run: evaluations under the names of the seed (004), and the figures."""
+"""Models of the files in an answer run's out folder; names of evaluations follow the seed (004)."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -24,11 +24,11 @@ from gigamind.systems.health import SystemHealth
 from gigamind.tasks.answers.quality import QualityReport, QualitySummaryReport
 
 Aside = Literal["abstention", "courtesy", "lead_in", "question", "heading", "source"]
-Told = Literal["supported", "contradicted", "not_found"]
+LabelVerdict = Literal["supported", "contradicted", "not_found"]
 
 
 class SourceCoverage(Report):
-    """Which note was used (seed 004); `relevant` and `marked` are ours, see `Coverage` of the judge."""
+    """Use of a note (seed 004); `relevant` and `marked` are additions, see `Coverage` of the judge."""
 
     note_index: int
     note_title: str
@@ -39,11 +39,11 @@ class SourceCoverage(Report):
 
 
 class AnswerSentence(Report):
-    """One sentence, numbered in the answer; offsets are half-open, in it.
+    """One sentence with its number; offsets are half-open ranges of the answer.
 
     Attributes:
-        start: code points; so is `end`.
-        utf16_start: UTF-16 code units; so is `utf16_end`.
+        start, end: In code points.
+        utf16_start, utf16_end: In UTF-16 code units.
     """
 
     id: int
@@ -56,17 +56,17 @@ class AnswerSentence(Report):
 
 
 class EvaluatedAside(AnswerSentence):
-    """A sentence that is no claim."""
+    """A sentence that is not a claim."""
 
     role: Aside
 
 
 class EvaluatedOmission(Report):
-    """What the model says is left out; see `JudgedOmission` of the judge.
+    """An omission that the model reported; see `JudgedOmission` of the judge.
 
     Attributes:
-        doubt: why it does not count; null where it does.
-        evidence: as in `EvaluatedClaim`.
+        doubt: Why it does not count; null if it counts.
+        evidence: As in `EvaluatedClaim`.
     """
 
     what: str
@@ -76,7 +76,7 @@ class EvaluatedOmission(Report):
 
 
 class SourceSentence(Report):
-    """What a quote stands in."""
+    """The sentence that contains a quote."""
 
     heading: str
     text: str
@@ -86,19 +86,21 @@ class EvaluatedClaim(AnswerSentence):
     """One claim.
 
     Attributes:
-        cited: numbers of the notes that the answer names for it.
-        told: what the model said; null where none was asked.
-        cut: `part` of a sentence that a model cut; `uncut` when its parts did not stand in the sentence.
-        source: the sentence around a proven quote and the heading above it, which the claim was held against.
-        contradictions: what in it speaks against the claim; `share`: of the claim's words that it has, in [0, 1].
-        said: whether a second look found it to say the claim; null where nobody looked.
-        evidence: where its quote stands, as `AlignedRecord`, or why it does not, as `FailedRecord`.
-        told_role: what the model said it is; `veto` is why it is a claim all the same.
-        untold: it says besides that the notes do not tell.
+        cited: Numbers of the notes that the answer cites for it.
+        told: The model's verdict; null without a model.
+        cut: `part` of a sentence that a model split; `uncut` if the model's parts are not in the sentence.
+        source: The sentence around a proven quote, with its heading; the claim was compared with it.
+        contradictions: Kinds of contradiction between the source and the claim.
+        share: Share of the claim's words that the source has, in [0, 1].
+        said: Whether a second check confirmed that the source states the claim; null without a second check.
+        evidence: Range of its quote, as `AlignedRecord`, or why there is none, as `FailedRecord`.
+        told_role: The model's role for the sentence.
+        veto: Why the sentence is a claim although the model gave another role.
+        untold: Whether it also says that the notes have no answer.
     """
 
     cited: tuple[int, ...]
-    told: Told | None
+    told: LabelVerdict | None
     verdict: ClaimVerdict
     note: int | None
     doubt: str | None
@@ -115,16 +117,17 @@ class EvaluatedClaim(AnswerSentence):
 
 
 class SearchQAEvaluation(Report):
-    """The evaluation of an answer: six fields of the seed, then ours, see `Judgement` of the judge.
+    """The evaluation of an answer: six fields of the seed, then additions, see `Judgement` of the judge.
 
     Attributes:
-        correctness: in [0, 1]; None without claims, where the seed has a number always.  So is `confidence`.
-        utility: in [0, 1]; None where no model was asked.
-        completeness: in [0, 1]; by what the model shows to be left out.  None where nothing was to be given.
-        asides: the sentences that are no claims.
-        notices: what makes the evaluation less sure than others.
-        grounding_issues: one sentence for each claim that is not supported, in the language of the item.
-        second_look: the model that looked at doubtful claims once more; null where none had to.
+        correctness: In [0, 1]; None without claims, where the seed always has a number.
+        confidence: None without claims, as for `correctness`.
+        utility: In [0, 1]; None without a model.
+        completeness: In [0, 1], from proven omissions; None if there was nothing to state.
+        asides: The sentences that are not claims.
+        notices: Reasons why the evaluation is less reliable.
+        grounding_issues: One sentence for each unsupported claim, in the language of the item.
+        second_look: The model of the second check of doubtful claims; null without one.
     """
 
     correctness: float | None
@@ -151,7 +154,7 @@ class SearchQAEvaluation(Report):
 
 
 class NoteReport(Report):
-    """A note of the context, as the judge read it; `path` is null for one that the dataset itself holds."""
+    """A note of the context, as the judge read it; `path` is null for a note in the dataset."""
 
     title: str
     path: str | None
@@ -159,12 +162,12 @@ class NoteReport(Report):
 
 
 class ContextReport(Report):
-    """A context as the system that answered told it; the note of its place in `notes` is what the judge read.
+    """A context that the system returned; the judge read the note at the same index of `notes`.
 
     Attributes:
-        note: how it calls it; empty where it tells a text alone.
-        score: on its own scale; null where it tells none.
-        known: whether its text is known: told, or that of a note of the vault.
+        note: The system's name for it; empty if it returned only a text.
+        score: On the system's scale; null if it returned none.
+        known: Whether its text is known, from the system or from the vault.
     """
 
     note: str
@@ -173,25 +176,25 @@ class ContextReport(Report):
 
 
 class LabelledClaimReport(Report):
-    """A person's verdict on a claim.
+    """A human verdict on a claim.
 
     Attributes:
-        claim: id of the judge's claim of the same text; null when there is none.
+        claim: Id of the judge's claim with the same text; null if there is none.
     """
 
     text: str
-    verdict: Told
+    verdict: LabelVerdict
     note: int | None
     claim: int | None
 
 
 class LabelledFactReport(Report):
-    """A fact that people say belongs into the answer.
+    """A fact that the answer must state, according to human labels.
 
     Attributes:
-        note: number of the note that backs it, from 1; null where none does: then it counts nowhere, unless `missed`.
-        claim: id of a supported claim that gives it; null when none does.
-        missed: the system that answered had no context with it, though the dataset knows one: it is not given.
+        note: Number of the note that contains it, from 1; null if none does. It then counts only if `missed`.
+        claim: Id of a supported claim that states it; null if none does.
+        missed: Whether the dataset has a note with it, but the system's contexts do not.
     """
 
     text: str
@@ -202,12 +205,12 @@ class LabelledFactReport(Report):
 
     @property
     def counts(self) -> bool:
-        """Whether a complete answer has to give it."""
+        """Whether a complete answer must state it."""
         return self.note is not None or self.missed
 
 
 class LabelsReport(Report):
-    """What people say of an answer."""
+    """Human labels of an answer."""
 
     correctness: Share | None
     utility: Share | None
@@ -217,10 +220,10 @@ class LabelsReport(Report):
 
 
 class AnswerVoteReport(SeatReport):
-    """What one seat of a panel said of an answer.
+    """The vote of one panel member on an answer.
 
     Attributes:
-        verdicts: on the panel's claims, in their order; `no_claim` of a sentence that states nothing to the seat.
+        verdicts: On the panel's claims, in their order; `no_claim` if it is not a claim to the panel member.
     """
 
     correctness: Share | None = None
@@ -232,22 +235,22 @@ class AnswerItemReport(Report):
     """One line of per_item.jsonl.
 
     Attributes:
-        answer: null when the model that was to answer gave none.
-        outcome: `scored`, or why there is no evaluation: `without_context` where there was no note to judge by,
-            `unanswered` where a system gave no answer, `not_run` where an interrupted run did not come to it.
-        code: of errors.jsonl; empty when scored or without context.
-        evaluation: null without one.
-        metrics: by name, as in the summary; empty without an evaluation, null where undefined.
-        flipped: whether a fresh judgment has other scores; null where none was asked for.
-        quality: of the checklist; null where none was asked for, or where it could not be had.
-        votes: of the seats of a panel; empty without one.
-        quality_code: why it could not, as in errors.jsonl; empty otherwise.
-        verdict: of a team's own judge, in the place of an evaluation.
-        unread: fields of replies that no verdict needs and that could not be read; absent where all could.
-        contexts: one for each of `notes`, as a system told them; absent where none answered.
-        oddities: what was odd about them, and how often.
-        system_latency_ms: wall time of the answer as it was asked for here; absent where nothing was asked.
-        unanswerable: the dataset says that no note answers the question; absent where it does not.
+        answer: Null if the answering model gave none.
+        outcome: `scored`, or why there is no evaluation: `without_context` without a note to compare with,
+            `unanswered` if the system gave no answer, `not_run` if an interrupted run did not reach it.
+        code: Code in errors.jsonl; empty if scored or without context.
+        evaluation: Null without one.
+        metrics: By name, as in the summary; empty without an evaluation, null if undefined.
+        flipped: Whether a second judgement has other scores; null without one.
+        quality: Checklist result; null without a checklist, or if the check failed.
+        votes: Votes of the panel members; empty without a panel.
+        quality_code: Why the check failed, as in errors.jsonl; empty otherwise.
+        verdict: Verdict of a custom judge, instead of an evaluation.
+        unread: Optional fields of replies that could not be read; absent if all could.
+        contexts: The system's context for each of `notes`; absent without a system.
+        oddities: Data-quality problems of the contexts, with counts.
+        system_latency_ms: Wall time of the system's answer; absent without a request.
+        unanswerable: Whether the dataset labels the question as unanswerable; absent if not.
     """
 
     id: str
@@ -277,7 +280,7 @@ class AnswerItemReport(Report):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What the answer leaves out: labelled facts that count; without any, what the model proves."""
+        """What the answer omits: labelled facts that count; without labels, omissions that the model proved."""
         facts = [fact for fact in (self.labels.facts if self.labels else ()) if fact.counts]
         if facts:
             return tuple(fact.text for fact in facts if fact.claim is None)
@@ -286,12 +289,12 @@ class AnswerItemReport(Report):
 
     @property
     def is_judged(self) -> bool:
-        """Whether a judge has said what it is worth."""
+        """Whether a judge has evaluated the answer."""
         return self.evaluation is not None or self.verdict is not None
 
 
 class AnswerSliceReport(Report):
-    """The figures of some answers: means over those that have them, intervals by "answers.<metric>"."""
+    """Figures of a set of answers: means over those with a value, and intervals by "answers.<metric>"."""
 
     items: Count
     answers: dict[str, float | None]
@@ -299,17 +302,17 @@ class AnswerSliceReport(Report):
 
 
 class AnswerCounts(Report):
-    """What became of the dataset's rows.
+    """Counts of answers and dataset rows.
 
     Attributes:
-        answers_total: answers that were to be judged.
-        answers_evaluated: those with an evaluation.
-        unanswered: questions that a system gave no answer to.
-        without_context: those without a note to judge by.
-        unjudged: those that the judge failed on, or that the budget left out (errors.jsonl).
-        abstained: evaluated ones that say that the notes do not tell.
-        without_claims: evaluated ones that state nothing and do not say so either.
-        claims: claims of all evaluated answers.
+        answers_total: Answers to judge.
+        answers_evaluated: Answers with an evaluation.
+        unanswered: Questions without an answer of the system.
+        without_context: Answers without a note to compare with.
+        unjudged: Answers for which the judge failed or the budget was used up (errors.jsonl).
+        abstained: Evaluated answers that say that the notes have no answer.
+        without_claims: Evaluated answers without a claim that do not abstain either.
+        claims: Claims of all evaluated answers.
     """
 
     answers_total: Count
@@ -327,11 +330,11 @@ class AnswerCounts(Report):
 
 
 class CorrelationReport(Report):
-    """Whether correctness and utility tell answers apart in different ways.
+    """Correlation of correctness and utility: whether they measure different things.
 
     Attributes:
-        r: Pearson's, over the answers that have both; null with fewer than 3, or when one never changes.
-        separate: whether r is at most 0.9; null without r.
+        r: Pearson's r over the answers that have both; null with fewer than 3, or if one is constant.
+        separate: Whether r is at most 0.9; null without r.
     """
 
     r: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None
@@ -340,13 +343,13 @@ class CorrelationReport(Report):
 
 
 class AgreementReport(Report):
-    """The run held against the labels of people; each figure over what both have.
+    """Agreement of the run with human labels, over the items that have both.
 
     Attributes:
-        correctness_error: mean absolute difference; so is `utility_error`.
-        claims: labelled claims that the judge's segmentation has, too; `claims_unmatched` are the others.
-        claim_accuracy: share of them with the same verdict; `unverified` counts as `not_found`.
-        abstentions: answers with such a label; `abstention_accuracy` is the share judged alike.
+        correctness_error, utility_error: Mean absolute difference.
+        claims: Labelled claims that the judge also has; `claims_unmatched` counts the others.
+        claim_accuracy: Share of these claims with the same verdict; `unverified` counts as `not_found`.
+        abstentions: Answers with an abstention label; `abstention_accuracy` is the share with the same verdict.
     """
 
     correctness_error: Share | None
@@ -361,7 +364,7 @@ class AgreementReport(Report):
 
 
 class SystemLatency(Report):
-    """Wall time of an answer of a system, as it was asked for here, in milliseconds: percentiles over `n` answers."""
+    """Wall time of a system's answers in milliseconds: percentiles over `n` answers."""
 
     p50_ms: Milliseconds
     p95_ms: Milliseconds
@@ -370,10 +373,10 @@ class SystemLatency(Report):
 
 
 class AnswerPerformance(Report):
-    """Times in milliseconds: of checking, and of searching where answers are made; of all questions to models.
+    """Times in milliseconds: checks and searches (`preparing_ms`), and all model calls (`eval_runtime_ms`).
 
     Attributes:
-        system: of the answers of a system; null where none was asked.
+        system: Latency of a system's answers; null without a system.
     """
 
     preparing_ms: Milliseconds
@@ -385,22 +388,24 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     """summary.json of an evaluation of answers.
 
     Attributes:
-        confidence: answers by grade; `none` are those without claims.
-        verdicts: claims by verdict; `doubts` counts why the unverified ones are.
-        roles: sentences by what they count as; `vetoes` counts why some are claims against the model's word.
-        omissions: what the model says is left out, `proven` or by why it does not count.
-        facts_unbacked: labelled facts that no note backs; they count nowhere.
-        notices: answers by what makes their evaluation less sure.
-        cuts: claims by how they were cut: whole sentences, parts of one, or `uncut` when a model's parts did not fit.
-        told: claims by what the model says of them; `not_believed` counts those that it calls supported and that are
-            not, by why.
-        loose: supported claims with a word that their passage, its heading, the title and the question lack, of a judge
-            that asked no model.
-        second_looks: the models that looked at doubtful claims once more, by language; `looked_at` counts the claims.
-        flagged: answers whose text or notes a person should look at.
-        quality: the checklist quality gate; null without it.
-        llm: its outcomes are of evaluations, those of its `checks` of the checklist.
-        system: how the system that answered has fared; null where none did.
+        confidence: Answers by confidence grade; `none` counts those without claims.
+        verdicts: Claims by verdict.
+        doubts: Unverified claims by reason.
+        roles: Sentences by role.
+        vetoes: Claims by the reason why the model's other role was rejected.
+        omissions: Reported omissions: `proven`, or by the reason why they do not count.
+        facts_unbacked: Labelled facts that no note contains; they do not count.
+        notices: Answers by the reason why their evaluation is less reliable.
+        cuts: Claims by segmentation: whole sentences, parts of one, or `uncut` if a model's parts did not fit.
+        told: Claims by the model's verdict.
+        not_believed: Claims that the model calls supported and gigamind does not, by reason.
+        loose: Supported claims, of a judge without a model, with a word that the passage, its heading, the title and
+            the question lack.
+        second_looks: The models of the second check, by language; `looked_at` counts the claims.
+        flagged: Answers whose text or notes a human should check.
+        quality: Result of the checklist; null without one.
+        llm: Model calls; its outcomes are of evaluations, those of its `checks` of the checklist.
+        system: Health of the system that answered; null without one.
     """
 
     task: Literal["answers"] = "answers"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen

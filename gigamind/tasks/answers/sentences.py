@@ -1,38 +1,81 @@
-"""Sentences about a run over answers that summary.md and report.html both have."""
+"""Sentences about an answer run that summary.md and report.html share."""
 
+from gigamind.i18n import _, joined, n_
 from gigamind.tasks.answers.quality import QualitySummaryReport
 from gigamind.tasks.answers.schema import AnswerRunRecord
 from gigamind.wording import Words
 
-_CUTS = ("part", "sentence", "uncut")
-
 
 def checklist_lead(quality: QualitySummaryReport, say: Words) -> str:
-    """How many answers pass the checklist, and how many could not be checked."""
+    """Return how many answers pass the checklist, and how many could not be checked."""
     overall = quality.overall
-    lead = say(
-        "answer.checklist_lead",
-        feature=quality.feature,
-        passed=overall.passed,
-        checked=overall.checked,
-        ratio=f"{100 * quality.min_pass_ratio:g}\u00a0%",
-    )
-    counts = {"answer.unchecked": quality.unchecked, "answer.unchecked_yet": quality.not_run}
-    return " ".join([lead, *(say(key, count=count) for key, count in counts.items() if count)])
+    sentences = [
+        _(
+            "{passed:,} of {checked:,} answers pass the checklist of {feature}: at least {ratio:.0%} of its items, each"
+            " yes proven by a quote. The checklist is independent of the other verdicts.",
+            passed=overall.passed,
+            checked=overall.checked,
+            feature=quality.feature,
+            ratio=quality.min_pass_ratio,
+        )
+    ]
+    if quality.unchecked:
+        sentences.append(
+            n_(
+                "{n} answer could not be checked. See Errors.",
+                "{n:,} answers could not be checked. See Errors.",
+                n=quality.unchecked,
+            )
+        )
+    if quality.not_run:
+        sentences.append(
+            n_(
+                "{n} answer was not checked because the run was interrupted.",
+                "{n:,} answers were not checked because the run was interrupted.",
+                n=quality.not_run,
+            )
+        )
+    return say(joined(sentences, " "))
 
 
 def separation(record: AnswerRunRecord, say: Words) -> str:
-    """Whether correctness and utility say different things on this data."""
+    """Return whether correctness and utility measure different things on this data."""
     correlation = record.summary.correlation
     if correlation.r is None:
-        return say("answer.separation_unknown", n=correlation.n)
-    key = "answer.separate" if correlation.separate else "answer.inseparable"
-    return say(key, n=correlation.n, r=f"{correlation.r:.2f}".replace("-", "−"))
+        return say(
+            _(
+                "The correlation of correctness and utility is unknown: only {answers:,} answers have both, or one of"
+                " them is constant.",
+                answers=correlation.n,
+            )
+        )
+    values = {"r": f"{correlation.r:.2f}".replace("-", "−"), "answers": correlation.n}
+    if correlation.separate:
+        return say(
+            _(
+                "Correctness and utility measure different things (r = {r}, {answers:,} answers).",
+                **values,
+            )
+        )
+    return say(
+        _(
+            "Correctness and utility measure almost the same thing on this data (r = {r}, {answers:,} answers).",
+            **values,
+        )
+    )
 
 
 def cuts(record: AnswerRunRecord, say: Words) -> str:
-    """How far a model cut the claims; empty where none was asked to."""
+    """Return how a model split sentences into claims; "" if none did."""
     counts = record.summary.cuts
     if not counts.get("part") and not counts.get("uncut"):
         return ""
-    return say("answer.cuts", **{name: counts.get(name, 0) for name in _CUTS})
+    return say(
+        _(
+            "A model split the sentences into claims: {part:,} parts of sentences, {sentence:,} whole sentences, and"
+            " {uncut:,} sentences kept whole because they lack the model's parts.",
+            part=counts.get("part", 0),
+            sentence=counts.get("sentence", 0),
+            uncut=counts.get("uncut", 0),
+        )
+    )

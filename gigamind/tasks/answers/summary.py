@@ -1,4 +1,4 @@
-"""From the lines of a run to its summary and its out folder."""
+"""Summarises the results of an answer run and assembles its out folder."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,6 +9,8 @@ from gigamind.evaluation.costs import coverage_report, flip_report, llm_report
 from gigamind.evaluation.task import Run, run_report
 from gigamind.evaluation.unfinished import ModelRun
 from gigamind.evidence.record import quality
+from gigamind.i18n import Text, _
+from gigamind.interop.ranking import Oddity
 from gigamind.metrics.aggregate import latency, means
 from gigamind.metrics.grounding import INSEPARABLE, correlation
 from gigamind.records.environment import describe_environment
@@ -32,18 +34,18 @@ from gigamind.tasks.answers.schema import (
     SearchQAEvaluation,
     SystemLatency,
 )
-from gigamind.wording import warning
 
 
 def record_answers(
-    prepared: PreparedAnswers, run: Run[None], asked: ModelRun, started: datetime
+    prepared: PreparedAnswers, run: Run[None], model_run: ModelRun, started: datetime
 ) -> Record[AnswerSummaryReport, AnswerItemReport]:
-    """All that the out folder of a run is to hold."""
-    cases = with_answers(prepared, asked.results).cases
-    items = answer_items(cases.values(), asked)
-    summary = summarise_answers(prepared, run, asked, items)
+    """Return the content of a run's out folder."""
+    cases = with_answers(prepared, model_run.results).cases
+    items = answer_items(cases.values(), model_run)
+    summary = summarise_answers(prepared, run, model_run, items)
     if summary.system:
-        prepared = replace(prepared, warnings=(*prepared.warnings, *_odd(summary.system, items)))
+        warnings = (*prepared.warnings, *_quality_warnings(summary.system, items))
+        prepared = replace(prepared, warnings=warnings)
     searched = prepared.options.answer_model is not None
     report = run_report(
         prepared,
@@ -54,18 +56,18 @@ def record_answers(
         ),
         prepared.judge.report,
     )
-    errors = [*prepared.errors, *failures(asked)]
-    attempts = asked.attempts if summary.llm else None
+    errors = [*prepared.errors, *failures(model_run)]
+    attempts = model_run.attempts if summary.llm else None
     return Record(report, summary, items, errors, attempts, summary.llm)
 
 
 def summarise_answers(
     prepared: PreparedAnswers,
     run: Run[None],
-    asked: ModelRun,
+    model_run: ModelRun,
     items: Sequence[AnswerItemReport],
 ) -> AnswerSummaryReport:
-    """The figures of a run; equal runs give equal summaries, times apart."""
+    """Return the figures of a run. Except for times, equal runs give equal summaries."""
     seed = prepared.options.seed
     judged = [item.evaluation for item in items if item.evaluation]
     claims = [claim for evaluation in judged for claim in evaluation.claims]
@@ -115,13 +117,13 @@ def summarise_answers(
             system=_latency(items),
         ),
         quality=quality_summary(prepared.gate, _answered(items)),
-        llm=_llm(prepared, asked, items),
-        system=_health(asked, items) if prepared.system else None,
+        llm=_llm(prepared, model_run, items),
+        system=_health(model_run, items) if prepared.system else None,
     )
 
 
 def _answered(items: Sequence[AnswerItemReport]) -> list[AnswerItemReport]:
-    """Without the questions that a system gave no answer to."""
+    """Return the items without the questions that the system did not answer."""
     return [item for item in items if item.outcome != "unanswered"]
 
 
@@ -131,23 +133,63 @@ def _latency(items: Sequence[AnswerItemReport]) -> SystemLatency | None:
     return SystemLatency.like(measured) if measured else None
 
 
-def _health(asked: ModelRun, items: Sequence[AnswerItemReport]) -> SystemHealth:
-    of = sum(key.part == SYSTEM_ROLE for key in asked.results)
+def _health(model_run: ModelRun, items: Sequence[AnswerItemReport]) -> SystemHealth:
+    questions = sum(key.part == SYSTEM_ROLE for key in model_run.results)
     failed = len(items) - len(_answered(items))
-    return SystemHealth.of(failed, of, (item.oddities for item in items))
+    return SystemHealth.of(failed, questions, (item.oddities for item in items))
 
 
-def _odd(system: SystemHealth, items: Sequence[AnswerItemReport]) -> Iterator[str]:
-    """What was odd about the system's answers, a warning a kind."""
-    total = f"{len(items):,}"
+def _quality_warnings(system: SystemHealth, items: Sequence[AnswerItemReport]) -> Iterator[Text]:
+    """Yield one data-quality warning for each kind of problem in the system's answers."""
+    total = len(items)
     if system.failed:
-        yield warning("unanswered", count=f"{system.failed:,}", questions=total)
+        yield _(
+            "the system gave no answer to {count:,} of {total:,} questions; no metric includes them. See errors.jsonl"
+            " for the reasons.",
+            count=system.failed,
+            total=total,
+        )
     for name, count in system.oddities.items():
-        yield warning(f"context_{name}", count=f"{count:,}", questions=total)
+        yield _oddity_texts(count, total)[name]
+
+
+def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
+    """Return the warning for each kind of data-quality problem."""
+    values = {"count": count, "total": total}
+    return {
+        "no_contexts": _(
+            "{count:,} of {total:,} answers have no context, so nothing in them can be proven. Let the system"
+            " return the contexts it used. For an endpoint, check the path of `contexts` in --system-config.",
+            **values,
+        ),
+        "unknown_notes": _(
+            "{count:,} of {total:,} answers have contexts from unknown notes; without their text they prove"
+            " nothing. Pass the vault that has them (--notes), or let the system return their texts.",
+            **values,
+        ),
+        "repeated_notes": _(
+            "{count:,} of {total:,} answers have a duplicate context; both copies keep their numbers.",
+            **values,
+        ),
+        "bad_scores": _(
+            "{count:,} of {total:,} answers have context scores that are not finite numbers; these scores are"
+            " ignored.",
+            **values,
+        ),
+        "unplaced_texts": _(
+            "{count:,} of {total:,} answers have a context whose text does not occur exactly once in its note; the"
+            " judge uses that text.",
+            **values,
+        ),
+        "asked_again": _(
+            "{count:,} of {total:,} questions needed a retry; latencies include retries.",
+            **values,
+        ),
+    }
 
 
 def _second_looks(judged: Sequence[SearchQAEvaluation]) -> tuple[SecondLookReport, ...]:
-    """Each model that looked, once a language."""
+    """Return each model of the second check, once per language."""
     looks = {
         (look.model, look.language): look
         for evaluation in judged
@@ -157,11 +199,11 @@ def _second_looks(judged: Sequence[SearchQAEvaluation]) -> tuple[SecondLookRepor
 
 
 def _llm(
-    prepared: PreparedAnswers, asked: ModelRun, items: Sequence[AnswerItemReport]
+    prepared: PreparedAnswers, model_run: ModelRun, items: Sequence[AnswerItemReport]
 ) -> LlmReport | None:
-    """What was asked: evaluations and, apart from them, checks; nothing can be judged without a context note.
+    """Return the outcomes of evaluations and, separately, of checks; None if the run called no model.
 
-    None where no model had a part in the run.
+    Answers without context are not judged.
     """
     judge = prepared.judge.report
     if not (judge.asks_a_model or prepared.gate or prepared.options.answer_model):
@@ -169,20 +211,20 @@ def _llm(
     judged = {item.id for item in _answered(items) if item.outcome != "without_context"}
     results = {
         key: result
-        for key, result in asked.results.items()
+        for key, result in model_run.results.items()
         if key.part not in {GATE_ROLE, SYSTEM_ROLE} and key.item_id in judged
     }
     return llm_report(
-        replace(asked, results=results),
+        replace(model_run, results=results),
         len(judged),
         flip_report([item.flipped for item in items if item.flipped is not None]),
         panel=answer_panel(items, prepared.options.seed),
-        checks=_checks(asked, _answered(items)) if prepared.gate else None,
+        checks=_checks(model_run, _answered(items)) if prepared.gate else None,
     )
 
 
-def _checks(asked: ModelRun, items: Sequence[AnswerItemReport]) -> CoverageReport:
-    results = (result for key, result in asked.results.items() if key.part == GATE_ROLE)
+def _checks(model_run: ModelRun, items: Sequence[AnswerItemReport]) -> CoverageReport:
+    results = (result for key, result in model_run.results.items() if key.part == GATE_ROLE)
     flipped = [item.quality.flipped for item in items if item.quality]
     flips = flip_report([flip for flip in flipped if flip is not None])
     return coverage_report(results, len(items), flips)
@@ -218,7 +260,7 @@ def _slices(
 def _slice(items: Sequence[AnswerItemReport], seed: int) -> AnswerSliceReport:
     names = list(dict.fromkeys(name for item in items for name in item.metrics))
     rows = sorted(
-        (item.metrics for item in items),  # so that their order does not matter
+        (item.metrics for item in items),  # sorted, so that the order of items does not matter
         key=lambda row: [((value := row.get(name)) is None, value or 0.0) for name in names],
     )
     estimates = means(rows, names, seed=seed, label="answers")

@@ -1,7 +1,7 @@
-"""Asks a system each question once; what it answers is kept beside the out folder as it ends, and judged thereafter.
+"""Sends each question to a system once, stores the answers next to the out folder, and judges them afterwards.
 
-One process asks, whatever the runner: `--max-concurrency` holds for the run.  A resumed run asks only what was not
-answered.
+One process sends all questions, so `--max-concurrency` applies to the whole run. A resumed run sends only questions
+without an answer.
 """
 
 import functools
@@ -14,10 +14,11 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from gigamind.errors import SystemFailedError
+from gigamind.errors import SystemFailedError, text_of
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.unfinished import unfinished_folder
 from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
+from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
 from gigamind.interop.reply import Reply, parse_reply
 from gigamind.outcome import Failure, attempt
@@ -30,17 +31,17 @@ from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.judging import begin
 from gigamind.tasks.answers.prepared import PreparedAnswers, with_answers
 
-_ENOUGH = 8  # questions in a row, without one answer: the thousandth would fare no better
+_MAX_FAILURES = 8  # after this many failures without any answer, no more questions are sent
 
 
 @dataclass
-class Asked:
-    """What asking gave.
+class SystemResults:
+    """The answers of a system.
 
     Attributes:
-        results: of each question that has ended, by item.
-        interrupted: Ctrl-C stopped it.
-        warnings: what is odd about all of it.
+        results: Of each completed question, by item.
+        interrupted: Whether Ctrl-C stopped it.
+        warnings: Data-quality warnings about the system.
     """
 
     results: Mapping[ItemKey, ItemResult] = field(default_factory=dict[ItemKey, ItemResult])
@@ -48,10 +49,10 @@ class Asked:
     warnings: tuple[str, ...] = ()
 
     @property
-    def for_good(self) -> Mapping[ItemKey, ItemResult]:
-        """The results; failures are final where they are few enough for the run to be one.
+    def final(self) -> Mapping[ItemKey, ItemResult]:
+        """The results; failures are final if they are few enough for a valid run.
 
-        Else a night with one time-out would leave a run to be continued, and the next one would judge old answers.
+        Otherwise a nightly run with one timeout would stay unfinished, and the next run would judge old answers.
         """
         failed = [key for key, result in self.results.items() if result.outcome != "scored"]
         if len(failed) > MOST_FAILED * len(self.results):
@@ -71,10 +72,10 @@ class OpenAnswerer:
 
 @contextmanager
 def opened(prepared: PreparedAnswers, answerer: Answerer | None) -> Generator[OpenAnswerer]:
-    """The system of a run; `answerer`, where it is at hand.
+    """Open the system of a run, or use `answerer`.
 
     Raises:
-        InputError: it cannot be opened; says why.
+        InputError: It cannot be opened.
     """
     options = prepared.options
     named = options.named_system
@@ -95,26 +96,26 @@ def opened(prepared: PreparedAnswers, answerer: Answerer | None) -> Generator[Op
 
 def ask_system(
     prepared: PreparedAnswers, answerer: Answerer | None, out: Path, progress: Progress
-) -> Asked:
-    """Begin the run of `out`, or go on with it, and ask what has no answer yet.
+) -> SystemResults:
+    """Start or resume the run of `out`, and send the questions without an answer.
 
     Args:
-        answerer: the system, where it is at hand.
+        answerer: The system, if the caller has opened it.
 
     Raises:
-        GigamindError: see `opened` and `begin`.
-        UnwrittenError: what was answered cannot be kept.
+        GigamindError: See `opened` and `begin`.
+        UnwrittenError: An answer cannot be stored.
     """
     with opened(prepared, answerer) as ready:
         identity = begin(prepared, out, progress)
         return _ask(prepared, ready, out, identity, progress)
 
 
-def kept_answers(prepared: PreparedAnswers, out: Path) -> Asked:
-    """What another process was answered, which has begun the run."""
+def stored_answers(prepared: PreparedAnswers, out: Path) -> SystemResults:
+    """Return the answers that another process of the run has stored."""
     results = read_results(unfinished_folder(out))
     keys = [ItemKey(name, SYSTEM_ROLE) for name in prepared.cases]
-    return Asked({key: results[key] for key in keys if key in results})
+    return SystemResults({key: results[key] for key in keys if key in results})
 
 
 def _ask(
@@ -123,17 +124,17 @@ def _ask(
     out: Path,
     identity: Mapping[str, str],
     progress: Progress,
-) -> Asked:
+) -> SystemResults:
     with RunStore(unfinished_folder(out), identity, resume=True) as store:
         keys = [ItemKey(name, SYSTEM_ROLE) for name in prepared.cases]
         cases = [prepared.cases[key.item_id] for key in keys if store.final(key) is None]
         total, ended = len(keys), itertools.count(len(keys) - len(cases) + 1)
         is_run = prepared.system is not None and prepared.system.kind == "run"
 
-        asking = _Asking(ready.answerer)
+        requests = _Requests(ready.answerer)
 
-        def keep(outcome: ItemOutcome[Reply]) -> None:
-            asking.note(outcome)
+        def store_result(outcome: ItemOutcome[Reply]) -> None:
+            requests.count(outcome)
             store.append(_result(outcome, is_run=is_run))
             progress.stage("Questions", next(ended), total)
 
@@ -142,10 +143,10 @@ def _ask(
             progress.stage("Questions", total - len(cases), total)
         try:
             run_workers(
-                asking.about(cases),
+                requests.by_id(cases),
                 max_concurrency=ready.concurrency,
                 timeout_ms=prepared.options.timeout_ms,
-                on_end=keep,
+                on_end=store_result,
             )
         except Stopped as stop:
             interrupted = True
@@ -153,50 +154,52 @@ def _ask(
                 if ItemKey(outcome.item_id, SYSTEM_ROLE) not in store.results:
                     store.append(_result(outcome, is_run=is_run))
         results = {key: store.results[key] for key in keys if key in store.results}
-    return Asked(results, interrupted, ready.warnings)
+    return SystemResults(results, interrupted, ready.warnings)
 
 
 @dataclass
-class _Asking:
-    """Asks, until the first questions have all failed.
+class _Requests:
+    """Sends questions, and stops if the first ones all fail.
 
     Attributes:
-        hopeless: why no more is asked.
+        stopped: Why no more questions are sent; "" while they are.
     """
 
     answerer: Answerer
     failures: int = 0
     answered: bool = False
-    hopeless: str = ""
+    stopped: Text = ""
 
-    def about(self, cases: Sequence[EvalCase]) -> dict[str, Callable[[], Reply]]:
-        """What asks each question, by its id."""
+    def by_id(self, cases: Sequence[EvalCase]) -> dict[str, Callable[[], Reply]]:
+        """Return a function that sends each question, by its id."""
         queries = (Query(case.id, case.question) for case in cases)
-        return {query.id: functools.partial(self.ask, query) for query in queries}
+        return {query.id: functools.partial(self.send, query) for query in queries}
 
-    def ask(self, question: Query) -> Reply:
-        if self.hopeless:
-            raise SystemFailedError(self.hopeless)
+    def send(self, question: Query) -> Reply:
+        if self.stopped:
+            raise SystemFailedError(self.stopped)
         reply = self.answerer.answer(question)
         try:
             return parse_reply(reply)
         except ValueError as error:
-            raise SystemFailedError(str(error)) from error
+            raise SystemFailedError(text_of(error)) from error
 
-    def note(self, outcome: ItemOutcome[Reply]) -> None:
-        """What became of a question."""
+    def count(self, outcome: ItemOutcome[Reply]) -> None:
+        """Count a completed question."""
         if not isinstance(outcome, Failure):
             self.answered = True
-        elif not self.answered and not self.hopeless:
+        elif not self.answered and not self.stopped:
             self.failures += 1
-            if self.failures == _ENOUGH:
-                self.hopeless = (
-                    f"not asked, for the first {_ENOUGH} questions got no answer: {outcome.message}"
+            if self.failures == _MAX_FAILURES:
+                self.stopped = _(
+                    "not sent, because the first {count} questions got no answer: {reason}",
+                    count=_MAX_FAILURES,
+                    reason=outcome.message,
                 )
 
 
 def _result(outcome: ItemOutcome[Reply], *, is_run: bool) -> ItemResult:
-    """As the run keeps it; `is_run`: of a file, where nothing takes time and asking again is vain."""
+    """Return the stored result; results of a file (`is_run`) have no latency, and their failures are final."""
     if isinstance(outcome, Failure):
         return ItemResult(
             outcome.item_id,
@@ -205,16 +208,16 @@ def _result(outcome: ItemOutcome[Reply], *, is_run: bool) -> ItemResult:
             outcome.message,
             part=SYSTEM_ROLE,
         )
-    odd: Counter[Oddity] = Counter(outcome.value.oddities)
+    oddities: Counter[Oddity] = Counter(outcome.value.oddities)
     contexts: list[dict[str, Any]] = []
     for context in outcome.value.contexts:
         bad = context.base_score is not None and not isfinite(context.base_score)
-        odd["bad_scores"] += bad
+        oddities["bad_scores"] += bad
         contexts.append(asdict(replace(context, base_score=None) if bad else context))
     value = {
         "answer": outcome.value.answer,
         "contexts": contexts,
-        "oddities": {name: count for name, count in odd.items() if count},
+        "oddities": {name: count for name, count in oddities.items() if count},
     }
     latency_ms = 0.0 if is_run else outcome.latency_ms
     return ItemResult(
@@ -223,15 +226,15 @@ def _result(outcome: ItemOutcome[Reply], *, is_run: bool) -> ItemResult:
 
 
 def with_run(prepared: PreparedAnswers) -> PreparedAnswers:
-    """With the answers of a run file, and nothing kept: what would be judged.
+    """Add the answers of a run file without storing them.
 
     Raises:
-        InputError: the file cannot be used.
+        InputError: The file cannot be used.
     """
     with opened(prepared, None) as ready:
-        asking = _Asking(ready.answerer).about(list(prepared.cases.values()))
-        outcomes = [attempt(name, ask) for name, ask in asking.items()]
+        requests = _Requests(ready.answerer).by_id(list(prepared.cases.values()))
+        outcomes = [attempt(name, send) for name, send in requests.items()]
     results = [_result(outcome, is_run=True) for outcome in outcomes]
     answered = with_answers(prepared, {result.key: result for result in results})
-    given = {name: case for name, case in answered.cases.items() if case.given}
-    return replace(prepared, cases=given, warnings=(*prepared.warnings, *ready.warnings))
+    cases = {name: case for name, case in answered.cases.items() if case.response}
+    return replace(prepared, cases=cases, warnings=(*prepared.warnings, *ready.warnings))

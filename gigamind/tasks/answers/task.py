@@ -1,4 +1,4 @@
-"""The answers task (seed 004): are answers grounded in their notes, and do they help?  Models judge them all."""
+"""The answers task (seed 004): are answers grounded in their notes, and are they useful? Models judge them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +14,7 @@ from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.task import Checked, Evaluation, Run, Task
 from gigamind.evaluation.unfinished import ModelRun, is_resumable, unfinished_folder
+from gigamind.i18n import Text, _, n_
 from gigamind.judges.protocol import Scale
 from gigamind.records.schema import Record, RunReport
 from gigamind.runs.store import read_results
@@ -26,24 +27,24 @@ from gigamind.tasks.answers.schema import (
 )
 from gigamind.tasks.answers.view import AnswerView
 
-if TYPE_CHECKING:  # options and reports must not cost the import of all that runs it
+if TYPE_CHECKING:  # options and reports must not import everything that runs the task
     from gigamind.systems.protocol import Answerer
     from gigamind.tasks.answers.prepared import PreparedAnswers
-    from gigamind.tasks.answers.system import Asked
+    from gigamind.tasks.answers.system import SystemResults
 
 
 @dataclass
 class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
-    """Checked answers, queries with the notes that a model is to answer from, or questions for a system.
+    """Checked answers, queries with notes for a model to answer from, or questions for a system.
 
     Attributes:
-        answerer: the system, where it is at hand.
-        asked: what the system answered, once it was asked.
+        answerer: The system, if the caller has opened it.
+        system_results: The system's answers, once there are any.
     """
 
     prepared: "PreparedAnswers"
     answerer: "Answerer | None" = None
-    asked: "Asked | None" = field(default=None, init=False)
+    system_results: "SystemResults | None" = field(default=None, init=False)
     results = TypeAdapter(list[None])
 
     @property
@@ -71,41 +72,44 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
     ) -> ModelRun:
         from gigamind.tasks.answers.judging import ask_about
         from gigamind.tasks.answers.prepared import with_answers
-        from gigamind.tasks.answers.system import ask_system, kept_answers
+        from gigamind.tasks.answers.system import ask_system, stored_answers
 
         del results
         if self.prepared.system is None:
             return ask_about(self.prepared, out, progress, shard, begun=False)
-        if shard and not shard.gathers:  # what the process that began the run was answered
+        if shard and not shard.gathers:  # the process that began the run stored the answers
             prepared = with_answers(self.prepared, read_results(unfinished_folder(out)))
             return ask_about(prepared, out, progress, shard, begun=False)
         if shard and is_resumable(out) and self.prepared.options.resume is None:
-            self.asked = self.asked or kept_answers(self.prepared, out)
-        asked = self.asked = self.asked or ask_system(self.prepared, self.answerer, out, progress)
-        if asked.interrupted and shard:
+            self.system_results = self.system_results or stored_answers(self.prepared, out)
+        results_of_system = self.system_results = self.system_results or ask_system(
+            self.prepared, self.answerer, out, progress
+        )
+        if results_of_system.interrupted and shard:
             raise KeyboardInterrupt
-        if asked.interrupted:
-            return ModelRun(asked.results, (), interrupted=True)
-        prepared = with_answers(self.prepared, asked.results)
+        if results_of_system.interrupted:
+            return ModelRun(results_of_system.results, (), interrupted=True)
+        prepared = with_answers(self.prepared, results_of_system.results)
         run = ask_about(prepared, out, progress, shard, begun=True)
-        return replace(run, results={**asked.for_good, **run.results})
+        return replace(run, results={**results_of_system.final, **run.results})
 
     def record(
         self, run: Run[None], started: datetime
     ) -> Record[AnswerSummaryReport, AnswerItemReport]:
         from gigamind.tasks.answers.summary import record_answers
 
-        asked, prepared = run.model_run or ModelRun({}, (), interrupted=True), self.prepared
-        if self.asked:
-            prepared = replace(prepared, warnings=(*prepared.warnings, *self.asked.warnings))
-        return record_answers(prepared, run, asked, started)
+        model_run, prepared = run.model_run or ModelRun({}, (), interrupted=True), self.prepared
+        if self.system_results:
+            warnings = (*prepared.warnings, *self.system_results.warnings)
+            prepared = replace(prepared, warnings=warnings)
+        return record_answers(prepared, run, model_run, started)
 
 
 class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport]):
-    """See the module.
+    """Evaluates answers.
 
     Args:
-        answerer: the system that `--system` names, where it is at hand.
+        answerer: The system of `--system`, if the caller has opened it.
     """
 
     name = "answers"
@@ -129,25 +133,31 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
     def open(
         self, options: AnswerEvalOptions, progress: Progress
     ) -> Evaluation[AnswerSummaryReport, AnswerItemReport, None]:
-        """With `--answer-model`, it searches for the context."""
+        """Check the input; with `--answer-model`, also search for the context."""
         from gigamind.tasks.answers.prepare import prepare_answers
 
         return AnswerEvaluation(prepare_answers(options, progress), self._answerer)
 
-    def shortfall(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> str | None:
+    def shortfall(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> Text | None:
         first = next((error.message for error in record.errors if error.kind == "item"), "")
         health, counts = record.summary.system, record.summary.counts
-        if health and (short := health.shortfall("answer to {} questions", first)):
-            return short
+        if health and health.is_unreliable:
+            return _(
+                "the system gave no answer to {count:,} questions ({share:.0%}): {reason}",
+                count=health.failed,
+                share=health.share,
+                reason=first,
+            )
         if record.llm is None and counts.without_context and not counts.answers_evaluated:
-            return (
-                f"no verdict on any answer: {counts.without_context} have no context to be judged by;"
-                f" {_context_cure(record.run)}"
+            return _(
+                "no answer was judged: {count:,} answers have no context; {fix}",
+                count=counts.without_context,
+                fix=_context_fix(record.run),
             )
         return None
 
     def check(self, options: AnswerEvalOptions) -> Checked:
-        """By keywords, for another embedder may be one that is paid for."""
+        """Check the input with keyword search, because other embedders may be paid."""
         from gigamind.tasks.answers.estimate import estimate_answers
         from gigamind.tasks.answers.judging import least_calls
         from gigamind.tasks.answers.prepare import prepare_answers
@@ -156,7 +166,12 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
         prepared = prepare_answers(options.model_copy(update={"mode": "keyword"}), Quiet())
         if prepared.system and prepared.system.kind == "run":
             prepared = with_run(prepared)
-        ready = f"{len(prepared.cases)} {'questions' if prepared.system else 'answers'} ready"
+        count = len(prepared.cases)
+        ready = (
+            n_("{n} question ready", "{n:,} questions ready", n=count)
+            if prepared.system
+            else n_("{n} answer ready", "{n:,} answers ready", n=count)
+        )
         return Checked(
             ready,
             ready,
@@ -169,30 +184,28 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
         )
 
 
-def _context_cure(run: RunReport) -> str:
-    """How answers come by their contexts: names alone are none without a vault, and only an endpoint has paths."""
+def _context_fix(run: RunReport) -> Text:
+    """Return how to add contexts. Without a vault, names of notes are not enough; only endpoints have paths."""
     system = run.environment.system
     if system is None:
-        where = "write it into the dataset"
+        fix = _("add it to the dataset")
     elif system.kind == "http":
-        where = "say where it stands (`contexts` of --system-config)"
+        fix = _("set its path (`contexts` in --system-config)")
     else:
-        where = "let the system tell it (`contexts` beside `answer`)"
-    return (
-        where
-        if run.options.get("notes")
-        else f"add --notes, where it is told by names of notes, or {where}"
-    )
+        fix = _("let the system return it (`contexts` next to `answer`)")
+    if run.options.get("notes"):
+        return fix
+    return _("add --notes if the contexts are names of notes, or {fix}", fix=fix)
 
 
 _SUPPORTED = "supported"
 
 
 def answer_items(item: AnswerItemReport) -> list[RunItem]:
-    """The answer itself, then each of its claims, as `<answer>#<claim>`; without an evaluation, those with a label."""
+    """Return the answer and its claims, as `<answer>#<claim>`; without an evaluation, the labelled claims."""
     judged, labels = item.evaluation, item.labels
     own = {"correctness": labels.correctness, "utility": labels.utility} if labels else {}
-    told = labels.claims if labels else ()
+    claim_labels = labels.claims if labels else ()
     answer = RunItem(
         id=item.id,
         cluster=item.id,
@@ -209,10 +222,10 @@ def answer_items(item: AnswerItemReport) -> list[RunItem]:
     if judged is None:
         unjudged = (
             _of_claim(item, number, label.text, None, label.verdict)
-            for number, label in enumerate(told, start=1)
+            for number, label in enumerate(claim_labels, start=1)
         )
         return [answer, *unjudged]
-    labelled = {label.claim: label.verdict for label in told if label.claim is not None}
+    labelled = {label.claim: label.verdict for label in claim_labels if label.claim is not None}
     claims = (
         _of_claim(item, claim.id, claim.text, claim, labelled.get(claim.id))
         for claim in judged.claims

@@ -1,9 +1,8 @@
-"""How such a run is shown: summary.md here, report.html in page.py."""
+"""Shows answer runs: summary.md here, report.html in page.py."""
 
 from collections.abc import Iterator, Sequence
 
-from gigamind.i18n import Message, n_
-from gigamind.messages import warning_in
+from gigamind.i18n import Message, _, n_
 from gigamind.records.judged import LlmReport, MetricReport
 from gigamind.records.schema import Record
 from gigamind.release.model import PASS_RATE
@@ -13,43 +12,65 @@ from gigamind.reports.page.model_costs import few_judged, model_section
 from gigamind.reports.text import code, render
 from gigamind.reports.views import Pages, View
 from gigamind.tasks.answers.compare import AnswerSnapshot
-from gigamind.tasks.answers.doors import not_believed, second_look
 from gigamind.tasks.answers.schema import AnswerItemReport, AnswerRunRecord, AnswerSummaryReport
 from gigamind.tasks.answers.sentences import checklist_lead, cuts, separation
+from gigamind.tasks.answers.support_checks import rejected_support, second_look
 from gigamind.wording import Language, Words, between, share, words
 
 _WORST_SHOWN = 10
 
 
 def _lead(record: AnswerRunRecord, say: Words) -> list[str]:
-    """How many answers were evaluated, what they say, and what became of the others."""
+    """Return how many answers were evaluated and supported, and why the others were not."""
     counts, judge = record.summary.counts, record.run.judge
     totals = {"evaluated": counts.answers_evaluated, "answers": counts.answers_total}
     if judge and judge.metrics:
-        lines = [say("answers_summary.own_lead", **totals, judge=code(judge.file))]
+        lead = _(
+            "{evaluated:,} of {answers:,} answers were evaluated by {judge}.",
+            judge=code(judge.file),
+            **totals,
+        )
     else:
-        lines = [
-            say(
-                f"answers_summary.lead{'' if record.summary.told or not counts.claims else '_words'}",
-                **totals,
-                claims=counts.claims,
-                supported=record.summary.verdicts.get("supported", 0),
-                abstained=counts.abstained,
-                silent=counts.without_claims,
+        values = {"supported": record.summary.verdicts.get("supported", 0), "claims": counts.claims}
+        proven = (
+            _("{supported:,} of {claims:,} claims are proven by a quote from a note.", **values)
+            if record.summary.told or not counts.claims
+            else _(
+                "{supported:,} of {claims:,} claims match a sentence of the notes (by words).",
+                **values,
             )
-        ]
-    others = {
-        "without_context": counts.without_context,
-        "unanswered": counts.unanswered,
-        "unjudged": counts.unjudged,
-        "not_run": counts.not_run,
-    }
-    lines += [say(f"answers_summary.{name}", count=n) for name, n in others.items() if n]
-    return lines
+        )
+        lead = _(
+            "{evaluated:,} of {answers:,} answers were evaluated. {proven} {abstained:,} answers say that the notes"
+            " have no answer, and {silent:,} make no claims.",
+            proven=proven,
+            abstained=counts.abstained,
+            silent=counts.without_claims,
+            **totals,
+        )
+    others = (
+        n_(
+            "{n} has no context notes and was not judged.",
+            "{n:,} have no context notes and were not judged.",
+            n=counts.without_context,
+        ),
+        n_(
+            "The system did not answer {n} question (see errors.jsonl).",
+            "The system did not answer {n:,} questions (see errors.jsonl).",
+            n=counts.unanswered,
+        ),
+        n_(
+            "{n} could not be judged (see errors.jsonl).",
+            "{n:,} could not be judged (see errors.jsonl).",
+            n=counts.unjudged,
+        ),
+        n_("{n} was not run.", "{n:,} were not run.", n=counts.not_run),
+    )
+    return [say(lead), *(say(other) for other in others if other.values["n"])]
 
 
 def _worst(items: Sequence[AnswerItemReport], say: Words) -> list[dict[str, object]]:
-    """The answers with the most that no note supports or that is left out, worst first."""
+    """Return the answers with unsupported claims or omissions, worst first."""
     judged = [
         (item.evaluation, item, issues)
         for item in items
@@ -57,7 +78,7 @@ def _worst(items: Sequence[AnswerItemReport], say: Words) -> list[dict[str, obje
         and (
             issues := [
                 *item.evaluation.grounding_issues,
-                *(say("answers_summary.left_out", what=text) for text in item.left_out),
+                *(say(_("left out: {what}", what=text)) for text in item.left_out),
             ]
         )
     ]
@@ -69,9 +90,11 @@ def _worst(items: Sequence[AnswerItemReport], say: Words) -> list[dict[str, obje
             "id": item.id,
             "question": item.question,
             "score": say(
-                "answers_summary.score",
-                correctness=share(evaluation.correctness),
-                completeness=share(_completeness(item)),
+                _(
+                    "correctness {correctness}, completeness {completeness}",
+                    correctness=share(evaluation.correctness),
+                    completeness=share(_completeness(item)),
+                )
             ),
             "issues": issues[:3],
         }
@@ -86,7 +109,7 @@ def _completeness(item: AnswerItemReport) -> float | None:
 def _worst_by(
     metric: MetricReport, items: Sequence[AnswerItemReport], say: Words
 ) -> list[dict[str, object]]:
-    """The answers that a figure of a team's own judge is worst for, worst first, with what the judge wrote."""
+    """Return the answers with the worst scores of a custom judge, worst first, with the judge's text."""
     low, key = metric.lower_is_better, f"answers.{metric.name}"
     scored = [
         (value if low else 1 - value, item, value)
@@ -101,17 +124,17 @@ def _worst_by(
             "score": f"{plain_label(key, say)} {share(value)}",
             "issues": [item.verdict.text] if item.verdict and item.verdict.text else [],
         }
-        for _, item, value in worst[:_WORST_SHOWN]
+        for _severity, item, value in worst[:_WORST_SHOWN]
     ]
 
 
 class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
-    """See the module."""
+    """Shows answer runs as Markdown, HTML and in the terminal."""
 
     def markdown(
         self, record: Record[AnswerSummaryReport, AnswerItemReport], lang: Language = "en"
     ) -> str:
-        """The summary as Markdown; text of answers and notes is escaped, so that it cannot break a table or a list."""
+        """Return the summary as Markdown; text of answers and notes is escaped, so it cannot break tables or lists."""
         summary, say = record.summary, words(lang)
         own = record.run.judge.metrics if record.run.judge else ()
         rows, columns = (
@@ -126,25 +149,34 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             counts=summary.counts,
             lead=_lead(record, say),
             few=few_judged(summary.llm, say),
-            warnings=[warning_in(lang, warning) for warning in record.run.warnings],
+            warnings=list(map(say, record.run.warnings)),
             tables=(
-                (say("answer.by_verdict"), summary.verdicts, ""),
-                (say("answer.by_role"), summary.roles, "role_"),
-                (say("answer.vetoes"), summary.vetoes, "veto_"),
-                (say("answer.doubts"), summary.doubts, ""),
+                (say(_("Claims by verdict")), summary.verdicts, ""),
+                (say(_("Sentences by role")), summary.roles, "role_"),
+                (
+                    say(_("Sentences counted as claims although the model gave another role")),
+                    summary.vetoes,
+                    "veto_",
+                ),
+                (say(_("Why a quote does not prove its claim")), summary.doubts, ""),
             ),
             rows=[row for row in rows if row.n],
             unmeasured=[row.metric for row in rows if not row.n],
             columns=[plain_label(key, say) for key in columns],
             slices=[
-                (say(f"page.kind_{kind}", key=name), part.items, values_of(part, columns))
-                for kind, parts in (("language", summary.by_language), ("tag", summary.by_tag))
-                for name, part in parts.items()
+                (say(name), part.items, values_of(part, columns))
+                for name, part in (
+                    *(
+                        (_("language: {language}", language=language), part)
+                        for language, part in summary.by_language.items()
+                    ),
+                    *((_("tag: {tag}", tag=tag), part) for tag, part in summary.by_tag.items()),
+                )
             ],
             own=bool(own),
             separation=separation(record, say),
             cuts=cuts(record, say),
-            not_believed=not_believed(summary, say),
+            not_believed=rejected_support(summary, say),
             second_look=second_look(summary, say),
             quality=checklist_lead(summary.quality, say) if summary.quality else "",
             worst=_worst_by(own[0], record.items, say) if own else _worst(record.items, say),
@@ -186,7 +218,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         return summary.counts.not_run
 
     def finding(self, summary: AnswerSummaryReport, say: Words) -> str:
-        return not_believed(summary, say)
+        return rejected_support(summary, say)
 
     def llm(self, summary: AnswerSummaryReport) -> LlmReport | None:
         return summary.llm

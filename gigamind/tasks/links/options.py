@@ -44,7 +44,7 @@ class LinkEvalOptions(EvalOptions, CacheOptions):
         description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
     )
     exclude_linked: bool = Field(
-        default=False, description="exclude targets that the note already links to"
+        default=False, description="leave out targets that the note links to elsewhere"
     )
 
     def for_report(self) -> dict[str, object]:

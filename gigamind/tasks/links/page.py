@@ -206,9 +206,9 @@ def bounded(figure: Figure, part: LinkSliceReport, say: Words) -> str:
 
 def link_slices(summary: LinkSummaryReport, say: Words) -> Iterator[tuple[str, LinkSliceReport]]:
     """Yield all notes, then each language, with their labels."""
-    yield say("link.all_notes"), summary.overall
+    yield say(_("all notes")), summary.overall
     for language, part in summary.by_language.items():
-        yield say("page.kind_language", key=language), part
+        yield say(_("language: {language}", language=language)), part
 
 
 def link_figures(
@@ -231,9 +231,9 @@ def link_figures(
 
     metrics = named(main_links(record.summary.overall, topk))
     known = named(all_links(old.overall)) if old else None
-    by_slice = say("link.by_slice", metric=label(sliced, lang))
+    by_slice = say(_("{metric} by language", metric=label(sliced, lang)))
     return drawn(
-        metrics=forest(say("figure.metrics"), say, metrics, known),
+        metrics=forest(say(_("Metrics with 95% CIs")), say, metrics, known),
         sweep=_sweep(record, say),
         reliability=_reliability(record, say),
         slices=forest(by_slice, say, parts(record.summary), parts(old) if old else None),
@@ -246,19 +246,19 @@ def _sweep(record: LinkRunRecord, say: Words) -> Steps | None:
         return None
     # Each value holds from its threshold up to the next one, as the run's own threshold may lie between two.
     lines = [
-        Line(say("link.precision"), [p.precision for p in points[:-1]], Pen("accent")),
-        Line(say("link.recall"), [p.recall for p in points[:-1]], Pen("warn", "dashed")),
+        Line(say(_("precision")), [p.precision for p in points[:-1]], Pen("accent")),
+        Line(say(_("recall")), [p.recall for p in points[:-1]], Pen("warn", "dashed")),
     ]
-    now = float(str(record.run.options["min_confidence"]))
-    marks = [Mark(now, say("figure.now", value=f"{now:.2f}"))]
+    current = float(str(record.run.options["min_confidence"]))
+    marks = [Mark(current, say(_("current {value:.2f}", value=current)))]
     floors = [point.min_confidence for point in points]
-    return Steps(say("link.sweep"), "min_confidence", floors, lines, marks)
+    return Steps(say(_("Thresholds for min_confidence")), "min_confidence", floors, lines, marks)
 
 
 def _reliability(record: LinkRunRecord, say: Words) -> Scatter | None:
     points = [(b.mean_confidence, b.precision, b.n) for b in record.summary.reliability]
-    labels = say("link.mean_confidence"), say("link.precision")
-    return Scatter(say("link.reliability"), *labels, points) if points else None
+    labels = say(_("mean confidence")), say(_("precision"))
+    return Scatter(say(_("Calibration of the confidence")), *labels, points) if points else None
 
 
 def link_content(
@@ -285,7 +285,7 @@ def link_content(
         not_run=summary.counts.notes_not_run,
         values={
             "causes": miss_causes(record, say),
-            "subject": subject_values(record, say),
+            "subject": subject_values(record),
             "shown": default_view(summary, say),
         },
     )
@@ -305,16 +305,25 @@ def link_headline(record: LinkRunRecord, comparison: Comparison | None, say: Wor
     recalled, expected = sums_of(record, f"recall_at_{topk}")
     right, suggested = sums_of(record, f"precision_at_{topk}")
     if not expected:
-        return say("link.nothing")
-    key = "link.result" if suggested else "link.silent"
+        return say(_("No notes were evaluated."))
+    if not suggested:
+        return say(
+            _(
+                "No links were suggested, so none of {expected:,} removed links was found.",
+                expected=expected,
+            )
+        )
     return say(
-        key,
-        found=recalled,
-        expected=expected,
-        found_share=_percent(recalled, expected),
-        right=right,
-        suggested=suggested,
-        right_share=_percent(right, suggested),
+        _(
+            "{found:,} of {expected:,} removed links were suggested again ({recall:.1%}). {right:,} of {suggested:,}"
+            " suggestions are correct ({precision:.1%}).",
+            found=recalled,
+            expected=expected,
+            recall=recalled / expected,
+            right=right,
+            suggested=suggested,
+            precision=right / suggested,
+        )
     )
 
 
@@ -322,7 +331,3 @@ def _cards(record: LinkRunRecord, comparison: Comparison | None, say: Words) -> 
     overall = record.summary.overall
     for figure in main_links(overall, int(str(record.run.options["topk"]))):
         yield card(figure, comparison, say, ceiling_of(overall, figure.name))
-
-
-def _percent(over: int, under: int) -> str:
-    return f"{100 * over / under:.1f}\u00a0%" if under else "–"

@@ -7,6 +7,7 @@ from gigamind.datasets.check_links import CheckedLink, CheckedLinks, check_links
 from gigamind.datasets.jsonl import read_links
 from gigamind.errors import InputError
 from gigamind.evaluation.inputs import Inputs, PreparedInput
+from gigamind.i18n import _
 from gigamind.records.schema import SystemReport
 from gigamind.systems.open import describe_run
 from gigamind.tasks.links.options import OF_OWN, LinkEvalOptions
@@ -69,10 +70,13 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
 def _system(options: LinkEvalOptions) -> SystemReport | None:
     if options.system is None:
         if options.allow_partial:
-            raise InputError("--allow-partial: only with --system; leave it out")
+            raise InputError(_("{option}: requires --system. Remove it.", option="--allow-partial"))
         return None
     if idle := options.flags(OF_OWN):
         raise InputError(
-            f"{idle}: of gigamind's own suggestions, and --system names another tool; leave it out"
+            _(
+                "{option}: only for gigamind's own suggestions, but --system names another tool. Remove it.",
+                option=idle,
+            )
         )
     return describe_run(run_path(options.system))

@@ -3,7 +3,7 @@
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import get_args
@@ -13,6 +13,8 @@ from pydantic import TypeAdapter
 from gigamind.datasets.check_links import CheckedLink
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Evaluation, Interrupted, Run, run_report
+from gigamind.i18n import Text, _
+from gigamind.interop.ranking import Oddity
 from gigamind.linking.suggest import load_suggester
 from gigamind.metrics.links import (
     LinkedNote,
@@ -56,7 +58,6 @@ from gigamind.tasks.links.suggesters import (
 )
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note
-from gigamind.wording import warning
 
 _WARM_UP_NOTES = 10
 
@@ -78,8 +79,11 @@ def record_links(
     """Return the content of a run's out folder."""
     summary = summarise_run(prepared, run)
     if summary.system:
-        warnings = (*prepared.warnings, *_quality_warnings(prepared, summary.system))
-        prepared = replace(prepared, warnings=warnings)
+        warnings = (
+            _oddity_texts(count, len(prepared.rows))[name]
+            for name, count in summary.system.oddities.items()
+        )
+        prepared = replace(prepared, warnings=(*prepared.warnings, *warnings))
     report = run_report(
         prepared,
         started,
@@ -125,11 +129,38 @@ def _health(run: Run[EvaluatedNote]) -> SystemHealth:
     return SystemHealth.of(missing, len(oddities), oddities)
 
 
-def _quality_warnings(prepared: PreparedLinks, system: SystemHealth) -> Iterator[str]:
-    """Yield one data-quality warning for each kind of problem in another tool's suggestions."""
-    notes = f"{len(prepared.rows):,}"
-    for name, count in system.oddities.items():
-        yield warning(f"link_{name}", count=f"{count:,}", notes=notes)
+def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
+    """Return the warning for each kind of data-quality problem."""
+    values = {"count": count, "total": total}
+    return {
+        "not_in_run_file": _(
+            "The run file has no line for {count:,} of {total:,} notes; they count as notes without suggestions.",
+            **values,
+        ),
+        "repeated_notes": _(
+            "Suggestions for {count:,} of {total:,} notes have a duplicate target; its first position counts.",
+            **values,
+        ),
+        "unknown_notes": _(
+            "Suggestions for {count:,} of {total:,} notes have targets that are not in the vault; they keep their"
+            " positions.",
+            **values,
+        ),
+        "bad_scores": _(
+            "Suggestions for {count:,} of {total:,} notes have confidences that are not numbers from 0 to 1; these"
+            " confidences are ignored.",
+            **values,
+        ),
+        "rising_scores": _(
+            "Suggestions for {count:,} of {total:,} notes are not ordered by confidence; their order is kept.",
+            **values,
+        ),
+        "unplaced_texts": _(
+            "Suggestions for {count:,} of {total:,} notes have an anchor that is not at its range, or not exactly once"
+            " in the note; their spans are not measured.",
+            **values,
+        ),
+    }
 
 
 def _counts(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkCounts:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from gigamind.errors import InputError
+from gigamind.i18n import _
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking, note_of
 from gigamind.interop.run_file import RunFile, read_json_run
 from gigamind.linking.suggest import (
@@ -201,7 +202,7 @@ def _read_links(row: Mapping[str, object]) -> Ranking[RankedNote]:
     """
     suggestions = row.get("suggestions")
     if not isinstance(suggestions, list):
-        raise ValueError('no list of "suggestions"')  # noqa: TRY004  the text is at fault
+        raise ValueError(_('no list of "suggestions"'))  # noqa: TRY004  the text is at fault
     links = enumerate(cast("list[object]", suggestions), start=1)
     return Ranking(tuple(_read_link(link, number) for number, link in links))
 
@@ -214,7 +215,7 @@ def _read_link(link: object, number: int) -> RankedNote:
         fields = {"target": pair[0], "confidence": pair[1]}
     target = fields.get("target")
     if not isinstance(target, str) or not target.strip():
-        raise ValueError(f"suggestion {number} has no target")
+        raise ValueError(_("suggestion {number} has no target", number=number))
     named = {"note": target, "score": fields.get("confidence"), "text": fields.get("anchor")}
     return note_of({**named, "start": fields.get("start"), "end": fields.get("end")})
 
@@ -228,6 +229,9 @@ def run_path(system: str) -> Path:
     kind, _colon, path = system.partition(":")
     if kind != "run" or not path.strip():
         raise InputError(
-            f"--system {system}: links of another tool are read from a file: write run:FILE"
+            _(
+                "--system {system}: links of another tool are read from a file. Use run:FILE.",
+                system=system,
+            )
         )
     return Path(path.strip())

@@ -5,8 +5,7 @@ from typing import Any
 
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
-from gigamind.i18n import Message, n_
-from gigamind.messages import warning_in
+from gigamind.i18n import Message, Text, _, n_
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in
 from gigamind.records.schema import Record, by_item
@@ -36,7 +35,7 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             "links.md.jinja",
             say=say,
             run=record.run,
-            warnings=[warning_in(lang, warning) for warning in record.run.warnings],
+            warnings=list(map(say, record.run.warnings)),
             errors=by_item(record.errors),
             summary=summary,
             counts=summary.counts,
@@ -50,7 +49,7 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
                 (item.note, row, miss) for item in record.items for row, miss in item.explained
             ],
             causes=miss_causes(record, say),
-            subject=subject_values(record, say),
+            subject=subject_values(record),
             shown=default_view(summary, say),
             misses_shown=_MISSES_SHOWN,
         )
@@ -90,17 +89,25 @@ class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):
 
         return open_links(options, progress)
 
-    def shortfall(self, record: Record[LinkSummaryReport, LinkItemReport]) -> str | None:
+    def shortfall(self, record: Record[LinkSummaryReport, LinkItemReport]) -> Text | None:
         health = record.summary.system
-        why = "the run has no line for them; write one with an empty list if nothing is suggested"
-        return health.shortfall("suggestions for {} notes", why) if health else None
+        if health is None or not health.is_unreliable:
+            return None
+        return _(
+            "the run file has no line for {count:,} notes ({share:.0%}). For notes without suggestions, add a line"
+            " with an empty list.",
+            count=health.failed,
+            share=health.share,
+        )
 
     def check(self, options: LinkEvalOptions) -> Checked:
         from gigamind.tasks.links.prepare import prepare_links
 
         prepared = prepare_links(options)
-        ready = (
-            f"{sum(map(len, prepared.rows.values()))} links ready, in {len(prepared.rows)} notes"
+        ready = _(
+            "{links:,} links ready, in {notes:,} notes",
+            links=sum(map(len, prepared.rows.values())),
+            notes=len(prepared.rows),
         )
         return Checked(
             ready,

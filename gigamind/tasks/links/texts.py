@@ -1,6 +1,7 @@
 """Texts about a link run that summary.md, report.html and the terminal share."""
 
 from gigamind.choices import SHOWN_CONFIDENCE
+from gigamind.i18n import Message, _
 from gigamind.linking.suggest import LEAST_CONFIDENCE
 from gigamind.tasks.links.schema import LinkRunRecord, LinkSummaryReport, MissCause
 from gigamind.wording import Words, between, share
@@ -9,16 +10,18 @@ from gigamind.wording import Words, between, share
 def sums_of(record: LinkRunRecord, name: str) -> tuple[int, int]:
     """Return the sums of a figure's numerators and denominators over all notes."""
     terms = [item.terms.get(name, (0, 0)) for item in record.items]
-    return sum(over for over, _ in terms), sum(under for _, under in terms)
+    return sum(over for over, _under in terms), sum(under for _over, under in terms)
 
 
-def subject_values(record: LinkRunRecord, say: Words) -> dict[str, object]:
+def subject_values(record: LinkRunRecord) -> dict[str, object]:
     """Return the sizes of a run. Figures count links of one note to the same targets `once`."""
     counts, topk = record.summary.counts, record.run.options["topk"]
     expected = sums_of(record, f"recall_at_{topk}")[1]
     return {
         "links": counts.links_total,
-        "once": say("link.once", count=expected) if expected < counts.links_total else "",
+        "once": _(" ({count:,} counting links of one note to the same target once)", count=expected)
+        if expected < counts.links_total
+        else "",
         "sources": counts.source_notes,
         "notes": counts.notes,
         "topk": topk,
@@ -32,14 +35,18 @@ def default_view(summary: LinkSummaryReport, say: Words) -> str:
     if summary.system or not unfiltered or not shown or shown.suggested == unfiltered.suggested:
         return ""
     return say(
-        "link.shown",
-        sources=summary.overall.notes,
-        notes=summary.counts.notes,
-        floor=f"{SHOWN_CONFIDENCE:g}",
-        suggested=shown.suggested,
-        precision=share(shown.precision),
-        interval=between(shown),
-        recall=share(shown.recall),
+        _(
+            "With its default confidence threshold ({floor:g}), suggest-links shows {suggested:,} of these suggestions:"
+            " precision {precision} (95% CI {interval}), recall {recall}. Measured on {sources:,} of the vault's"
+            " {notes:,} notes.",
+            floor=SHOWN_CONFIDENCE,
+            suggested=shown.suggested,
+            precision=share(shown.precision),
+            interval=between(shown),
+            recall=share(shown.recall),
+            sources=summary.overall.notes,
+            notes=summary.counts.notes,
+        )
     )
 
 
@@ -47,9 +54,18 @@ def miss_causes(record: LinkRunRecord, say: Words) -> list[tuple[MissCause, int,
     """Return the causes of misses, the number of links lost to each, and its meaning in this run."""
     options, misses = record.run.options, record.summary.overall.misses
     own = 0.0 if options.get("system") else LEAST_CONFIDENCE
-    floor = f"{max(float(str(options['min_confidence'])), own):g}"
-    return [
-        (cause, count, say(f"link_means.{cause}", topk=options["topk"], floor=floor))
-        for cause, count in misses.items()
-        if count
-    ]
+    floor = max(float(str(options["min_confidence"])), own)
+    meanings: dict[MissCause, Message] = {
+        "no_candidate": _("No suggestion has this target."),
+        "ranked_too_low": _(
+            "The target is suggested, but below rank {topk}.", topk=options["topk"]
+        ),
+        "below_confidence": _(
+            "Found, but below the confidence threshold ({floor:g}, --min-confidence).", floor=floor
+        ),
+        "namesake": _("The words are linked to another note, and no suggestion has this target."),
+        "already_linked": _(
+            "The note already links to the target elsewhere; --exclude-linked excludes such targets."
+        ),
+    }
+    return [(cause, count, say(meanings[cause])) for cause, count in misses.items() if count]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from gigamind.evaluation.context import context_of
 from gigamind.evaluation.estimate import asking, dollars_of, with_fresh
 from gigamind.evaluation.task import Estimate
+from gigamind.i18n import _
 from gigamind.judges.panel import first_members
 from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.unanswerable_llm import ModelJudge
@@ -42,9 +43,13 @@ def estimate(prepared: Prepared) -> list[Estimate]:
     if prepared.system:  # its speed is unknown
         return estimates
     count = len(prepared.queries)
-    what = f"searching and judging {count:,} queries ({judge.kind if judge else 'no judge'})"
+    work = (
+        _("searching and judging {count:,} queries ({judge})", count=count, judge=judge.kind)
+        if judge
+        else _("searching {count:,} queries (no judge)", count=count)
+    )
     seconds = count / _QUERIES_PER_S
-    return [*estimates, Estimate(what, 0, (0, 0), (0.0, 0.0), (seconds, seconds))]
+    return [*estimates, Estimate(work, 0, (0, 0), (0.0, 0.0), (seconds, seconds))]
 
 
 def least_calls(prepared: Prepared) -> int:
@@ -63,12 +68,17 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
         return
     texts = [chunk.indexed_text for chunk in chunk_notes(prepared.vault.notes, options.chunk_chars)]
     queries = [query.item.query for query in prepared.queries]
-    what = f"embedding {len(texts):,} passages and {len(queries):,} queries with {options.embedder}"
+    work = _(
+        "embedding {passages:,} passages and {queries:,} queries with {model}",
+        passages=len(texts),
+        queries=len(queries),
+        model=options.embedder,
+    )
     if not options.embedder.startswith(_PROVIDER):
         seconds = len(texts) / _ENCODED_PER_S + len(queries) / _QUERIES_PER_S
         # The speed of other encoders is unknown; e5-small takes 30 to 55 times as long.
         most = seconds if options.embedder == DEFAULT_EMBEDDER else 60 * seconds
-        yield Estimate(what, 0, (0, 0), (0.0, 0.0), (seconds, most))
+        yield Estimate(work, 0, (0, 0), (0.0, 0.0), (seconds, most))
         return
     calls = math.ceil(len(texts) / _EMBEDDING_BATCH) + len(queries)
     likely = sum(tokens.likely_in(text) for text in (*texts, *queries))
@@ -76,7 +86,7 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
     model, api_base = options.embedder.removeprefix(_PROVIDER), options.embedding_api_base
     price = price_of(model, {}, api_base=api_base)
     yield Estimate(
-        what, calls, sent, dollars_of(price, [(n, 0) for n in sent]), (0.2 * calls, 2 * calls)
+        work, calls, sent, dollars_of(price, [(n, 0) for n in sent]), (0.2 * calls, 2 * calls)
     )
 
 
@@ -89,8 +99,8 @@ def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
     first = {member.model for member in first_members(judge.file, models[0])}
     for model in models:
         least = (1 if judge.file.adaptive else most) if model in first else 0
-        what = f"judging {len(planned):,} queries"
-        yield asking(what, model, calls, prepared.options, (least, most), gates=gates)
+        work = _("judging {count:,} queries", count=len(planned))
+        yield asking(work, model, calls, prepared.options, (least, most), gates=gates)
 
 
 def _cases(prepared: Prepared) -> Iterator[QuestionCase]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from gigamind.i18n import _
 from gigamind.metrics.answerability import (
     BestThreshold,
     Confusion,
@@ -21,10 +21,21 @@ from gigamind.reports.figures import Figure, figure_of, figures_of, measured, me
 from gigamind.reports.page.charts import Chart, Line, Mark, Pen, Shown, Steps, drawn, forest
 from gigamind.reports.page.headline import seed_of
 from gigamind.tasks.search.compare import SearchSnapshot
+from gigamind.tasks.search.markdown import SliceKind, slice_name
 from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
 from gigamind.wording import Language, Words, words
 
-PartKind = Literal["overall", "language", "cross_lingual", "difficulty", "tag"]
+THRESHOLD_NAMES = {
+    "threshold": _("min_score"),
+    "answer_score": _("min_score"),
+    "calibrated": _("minimum probability"),
+}
+"""Names of the judges' thresholds, by kind of judge."""
+_SCORE_NAMES = {
+    "threshold": _("Top-1 base score"),
+    "answer_score": _("answer_score of the best note"),
+    "calibrated": _("probability that the vault has the answer"),
+}
 _DIFFICULTIES = ("easy", "mid", "hard")
 
 
@@ -32,7 +43,7 @@ _DIFFICULTIES = ("easy", "mid", "hard")
 class Slice:
     """A set of queries and its figures; `key` is "" for kinds without values."""
 
-    kind: PartKind
+    kind: SliceKind
     key: str
     part: SliceReport
 
@@ -134,7 +145,7 @@ def search_figures(
 
     def parts(summary: SummaryReport, tags: int) -> Shown:
         return {
-            say(f"page.kind_{part.kind}", key=part.key): figure_of(part.part, "search.mrr")
+            say(slice_name(part.kind, part.key)): figure_of(part.part, "search.mrr")
             for part in slices(summary, tags)
         }
 
@@ -143,10 +154,10 @@ def search_figures(
     sliced = parts(record.summary, _TAGS)
     known_parts = parts(old, len(old.by_tag)) if old else None
     return drawn(
-        metrics=forest(say("figure.metrics"), say, metrics, known),
+        metrics=forest(say(_("Metrics with 95% CIs")), say, metrics, known),
         **_judged(record, say),
         latency=_latency(record, baseline, say),
-        slices=forest(say("figure.slices"), say, sliced, known_parts),
+        slices=forest(say(_("MRR by slice")), say, sliced, known_parts),
     )
 
 
@@ -154,15 +165,15 @@ def _judged(record: RunRecord, say: Words) -> dict[str, Chart]:
     judged = judging(record)
     if not judged.both_kinds or judged.setting is None:
         return {}
-    now = Mark(judged.setting, say("figure.now", value=f"{judged.setting:.3f}"))
-    settings = [now]
+    current = Mark(judged.setting, say(_("current {value:.3f}", value=judged.setting)))
+    settings = [current]
     if judged.best:
         best = judged.best.min_score
         pen = Pen("muted", "dashed", 1.1)
-        settings.append(Mark(best, say("figure.best", value=f"{best:.3f}"), pen))
+        settings.append(Mark(best, say(_("best F1 {value:.3f}", value=best)), pen))
     return {
         "threshold": _threshold(record, judged, settings, say),
-        "scores": _scores(record, judged.kind, now, say),
+        "scores": _scores(record, judged.kind, current, say),
     }
 
 
@@ -179,23 +190,23 @@ def _threshold(record: RunRecord, judged: Judging, marks: Sequence[Mark], say: W
         Line(recall, [c.recall for c in counts], Pen("accent", "dashed")),
         Line(far, [c.far for c in counts], Pen("warn", "dotted", 1.8)),
     ]
-    x_label = say(f"figure.setting_{judged.kind}")
-    return Steps(say("figure.threshold"), x_label, settings, lines, marks)
+    x_label = say(THRESHOLD_NAMES[judged.kind])
+    return Steps(say(_("Verdicts at other thresholds")), x_label, settings, lines, marks)
 
 
-def _scores(record: RunRecord, kind: str, now: Mark, say: Words) -> Steps:
+def _scores(record: RunRecord, kind: str, current: Mark, say: Words) -> Steps:
     items = judged_items(record)
-    low, high = _score_range(items, [now])
+    low, high = _score_range(items, [current])
     edges = np.linspace(low, high, _BINS + 1)
     pens = {True: Pen("accent"), False: Pen("warn", "dashed")}
     lines: list[Line] = []
-    for name, answerable in (("answerable", True), ("unanswerable", False)):
+    for name, answerable in ((_("answerable"), True), (_("unanswerable"), False)):
         raw_scores = [i.answerable_score for i in items if i.answerable is answerable]
         scores = [low if score is None else score for score in raw_scores]
         shares = 100 * np.histogram(scores, edges)[0] / len(scores)
-        lines.append(Line(say(f"figure.{name}"), shares.tolist(), pens[answerable]))
-    x_label, counted = say(f"figure.score_{kind}"), say("figure.share")
-    return Steps(x_label, x_label, edges.tolist(), lines, [now], counted, " %")
+        lines.append(Line(say(name), shares.tolist(), pens[answerable]))
+    x_label, counted = say(_SCORE_NAMES[kind]), say(_("share of queries"))
+    return Steps(x_label, x_label, edges.tolist(), lines, [current], counted, "%")
 
 
 def _score_range(items: Sequence[ItemReport], marks: Sequence[Mark]) -> tuple[float, float]:
@@ -224,10 +235,10 @@ def _latency(record: RunRecord, baseline: SearchSnapshot | None, say: Words) -> 
     if baseline and baseline.hardware.hash == record.run.hardware.hash:
         old = baseline.metrics.overall.search.get("latency_p95_ms")
         if old is not None:
-            label = say("figure.baseline_p95", value=f"{old:.1f}")
+            label = say(_("baseline p95 {value:.1f}", value=old))
             marks.append(Mark(max(_CLOCK_MS, old), label, Pen("muted", "dashed", 1.1)))
     shown = times + [mark.at for mark in marks]
     edges = np.geomspace(min(shown) * 0.9, max(shown) * 1.1, _BINS + 1)
     lines = [Line("", np.histogram(times, edges)[0].tolist(), Pen("accent"))]
-    title, x_label, counted = (say(f"figure.{key}") for key in ("latency", "ms", "queries"))
-    return Steps(title, x_label, edges.tolist(), lines, marks, counted, log=True)
+    labels = say(_("Latency")), say(_("milliseconds (log scale)"))
+    return Steps(*labels, edges.tolist(), lines, marks, say(_("queries")), log=True)

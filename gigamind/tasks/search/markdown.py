@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from gigamind.i18n import Message, n_
-from gigamind.messages import warning_in
+from gigamind.i18n import Message, _, joined, n_
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import in_order, keys_in
 from gigamind.records.schema import RunReport, by_item
 from gigamind.reports.cards.line import certified
-from gigamind.reports.figures import metric_rows, plain_label, values_of
+from gigamind.reports.figures import metric_rows, percent, plain_label, values_of
 from gigamind.reports.page.model_costs import few_judged, model_section
 from gigamind.reports.text import code, embedder_text, judge_text, notes_text, render, unjudged
 from gigamind.tasks.search.schema import (
@@ -25,8 +25,6 @@ from gigamind.tasks.search.schema import (
 from gigamind.wording import (
     Language,
     Words,
-    counted,
-    latency_method_in,
     share,
     signed,
     words,
@@ -75,7 +73,7 @@ def failure_line(item: ItemReport, say: Words) -> FailureLine:
         f"{code(hit.note)} {share(hit.base_score)}" for hit in item.ranking[:_HITS_SHOWN]
     )
     expected = ", ".join(code(note) for note in item.expected_notes)
-    return FailureLine(item, _what(item, say), expected, came or say("summary.nothing"))
+    return FailureLine(item, say(_what(item)), expected, came or say(_("nothing")))
 
 
 def _missed(item: ItemReport) -> float:
@@ -88,22 +86,28 @@ def _is_failed(item: ItemReport) -> bool:
     return _missed(item) > 0 or bool(item.judged_unanswerable)
 
 
-def _what(item: ItemReport, say: Words) -> str:
+def _what(item: ItemReport) -> Message:
     if not item.answerable:
-        return say("summary.failed_answerable")
-    where = _where(item, say)
-    return say("summary.failed_refused", where=where) if item.judged_unanswerable else where
+        return _("unanswerable, but judged answerable")
+    position = _position(item)
+    if item.judged_unanswerable:
+        return _("{position}; judged unanswerable", position=position)
+    return position
 
 
-def _where(item: ItemReport, say: Words) -> str:
-    rank = item.metrics.get("mrr")
-    if rank:
-        return say("summary.at_rank", rank=round(1 / rank))
-    count = len(item.ranking)
-    key = {0: "no_note", 1: "not_the_one"}.get(count, "not_among")
-    return say(f"summary.{key}", count=count)
+def _position(item: ItemReport) -> Message:
+    if reciprocal := item.metrics.get("mrr"):
+        return _("found at rank {rank}", rank=round(1 / reciprocal))
+    if not item.ranking:
+        return _("no note found")
+    return n_(
+        "not found; the only result is another note",
+        "not among the {n:,} results",
+        n=len(item.ranking),
+    )
 
 
+_NO_NOTES = _("none; notes are identified by their names in the labels")
 _TAGS_SHOWN = 15
 _FAILURES_SHOWN = 10
 _DIFFICULTIES = ("easy", "mid", "hard")
@@ -142,8 +146,8 @@ def render_summary(record: RunRecord, lang: Language = "en") -> str:
         llm=model_section(summary.llm, say) if summary.llm else "",
         judged_unanswerable=sum(bool(item.judged_unanswerable) for item in record.items),
         speed_rows=list(_speed_rows(summary, say)),
-        latency_method=latency_method_in(lang, summary.performance.latency_method),
-        warnings=[warning_in(lang, warning) for warning in run.warnings],
+        latency_method=say(summary.performance.latency_method),
+        warnings=list(map(say, run.warnings)),
         slice_metrics=[plain_label(key, say) for key in columns],
         slice_rows=list(_slice_rows(summary, columns, say)),
         tags_left_out=max(0, len(summary.by_tag) - _TAGS_SHOWN),
@@ -160,11 +164,38 @@ RATES = ("precision", "recall", "f1", "far", "false_refusals")
 def judged_by(run: RunReport, say: Words) -> str:
     """Return when a query is judged unanswerable, and the definitions of the metrics."""
     judge = run.judge
-    setting = None if judge is None else judge.setting
+    setting = "–" if judge is None or judge.setting is None else f"{judge.setting:.3f}"
+    rules = {
+        "threshold": _(
+            "A query is judged unanswerable if its Top-1 base score is below {setting} (min_score), or if nothing is"
+            " found.",
+            setting=setting,
+        ),
+        "answer_score": _(
+            "A query is judged unanswerable if its answer_score, a measure of confidence in the best note, is below"
+            " {setting}, or if nothing is found.",
+            setting=setting,
+        ),
+        "calibrated": _(
+            "A query is judged unanswerable if nothing is found, or if the probability that the vault has the answer is"
+            " below {setting}. The probability is estimated from keyword and semantic search.",
+            setting=setting,
+        ),
+        "llm": _(
+            "A model read the top notes of each ranking and judged whether they answer the query. An answer counts only"
+            " by the rule of the judge file."
+        ),
+        "none": _(
+            "Nothing was judged: the scores of this system are on their own scale, and no --min-score was set for it."
+        ),
+    }
     return say(
-        f"page.unanswerable_lead_{judge.kind if judge else 'none'}",
-        setting="–" if setting is None else f"{setting:.3f}",
-        classes=say("page.unanswerable_classes"),
+        _(
+            "{rule} Unanswerable is the positive class. FAR (false-answer rate) is the share of unanswerable queries"
+            " that are judged answerable. False refusals are the share of answerable queries that are judged"
+            " unanswerable.",
+            rule=rules[judge.kind if judge else "none"],
+        )
     )
 
 
@@ -172,16 +203,31 @@ def weak_lines(weak: WeakVerdicts | None, say: Words) -> list[str]:
     """Return a sentence for each kind of weak verdict; [] if there is none."""
     if weak is None:
         return []
-    kinds = (("across_languages", weak.across_languages), ("near_misses", weak.near_misses or 0))
-    return [
-        say(
-            f"page.weak_{kind}" if count > 1 else f"page.weak_{kind}_one",
-            count=count,
-            unanswerable=weak.unanswerable,
+    lines: list[str] = []
+    if weak.across_languages:
+        lines.append(
+            say(
+                n_(
+                    "{n} query is in another language than its nearest note, so its verdict is weak.",
+                    "{n:,} queries are in another language than their nearest note, so their verdicts are weak.",
+                    n=weak.across_languages,
+                )
+            )
         )
-        for kind, count in kinds
-        if count
-    ]
+    if weak.near_misses:
+        lines.append(
+            say(
+                n_(
+                    "{n} of {unanswerable:,} unanswerable queries scores at or above the median answerable one (near"
+                    " miss). Score-based judges cannot separate it; use --unanswerable-mode llm.",
+                    "{n:,} of {unanswerable:,} unanswerable queries score at or above the median answerable one (near"
+                    " misses). Score-based judges cannot separate them; use --unanswerable-mode llm.",
+                    n=weak.near_misses,
+                    unanswerable=weak.unanswerable,
+                )
+            )
+        )
+    return lines
 
 
 def unjudged_line(summary: SummaryReport, say: Words) -> str:
@@ -189,13 +235,26 @@ def unjudged_line(summary: SummaryReport, say: Words) -> str:
     report = summary.holes
     if report is None:
         return ""
-    low, now, high = (
+    if not report.unjudged:
+        return say(
+            _("All {hits:,} results in the top {k} are judged.", hits=report.hits, k=report.k)
+        )
+    low, current, high = (
         share(summary.overall.search.get(f"{name}_at_{report.k}"))
         for name in ("ndcg_low", "ndcg", "ndcg_high")
     )
-    key = "page.holes" if report.unjudged else "page.holes_none"
     return say(
-        key, unjudged=report.unjudged, hits=report.hits, k=report.k, low=low, now=now, high=high
+        _(
+            "{unjudged:,} of {hits:,} results in the top {k} are unjudged and count as irrelevant. If some of them were"
+            " relevant, nDCG@{k} would be between {low} and {high} (current value: {current}). To label the most"
+            ' important ones, fill in "gain" in unjudged.jsonl and run gigamind dataset label.',
+            unjudged=report.unjudged,
+            hits=report.hits,
+            k=report.k,
+            low=low,
+            current=current,
+            high=high,
+        )
     )
 
 
@@ -207,42 +266,57 @@ def unjudged_rows(summary: SummaryReport) -> list[tuple[UnjudgedHit, str]]:
 
 def _headline(run: RunReport, summary: SummaryReport, say: Words) -> str:
     counts, search = summary.counts, summary.overall.search
-    parts: list[str] = []
+    parts: list[Message] = []
     if counts.queries_answerable:
-        hit, mrr = share(search["hit_at_1"]), share(search["mrr"])
-        parts.append(say("summary.found", hit=hit, mrr=mrr))
+        hit, mrr = percent(search["hit_at_1"]), share(search["mrr"])
+        parts.append(
+            _(
+                "an expected note ranks first for **{hit}** of answerable queries (MRR {mrr})",
+                hit=hit,
+                mrr=mrr,
+            )
+        )
     if counts.queries_unanswerable and run.judge:
         far, refused = (
-            share(summary.overall.unanswerable[name]) for name in ("far", "false_refusals")
+            percent(summary.overall.unanswerable[name]) for name in ("far", "false_refusals")
         )
-        answerable = say("summary.refused", refused=refused) if counts.queries_answerable else ""
-        parts.append(say("summary.far", far=far) + answerable)
-    notes = "" if counts.notes is None else counted(counts.notes, "note", "notes", say)
-    return say(
-        "summary.headline",
-        queries=counted(counts.queries_total, "query", "queries", say),
-        notes=say("summary.over", notes=notes) if notes else "",
-        searched=searched_by(run, say),
-        found=f": {'; '.join(parts)}." if parts else ".",
+        if counts.queries_answerable:
+            parts.append(_("**{share}** of answerable queries are wrongly refused", share=refused))
+        parts.append(
+            _("**{share}** of unanswerable queries are wrongly judged answerable", share=far)
+        )
+    queries = n_("{n} query", "{n:,} queries", n=counts.queries_total)
+    values = {"queries": queries, "search": searched_by(run)}
+    subject = (
+        _("**{queries}**, {search}", **values)
+        if counts.notes is None
+        else _(
+            "**{queries}** over **{notes}**, {search}",
+            notes=n_("{n} note", "{n:,} notes", n=counts.notes),
+            **values,
+        )
     )
+    if not parts:
+        return say(_("{subject}.", subject=subject))
+    return say(_("{subject}: {findings}.", subject=subject, findings=joined(parts)))
 
 
-def searched_by(run: RunReport, say: Words) -> str:
+def searched_by(run: RunReport) -> Message:
     """Return which search was evaluated."""
     system = run.environment.system
     if system is None:
-        return say("page.subject_mode", mode=run.options["mode"])
-    return say("page.subject_system", system=system.name)
+        return _("{mode} search", mode=run.options["mode"])
+    return _("searched by {system}", system=system.name)
 
 
 def _stopped(summary: SummaryReport, say: Words) -> str:
     not_run, no_verdict = summary.counts.queries_not_run, unjudged(summary.llm)
-    parts: list[str] = []
+    parts: list[Message] = []
     if not_run or not no_verdict:
-        parts.append(counted(not_run, "query_not_run", "queries_not_run", say))
+        parts.append(n_("{n} query was not run", "{n:,} queries were not run", n=not_run))
     if no_verdict:
-        parts.append(counted(no_verdict, "query_has_no_verdict", "queries_have_no_verdict", say))
-    return say("summary.and").join(parts)
+        parts.append(n_("{n} query has no verdict", "{n:,} queries have no verdict", n=no_verdict))
+    return say(joined(parts, ", "))
 
 
 def _notices(record: RunRecord, say: Words) -> str:
@@ -251,7 +325,7 @@ def _notices(record: RunRecord, say: Words) -> str:
     if warnings := record.run.warnings:
         kinds.append(n_("{n} warning", "{n:,} warnings", n=len(warnings)))
     listing = ", ".join(map(say, kinds))
-    return say("summary.see_below", what=listing) if listing else ""
+    return say(_("{problems}: see below.", problems=listing)) if listing else ""
 
 
 def lacking(summary: SummaryReport) -> list[Message]:
@@ -267,8 +341,17 @@ def lacking(summary: SummaryReport) -> list[Message]:
 
 def generated_line(summary: SummaryReport, say: Words) -> str:
     """Return a caution about queries that were generated from the notes; "" if there are none."""
-    generated, total = summary.counts.queries_generated, summary.counts.queries_total
-    return say("page.generated", generated=generated, total=total) if generated else ""
+    counts = summary.counts
+    if not counts.queries_generated:
+        return ""
+    return say(
+        _(
+            "{generated} of {total} queries were generated from the notes. Generated queries are"
+            " easier than real ones, so the metrics are too optimistic.",
+            generated=counts.queries_generated,
+            total=counts.queries_total,
+        )
+    )
 
 
 def _speed_rows(summary: SummaryReport, say: Words) -> Iterator[tuple[str, str]]:
@@ -279,10 +362,28 @@ def _speed_rows(summary: SummaryReport, say: Words) -> Iterator[tuple[str, str]]
         yield plain_label(f"search.{name}", say), shown
     performance = summary.performance
     if performance.cold_start_ms is not None:
-        yield say("page.cold_start"), f"{performance.cold_start_ms:,.0f}"
+        yield say(_("cold start")), f"{performance.cold_start_ms:,.0f}"
     elif summary.system is None:
-        yield say("page.indexing"), f"{performance.indexing_ms:,.0f}"
-    yield say("page.all_queries"), f"{performance.eval_runtime_ms:,.0f}"
+        yield say(_("indexing")), f"{performance.indexing_ms:,.0f}"
+    yield say(_("all queries")), f"{performance.eval_runtime_ms:,.0f}"
+
+
+SliceKind = Literal["overall", "language", "cross_lingual", "difficulty", "tag"]
+
+
+def slice_name(kind: SliceKind, key: str) -> Message:
+    """Return the label of a slice; `key` is "" for kinds without values."""
+    match kind:
+        case "overall":
+            return _("all queries")
+        case "language":
+            return _("language: {language}", language=key)
+        case "cross_lingual":
+            return _("cross-lingual")
+        case "difficulty":
+            return _("difficulty: {difficulty}", difficulty=key)
+        case "tag":
+            return _("tag: {tag}", tag=key)
 
 
 def _slice_columns(summary: SummaryReport) -> list[str]:
@@ -295,7 +396,7 @@ def _slice_rows(
     summary: SummaryReport, columns: Sequence[str], say: Words
 ) -> Iterator[tuple[str, SliceCounts, list[str]]]:
     by_difficulty = {key: summary.by_difficulty.get(key) for key in _DIFFICULTIES}
-    groups: list[tuple[str, dict[str, SliceReport | None]]] = [
+    groups: list[tuple[SliceKind, dict[str, SliceReport | None]]] = [
         ("language", {**summary.by_language}),
         ("cross_lingual", {"": summary.cross_lingual}),
         ("difficulty", by_difficulty),
@@ -304,7 +405,7 @@ def _slice_rows(
     for kind, slices in groups:
         for key, part in slices.items():
             if part is not None:
-                yield say(f"page.kind_{kind}", key=key), part.counts, values_of(part, columns)
+                yield say(slice_name(kind, key)), part.counts, values_of(part, columns)
 
 
 def _largest(slices: dict[str, SliceReport]) -> dict[str, SliceReport]:
@@ -315,31 +416,44 @@ def _largest(slices: dict[str, SliceReport]) -> dict[str, SliceReport]:
 
 def _run_rows(run: RunReport, summary: SummaryReport, say: Words) -> Iterator[tuple[str, str]]:
     counts, environment, hardware = summary.counts, run.environment, run.hardware
-    omitted = "".join(
-        say(f"summary.{name}", count=count)
-        for name, count in (
-            ("rejected", counts.rows_rejected),
-            ("not_sampled", counts.rows_not_sampled),
-        )
-        if count
-    )
-    yield say("page.run_id"), f"{run.run_id} ({run.created_at})"
-    yield say("page.dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]}{omitted})"
-    yield say("page.notes"), notes_text(run, say) if run.notes else say("summary.no_notes")
+    details = [f"sha256 {run.dataset_hash[:12]}"]
+    if counts.rows_rejected:
+        rejected = n_("{n} rejected row", "{n:,} rejected rows", n=counts.rows_rejected)
+        details.append(say(rejected))
+    if counts.rows_not_sampled:
+        not_sampled = n_("{n} row not sampled", "{n:,} rows not sampled", n=counts.rows_not_sampled)
+        details.append(say(not_sampled))
+    yield say(_("run")), f"{run.run_id} ({run.created_at})"
+    yield say(_("dataset")), f"{run.dataset} ({', '.join(details)})"
+    yield say(_("notes")), notes_text(run, say) if run.notes else say(_NO_NOTES)
     if run.judge:
-        yield say("page.judge"), judge_text(run.judge, say)
+        yield say(_("judge")), judge_text(run.judge, say)
     if environment.system:
         of_file = environment.system.file_hash
         content = f" (sha256 {of_file[:12]})" if of_file else ""
-        yield say("page.system"), f"{environment.system.name}{content}"
+        yield say(_("system")), f"{environment.system.name}{content}"
     else:
-        yield say("page.model"), embedder_text(run, say)
+        yield say(_("embedding model")), embedder_text(run, say)
     commit = (environment.git_commit or "")[:12]
-    yield say("page.version"), f"{environment.app_version} {commit}".strip()
-    size = {"cores": hardware.cores, "memory": hardware.memory_gib}
-    yield say("page.hardware"), say("summary.cores", cpu=hardware.cpu, **size)
+    yield say(_("gigamind")), f"{environment.app_version} {commit}".strip()
+    machine = _(
+        "{cpu}, {cores} cores, {memory} GiB",
+        cpu=hardware.cpu,
+        cores=hardware.cores,
+        memory=hardware.memory_gib,
+    )
+    yield say(_("hardware")), say(machine)
 
 
 def cost_line(rates: JudgeRates, say: Words) -> str:
     """Return the errors of a judge in one sentence."""
-    return say("page.judge_costs", **rates.model_dump())
+    return say(
+        _(
+            "Wrongly refused: {refused:,} of {answerable:,} answerable queries. Wrongly judged answerable:"
+            " {missed:,} of {unanswerable:,} unanswerable queries.",
+            refused=rates.refused,
+            answerable=rates.answerable,
+            missed=rates.missed,
+            unanswerable=rates.unanswerable,
+        )
+    )

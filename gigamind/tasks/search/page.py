@@ -10,7 +10,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from gigamind.i18n import _
+from gigamind.i18n import _, n_
 from gigamind.metrics.spans import Unplaced, holds, matches
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import about, keys_in, label
@@ -30,17 +30,26 @@ from gigamind.reports.page.layout import (
 from gigamind.reports.text import unjudged
 from gigamind.spans import Passage, Span
 from gigamind.tasks.search.compare import SearchItem, SearchSnapshot
-from gigamind.tasks.search.figures import all_metrics, judging, main_metrics, search_figures, slices
+from gigamind.tasks.search.figures import (
+    THRESHOLD_NAMES,
+    all_metrics,
+    judging,
+    main_metrics,
+    search_figures,
+    slices,
+)
 from gigamind.tasks.search.markdown import (
     cost_line,
     failed_items,
+    judged_by,
     searched_by,
+    slice_name,
     unjudged_line,
     unjudged_rows,
     weak_lines,
 )
 from gigamind.tasks.search.schema import HitReport, ItemReport, RunRecord, SliceReport
-from gigamind.wording import Words, latency_method_in, share
+from gigamind.wording import Words, share
 
 # Bits of an item's flags; report.js has the same bits.
 _ANSWERABLE, _REFUSED, _CROSS_LINGUAL, _FAILURE, _WORSE, _BETTER, _UNJUDGED = (
@@ -239,7 +248,7 @@ def search_content(
         columns=keys_in("page", blocks, record.summary.overall.deepest),
         slices=[
             (
-                say(f"page.kind_{part.kind}", key=part.key),
+                say(slice_name(part.kind, part.key)),
                 (part.part.counts.answerable, part.part.counts.unanswerable),
                 part.part,
             )
@@ -254,9 +263,7 @@ def search_content(
             "subject": _subject(record, say),
             "holes": unjudged_line(record.summary, say),
             "hole_rows": unjudged_rows(record.summary),
-            "latency_method": latency_method_in(
-                say.language, record.summary.performance.latency_method
-            ),
+            "latency_method": say(record.summary.performance.latency_method),
             "speed_rows": list(_speed_rows(record, say)),
             "tags_left_out": max(0, len(record.summary.by_tag) - _TAGS),
         },
@@ -270,12 +277,21 @@ render_html = functools.partial(render_page, search_content)
 def _subject(record: RunRecord, say: Words) -> str:
     """Return what was evaluated, in one line."""
     counts, environment = record.summary.counts, record.run.environment
-    over = "" if counts.notes is None else say("page.subject_notes", notes=counts.notes)
-    subject = say("page.subject", queries=counts.queries_total, over=over)
-    searched = f"{subject}, {searched_by(record.run, say)}"
+    search, queries = searched_by(record.run), counts.queries_total
+    subject = (
+        n_("{n} query, {search}", "{n:,} queries, {search}", n=queries, search=search)
+        if counts.notes is None
+        else n_(
+            "{n} query over {notes:,} notes, {search}",
+            "{n:,} queries over {notes:,} notes, {search}",
+            n=queries,
+            notes=counts.notes,
+            search=search,
+        )
+    )
     if environment.system:
-        return searched
-    return f"{searched} · {environment.embedding_model or say('page.keyword_only')}"
+        return say(subject)
+    return f"{say(subject)} · {environment.embedding_model or say(_('no embedding model'))}"
 
 
 _OF_SETTINGS = ("precision", "recall", "f1", "far", "false_refusals")
@@ -285,19 +301,15 @@ def _judged(record: RunRecord, say: Words) -> dict[str, object]:
     """Return the section on unanswerable queries; `best` is None if the dataset has only one kind of query."""
     judged = judging(record)
     now = "–" if judged.setting is None else f"{judged.setting:.3f}"
-    settings = [(say("page.setting_current"), now, judged.counts)]
+    settings = [(say(_("current")), now, judged.counts)]
     if judged.best:
         best = judged.best
-        settings.append((say("page.setting_best"), f"{best.min_score:.3f}", best.point.counts))
+        settings.append((say(_("best F1")), f"{best.min_score:.3f}", best.point.counts))
     if judged.both_kinds:
-        settings.append((say("page.setting_all"), "–", judged.counts.all_refused))
+        settings.append((say(_("all refused")), "–", judged.counts.all_refused))
     return {
-        "lead": say(
-            f"page.unanswerable_lead_{judged.kind}",
-            setting=now,
-            classes=say("page.unanswerable_classes"),
-        ),
-        "setting": say(f"figure.setting_{judged.kind}") if judged.setting is not None else "–",
+        "lead": judged_by(record.run, say),
+        "setting": say(THRESHOLD_NAMES[judged.kind]) if judged.setting is not None else "–",
         "weak": weak_lines(record.summary.weak_verdicts, say),
         "counts": judged.counts,
         "any": any(dataclasses.astuple(judged.counts)),
@@ -328,10 +340,10 @@ def _speed_rows(record: RunRecord, say: Words) -> Iterator[tuple[str, str]]:
         yield label(f"search.{name}", say.language), "–" if value is None else f"{value:.1f}"
     performance = record.summary.performance
     if performance.cold_start_ms is not None:
-        yield say("page.cold_start"), f"{performance.cold_start_ms:,.0f}"
+        yield say(_("cold start")), f"{performance.cold_start_ms:,.0f}"
     if record.run.environment.system is None:
-        yield say("page.indexing"), f"{performance.indexing_ms:,.0f}"
-    yield say("page.all_queries"), f"{performance.eval_runtime_ms:,.0f}"
+        yield say(_("indexing")), f"{performance.indexing_ms:,.0f}"
+    yield say(_("all queries")), f"{performance.eval_runtime_ms:,.0f}"
 
 
 _LEADING = (
@@ -363,28 +375,42 @@ def _result(record: RunRecord, say: Words) -> str:
     refused, answerable, refusals = _errors(
         record.summary.overall, "false_refusals", counts.answerable
     )
-    judged = {
-        "missed": missed,
-        "unanswerable": unanswerable,
-        "far": far,
-        "refused": refused,
-        "asked": answerable,
-        "refusals": refusals,
-    }
+    errors = {"missed": missed, "unanswerable": unanswerable, "far": far}
+    has_verdicts = counts.unanswerable and record.run.judge
+    if not counts.answerable and has_verdicts:
+        return say(
+            _(
+                "Wrongly judged answerable: {missed:,} of {unanswerable:,} unanswerable queries ({far}).",
+                **errors,
+            )
+        )
     if not counts.answerable:
-        has_verdicts = counts.unanswerable and record.run.judge
-        key = "headline.only_unanswerable" if has_verdicts else "headline.nothing"
-        return say(key, **judged)
+        return say(_("No queries were evaluated."))
     first = record.summary.overall.search.get("hit_at_1")
-    sentence = say(
-        "headline.found",
-        hits=round((first or 0.0) * counts.answerable),
-        answerable=counts.answerable,
-        share=percent(first),
+    values = {
+        "hits": round((first or 0.0) * counts.answerable),
+        "queries": counts.answerable,
+        "share": percent(first),
+    }
+    if not has_verdicts:
+        return say(
+            _(
+                "An expected note ranks first for {hits:,} of {queries:,} answerable queries ({share}).",
+                **values,
+            )
+        )
+    return say(
+        _(
+            "An expected note ranks first for {hits:,} of {queries:,} answerable queries ({share}). Wrongly refused:"
+            " {refused:,} of {answerable:,} answerable queries ({refusals}). Wrongly judged answerable: {missed:,} of"
+            " {unanswerable:,} unanswerable queries ({far}).",
+            **values,
+            **errors,
+            refused=refused,
+            answerable=answerable,
+            refusals=refusals,
+        )
     )
-    is_judged = counts.unanswerable and record.run.judge
-    key = "headline.judged" if is_judged else "headline.not_judged"
-    return say(key, found=sentence, **judged)
 
 
 def _errors(part: SliceReport, name: str, count: int) -> tuple[int, int, str]:
@@ -404,7 +430,7 @@ def _latency(record: RunRecord, comparison: Comparison | None, say: Words) -> It
     speeds = {speed.name: speed for speed in comparison.speed} if comparison else {}
     before = speeds["search_p95"].baseline_ms if speeds else None
     same_hardware = comparison is not None and comparison.same_hardware
-    baseline = say("page.baseline_was", value=f"{before:.1f}") if before and same_hardware else ""
+    baseline = say(_("baseline {value:.1f} ms", value=before)) if before and same_hardware else ""
     yield Card(
         label=label(_P95, say.language),
         about=about(_P95, say.language),

@@ -12,6 +12,7 @@ from gigamind.datasets.jsonl import read_queries
 from gigamind.errors import InputError
 from gigamind.evaluation.inputs import Inputs, PreparedInput
 from gigamind.evidence.again import find_again
+from gigamind.i18n import Text, _
 from gigamind.judges.calibrated import CalibratedJudge
 from gigamind.judges.spec import Chosen, short_name
 from gigamind.judges.threshold import ThresholdJudge
@@ -33,10 +34,15 @@ from gigamind.systems.settings import shown_system
 from gigamind.tasks.search.options import OF_ENGINE, SearchEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
-from gigamind.wording import warning
 
 if TYPE_CHECKING:
     from gigamind.judges.unanswerable_llm import ModelJudge
+
+
+_NO_THRESHOLD = _(
+    "No verdicts on unanswerable queries: scores of another --system are on their own scale. Set --min-score on that"
+    " scale, or let a model read the retrieved notes with --unanswerable-mode llm."
+)
 
 
 def choose_judge(
@@ -55,18 +61,29 @@ def choose_judge(
     judge = load_question_judge(path, options.judge_lang, embedder)
     if options.judge and mode not in {"threshold", judge.kind}:
         raise InputError(
-            f"--judge {path}: is of the kind {judge.kind}, and --unanswerable-mode says {mode}; leave one out"
+            _(
+                "--judge {file}: its kind is {kind}, but --unanswerable-mode is {mode}. Remove one of them.",
+                file=path,
+                kind=judge.kind,
+                mode=mode,
+            )
         )
     if options.resume and isinstance(judge, RuleJudge):
         raise InputError(
-            f"--resume: the judge {path} asks no model, so its runs keep nothing to continue; leave it out"
+            _(
+                "--resume: the judge {file} calls no model, so its runs cannot be resumed. Remove --resume.",
+                file=path,
+            )
         )
     if not options.is_builtin and not _can_judge(judge, options):
         return None
     if judge.kind == "answer_score" and options.mode != "hybrid":
         raise InputError(
-            f"--unanswerable-mode answer_score: needs both legs of the search, and --mode says {options.mode};"
-            " use --mode hybrid, or --unanswerable-mode calibrated"
+            _(
+                "--unanswerable-mode answer_score: requires hybrid search, but --mode is {mode}. Use --mode hybrid, or"
+                " --unanswerable-mode calibrated.",
+                mode=options.mode,
+            )
         )
     if isinstance(judge, ThresholdJudge):
         if options.min_score is not None:
@@ -74,7 +91,11 @@ def choose_judge(
         if options.is_builtin and not 0 <= judge.min_score <= 1:
             named = "--min-score" if options.min_score is not None else f"--judge {path}: min_score"
             raise InputError(
-                f"{named} {judge.min_score:g}: must be from 0 to 1, as the scores of gigamind's own search are"
+                _(
+                    "{option} {value:g}: must be from 0 to 1, the score range of gigamind's own search",
+                    option=named,
+                    value=judge.min_score,
+                )
             )
         report = JudgeReport(
             kind=judge.kind,
@@ -85,7 +106,7 @@ def choose_judge(
         return Chosen(judge, report)
     if options.min_score is not None:
         raise InputError(
-            "--min-score: only a judge of the kind threshold or answer_score has one; leave it out"
+            _("--min-score: only for judges of the kind threshold or answer_score. Remove it.")
         )
     if isinstance(judge, CalibratedJudge):
         report = JudgeReport(
@@ -109,20 +130,27 @@ def _can_judge(judge: UnanswerableJudge, options: SearchEvalOptions) -> bool:
     """
     if judge.kind in {"calibrated", "answer_score"}:
         raise InputError(
-            f"--unanswerable-mode {judge.kind}: reads signals of gigamind's own search, and --system names another;"
-            " use --min-score, or --unanswerable-mode llm with --notes"
+            _(
+                "--unanswerable-mode {kind}: requires gigamind's own search, but --system names another system. Use"
+                " --min-score, or --unanswerable-mode llm with --notes.",
+                kind=judge.kind,
+            )
         )
     calls_model = not isinstance(judge, RuleJudge)
     if calls_model and options.notes is None:
-        raise InputError("--unanswerable-mode llm: reads the notes that are found; add --notes")
+        raise InputError(
+            _("--unanswerable-mode llm: requires --notes, because the model reads them")
+        )
     return calls_model or not (options.judge is options.min_score is None)
 
 
-def _unused_model(options: SearchEvalOptions, judge: "ModelJudge") -> tuple[str, ...]:
+def _unused_model(options: SearchEvalOptions, judge: "ModelJudge") -> tuple[Text, ...]:
     """Return a warning if `--model` has no effect."""
     if options.model is None or not judge.file.panel:
         return ()
-    caution = f"--model {options.model}: is not asked, for the judge file names a panel of its own"
+    caution = _(
+        "--model {model}: not used, because the judge file defines a panel.", model=options.model
+    )
     return (caution,)
 
 
@@ -189,9 +217,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     chosen = inputs.drawn(checked.queries)
     threshold_warnings = ()
     if not all(query.item.answerable for query in chosen):
-        threshold_warnings = (
-            blunt_threshold(options, judge.judge) if judge else (warning("no_threshold"),)
-        )
+        threshold_warnings = blunt_threshold(options, judge.judge) if judge else (_NO_THRESHOLD,)
     return Prepared(
         options=options,
         vault=vault,
@@ -207,7 +233,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     )
 
 
-def idle_options(options: SearchEvalOptions) -> tuple[str, ...]:
+def idle_options(options: SearchEvalOptions) -> tuple[Text, ...]:
     """Return a warning for each option without effect in this run.
 
     Raises:
@@ -216,31 +242,44 @@ def idle_options(options: SearchEvalOptions) -> tuple[str, ...]:
     choose_judge(options)
     if options.is_builtin:
         if options.notes is None:
-            raise InputError("--notes: must be given; only another --system needs no vault")
+            raise InputError(_("--notes: required, unless --system names another system"))
         return _idle_fusion(options)
     if idle := options.flags(OF_ENGINE):
         raise InputError(
-            f"{idle}: of gigamind's own search, and --system {shown_system(options.system)} names another;"
-            " leave it out"
+            _(
+                "{option}: only for gigamind's own search, but --system is {system}. Remove it.",
+                option=idle,
+                system=shown_system(options.system),
+            )
         )
     return ()
 
 
-def _idle_fusion(options: SearchEvalOptions) -> tuple[str, ...]:
+def _idle_fusion(options: SearchEvalOptions) -> tuple[Text, ...]:
     """Return warnings for fusion options without effect in this run."""
-    warnings: list[str] = []
+    warnings: list[Text] = []
     if options.fusion == "balanced" and options.mode != "hybrid":
-        warnings.append(f"--fusion balanced: {options.mode} mode has one leg, and nothing to join")
+        warnings.append(
+            _(
+                "--fusion balanced: no effect in {mode} mode; only hybrid mode uses it.",
+                mode=options.mode,
+            )
+        )
     if options.retrieval.balanced and options.alpha != DEFAULT_ALPHA:
-        warnings.append(f"--alpha {options.alpha:g}: has no part in balanced fusion; leave it out")
+        warnings.append(
+            _("--alpha {alpha:g}: no effect with balanced fusion. Remove it.", alpha=options.alpha)
+        )
     if not options.retrieval.balanced and options.title_weight != DEFAULT_TITLE_WEIGHT:
         warnings.append(
-            f"--title-weight {options.title_weight:g}: only balanced fusion has it; leave it out"
+            _(
+                "--title-weight {weight:g}: only balanced fusion uses it. Remove it.",
+                weight=options.title_weight,
+            )
         )
     return tuple(warnings)
 
 
-def blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tuple[str, ...]:
+def blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tuple[Text, ...]:
     """Return a warning if the threshold of gigamind's own search is too low to detect any unanswerable query.
 
     The chunk with the query's best BM25 score has a keyword score of 1 by definition. So if any word matches, the best
@@ -257,7 +296,21 @@ def blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tup
     floor = share / (1 + BOOST) if options.graph_rerank else share
     if not 0 < judge.min_score <= floor:
         return ()
-    values = {"score": f"{judge.min_score:g}", "least": f"{floor:.3g}"}
+    values = {"score": judge.min_score, "floor": floor}
     if options.mode == "keyword":
-        return (warning("blunt_keyword_threshold", **values),)
-    return (warning("blunt_threshold", mode=options.mode, floor=f"{floor:.3g}", **values),)
+        return (
+            _(
+                "--min-score {score:g} detects no unanswerable query that shares a word with the vault: in keyword mode"
+                " its Top-1 score is at least {floor:.3g}. Use --unanswerable-mode calibrated, or --mode semantic.",
+                **values,
+            ),
+        )
+    return (
+        _(
+            "--min-score {score:g} detects no unanswerable query that shares a word with the vault: in {mode} mode its"
+            " Top-1 score is at least {floor:.3g}. Use --unanswerable-mode calibrated, a higher --min-score,"
+            " --fusion balanced, or --mode semantic.",
+            mode=options.mode,
+            **values,
+        ),
+    )

@@ -5,11 +5,12 @@ the note's file. A figure that was not measured is null, never 0.
 """
 
 from collections.abc import Iterable
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, computed_field, model_validator
 
 from gigamind.choices import FreeJudge
+from gigamind.i18n import Message, Text
 from gigamind.interop.ranking import Oddity
 from gigamind.records.judged import Count, Finite, JudgementReport, LlmReport, Report, Share
 from gigamind.records.schema import (
@@ -20,6 +21,7 @@ from gigamind.records.schema import (
     Record,
     SpeedReport,
     TaskSummary,
+    restored,
 )
 from gigamind.systems.health import SystemHealth
 
@@ -155,8 +157,20 @@ class Performance(Report):
     cold_start_ms: Milliseconds | None
     indexing_ms: Milliseconds
     eval_runtime_ms: Milliseconds
-    latency_method: str
+    latency_method: Text
     passes: SpeedReport | None = None
+
+    @computed_field
+    @property
+    def latency_method_parts(self) -> dict[str, Any] | None:
+        """The text's id and values, from which other languages are made."""
+        text = self.latency_method
+        return text.as_json() if isinstance(text, Message) else None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _restore(cls, data: object) -> object:
+        return restored(data, "latency_method", "latency_method_parts")
 
 
 class RunCounts(Report):

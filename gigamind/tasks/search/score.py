@@ -21,6 +21,7 @@ from gigamind.evaluation.speed import Effort, measure_speed
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
 from gigamind.evaluation.unfinished import ModelRun
 from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
+from gigamind.i18n import _, n_
 from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.judges.unanswerable import RuleJudge
 from gigamind.metrics.ranking_table import RankedQuery
@@ -48,7 +49,6 @@ from gigamind.tasks.search.hits import (
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
 from gigamind.tasks.search.schema import ItemReport, ItemResult, SummaryReport
-from gigamind.wording import warning
 
 CROSS_LINGUAL_TAG = "cross-lingual"
 
@@ -85,7 +85,7 @@ def item_report(
 
 def item_failure(failure: Failure) -> ErrorReport:
     """Return the line of errors.jsonl for a query that could not be evaluated."""
-    message = f"query {failure.item_id}: {failure.message}"
+    message = _("query {id}: {reason}", id=failure.item_id, reason=failure.message)
     return ErrorReport(kind="item", id=failure.item_id, error=failure.error, message=message)
 
 
@@ -170,7 +170,12 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         fatal = [failure for failure in failures if failure.error != QueryTimeoutError.__name__]
         if fatal and len(fatal) == len(outcomes):
             raise EvaluationError(
-                f"each of the first {len(outcomes)} queries failed, so none was measured: {fatal[0].message}"
+                n_(
+                    "The first query failed, so nothing was measured: {reason}",
+                    "The first {n} queries failed, so nothing was measured: {reason}",
+                    n=len(outcomes),
+                    reason=fatal[0].message,
+                )
             )
         return len(queries)
 
@@ -348,11 +353,14 @@ def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:
     unreachable = out_of_reach(labels, pieces)
     if unreachable is None:
         return prepared
-    caution = warning(
-        "out_of_reach",
-        count=f"{unreachable.count:,}",
-        labels=f"{unreachable.labels:,}",
-        label=f"{unreachable.label_chars:g}",
-        piece=f"{unreachable.piece_chars:g}",
+    caution = _(
+        "No evidence can match {count:,} of {labels:,} labelled spans by more than half (intersection over union):"
+        " their median length is {label:g} characters, that of the nearest sentences {piece:g}. They lower span"
+        " precision and span recall for every search. For short spans, use answer_in_evidence; shorten long ones to"
+        " the sentence that answers.",
+        count=unreachable.count,
+        labels=unreachable.labels,
+        label=unreachable.label_chars,
+        piece=unreachable.piece_chars,
     )
     return replace(prepared, out_of_reach=unreachable, warnings=(*prepared.warnings, caution))

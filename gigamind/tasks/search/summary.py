@@ -10,6 +10,8 @@ from datetime import datetime
 
 from gigamind.evaluation.task import Run, run_report
 from gigamind.evaluation.unfinished import ModelRun, unscored
+from gigamind.i18n import Text, _
+from gigamind.interop.ranking import Oddity
 from gigamind.judges.calibrated import CalibratedJudge
 from gigamind.judges.threshold import ThresholdJudge
 from gigamind.metrics.aggregate import Measured, SliceSummary
@@ -44,7 +46,6 @@ from gigamind.tasks.search.schema import (
     WeakVerdicts,
 )
 from gigamind.tasks.search.unjudged import measure_unjudged
-from gigamind.wording import warning, words
 
 
 def summarise(
@@ -157,7 +158,7 @@ def record_run(
         [
             *prepared.errors,
             *failures,
-            *(unscored(run.model_run, lambda _: ("verdict", "query")) if run.model_run else ()),
+            *(unscored(run.model_run, lambda _key: ("verdict", "query")) if run.model_run else ()),
         ],
         run.model_run.attempts if run.model_run else None,
         summary.llm,
@@ -192,15 +193,21 @@ def _slice(part: SliceSummary) -> SliceReport:
     )
 
 
-def _calibrated_errors(prepared: Prepared, summary: SummaryReport) -> Iterator[str]:
+def _calibrated_errors(prepared: Prepared, summary: SummaryReport) -> Iterator[Text]:
     """Yield the errors of the calibrated judge in this run if `blunt_threshold` recommends that judge."""
     judge = prepared.judge.judge if prepared.judge else None
     if judge is None or not blunt_threshold(prepared.options, judge):
         return
     for rates in summary.judges:
         if rates.kind == "calibrated" and rates.both_rates is not None:
-            counts = rates.model_dump(include={"refused", "answerable", "missed", "unanswerable"})
-            yield warning("advised_cost", **counts)
+            yield _(
+                "With --unanswerable-mode calibrated, this run would refuse {refused:,} of {answerable:,} answerable"
+                " queries and answer {missed:,} of {unanswerable:,} unanswerable ones. summary.md compares all judges.",
+                refused=rates.refused,
+                answerable=rates.answerable,
+                missed=rates.missed,
+                unanswerable=rates.unanswerable,
+            )
 
 
 _OPTIONAL = {"no_scores", "no_texts"}  # a system with the preset `plain` may omit them
@@ -208,33 +215,133 @@ _OPTIONAL = {"no_scores", "no_texts"}  # a system with the preset `plain` may om
 
 def _quality_warnings(
     prepared: Prepared, summary: SummaryReport, results: Sequence[ItemResult]
-) -> Iterator[str]:
+) -> Iterator[Text]:
     """Yield one data-quality warning for each kind of problem in another system's rankings."""
-    queries = f"{len(results):,}"
+    total = len(results)
     oddities = summary.system.oddities if summary.system else {}
     may_lack = prepared.system is not None and prepared.system.config == DEFAULT_PRESET
     for name, count in oddities.items():
         if may_lack and name in _OPTIONAL:
             continue
-        yield warning(f"odd_{name}", count=f"{count:,}", queries=queries)
+        yield _oddity_texts(count, total)[name]
     items = [item for item in results if isinstance(item, ItemReport)]
     mismatch = name_mismatch(items, has_vault=prepared.options.notes is not None)
     if mismatch:
-        yield warning("names_apart", told=mismatch.ranked, known=mismatch.labelled)
+        yield _(
+            "No note name in the rankings matches the labels: the system uses {ranked}, the labels use {labelled}."
+            " Use the same names in both, so that metrics can count the results.",
+            ranked=mismatch.ranked,
+            labelled=mismatch.labelled,
+        )
     if items and not any(item.ranking for item in items):
-        yield warning("found_nothing", queries=queries)
-    unjudged = len(without_score(items))
-    if unjudged and prepared.judge and isinstance(prepared.judge.judge, ThresholdJudge):
-        key = "too_few_scores" if too_few_scores(items) else "unscored"
-        yield warning(key, count=f"{unjudged:,}", queries=queries)
+        yield _(
+            "The system found nothing for any of {total:,} queries. Check that its index contains the notes; for an"
+            " endpoint, also check the path of `hits` in --system-config.",
+            total=total,
+        )
+    unscored_queries = len(without_score(items))
+    if not unscored_queries or not prepared.judge:
+        return
+    if not isinstance(prepared.judge.judge, ThresholdJudge):
+        return
+    if too_few_scores(items):
+        yield _(
+            "{count:,} of {total:,} queries have no score of the top hit for --min-score. These are too many, so no"
+            " query has a verdict. Let the system return scores; for an endpoint, check the path of `score` in"
+            " --system-config.",
+            count=unscored_queries,
+            total=total,
+        )
+    else:
+        yield _(
+            "{count:,} of {total:,} queries have no verdict: --min-score needs the score of the top hit, but the system"
+            " returned none for them.",
+            count=unscored_queries,
+            total=total,
+        )
 
 
-def _latency_method(system: SystemReport | None, pace: Pace) -> str:
-    say = words("en")
+def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
+    """Return the warning for each kind of data-quality problem."""
+    values = {"count": count, "total": total}
+    return {
+        "not_in_run_file": _(
+            "The run file has no line for {count:,} of {total:,} queries; they count as empty rankings.",
+            **values,
+        ),
+        "duplicate_ranks": _(
+            "{count:,} of {total:,} rankings have duplicate ranks; they are ordered by score.",
+            **values,
+        ),
+        "repeated_notes": _(
+            "{count:,} of {total:,} rankings contain a note twice; its first position counts.",
+            **values,
+        ),
+        "unknown_notes": _(
+            "{count:,} of {total:,} rankings contain notes that are not in the vault; they keep their positions.",
+            **values,
+        ),
+        "encoded_names": _(
+            "{count:,} of {total:,} rankings have percent-encoded names, which TREC runs need for spaces; they are"
+            " decoded.",
+            **values,
+        ),
+        "no_scores": _(
+            "{count:,} of {total:,} rankings have no scores. Check the path of `score` in --system-config, or remove"
+            " it.",
+            **values,
+        ),
+        "no_texts": _(
+            "{count:,} of {total:,} rankings have no texts. Check the path of `text` in --system-config, or remove"
+            " it.",
+            **values,
+        ),
+        "bad_scores": _(
+            "{count:,} of {total:,} rankings have scores that are not finite numbers; these scores are ignored.",
+            **values,
+        ),
+        "rising_scores": _(
+            "{count:,} of {total:,} rankings are not ordered by score; their order is kept.",
+            **values,
+        ),
+        "tied_scores": _(
+            "{count:,} of {total:,} rankings have equal scores; other tools may order these hits differently.",
+            **values,
+        ),
+        "fewer_hits": _(
+            "{count:,} of {total:,} rankings have fewer notes than --topk.",
+            **values,
+        ),
+        "unplaced_texts": _(
+            "{count:,} of {total:,} rankings have a text that does not occur exactly once in its note; it is"
+            " compared with labels by its words instead of its position.",
+            **values,
+        ),
+        "asked_again": _(
+            "{count:,} of {total:,} queries needed a retry; latencies include retries.",
+            **values,
+        ),
+    }
+
+
+def _latency_method(system: SystemReport | None, pace: Pace) -> Text:
     if system and system.kind == "run":
-        return say("latency_method.run")
-    key = "latency_method.system" if system else "latency_method.builtin"
-    return say(key, at_a_time=pace.max_concurrency, warmup=pace.warmup)
+        return _("Latency was not measured, because the rankings come from a file.")
+    if system:
+        return _(
+            "Latency is the wall time of one query, including network and retries, after {warmup} warm-up queries, with"
+            " up to {concurrency} concurrent queries. Percentiles use linear interpolation (Hyndman & Fan type 7, the"
+            " default of numpy).",
+            warmup=pace.warmup,
+            concurrency=pace.max_concurrency,
+        )
+    return _(
+        "Latency is the wall time of the retrieval for one query, including its embedding but not the indexing, after"
+        " {warmup} warm-up queries, with up to {concurrency} concurrent queries. Percentiles use linear interpolation"
+        " (Hyndman & Fan type 7, the default of numpy).",
+        warmup=pace.warmup,
+        concurrency=pace.max_concurrency,
+    )
 
 
 def measured(report: ItemReport) -> Measured:

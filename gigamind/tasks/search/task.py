@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
+from gigamind.i18n import Text, _, n_
 from gigamind.records.schema import Record
 from gigamind.tasks.search.compare import SearchComparison
 from gigamind.tasks.search.foreign import name_mismatch, too_few_scores, without_score
@@ -54,13 +55,19 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
 
         return idle_options(options)
 
-    def shortfall(self, record: Record[SummaryReport, ItemReport]) -> str | None:
-        lacks = "it lacks answerable queries of the dataset"
-        first = next((error.message for error in record.errors if error.kind == "item"), lacks)
+    def shortfall(self, record: Record[SummaryReport, ItemReport]) -> Text | None:
         health = record.summary.system
         if health is None:
             return None
-        return health.shortfall("ranking for {} queries", first) or _unmeasurable(record)
+        if not health.is_unreliable:
+            return _unmeasurable(record)
+        missing = _("its run file lacks answerable queries of the dataset")
+        return _(
+            "the system returned no ranking for {count:,} queries ({share:.0%}): {reason}",
+            count=health.failed,
+            share=health.share,
+            reason=next((e.message for e in record.errors if e.kind == "item"), missing),
+        )
 
     def check(self, options: SearchEvalOptions) -> Checked:
         from gigamind.tasks.search.estimate import estimate, least_calls
@@ -68,12 +75,22 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
 
         prepared = prepare(options)
         queries, notes = len(prepared.queries), len(prepared.vault.notes)
-        over = f"over {notes} notes" if options.notes else "without a vault"
+        vault = (
+            n_("over {n} note", "over {n:,} notes", n=notes)
+            if options.notes
+            else _("without a vault")
+        )
         answerable = sum(query.item.answerable for query in prepared.queries)
         return Checked(
-            f"{queries} queries ready {over}",
-            f"{queries} queries ready ({answerable} answerable, {queries - answerable} unanswerable)"
-            f" {over}",
+            n_("{n} query ready {vault}", "{n:,} queries ready {vault}", n=queries, vault=vault),
+            n_(
+                "{n} query ready ({answerable:,} answerable, {unanswerable:,} unanswerable) {vault}",
+                "{n:,} queries ready ({answerable:,} answerable, {unanswerable:,} unanswerable) {vault}",
+                n=queries,
+                answerable=answerable,
+                unanswerable=queries - answerable,
+                vault=vault,
+            ),
             prepared.errors,
             prepared.warnings,
             prepared.dataset_hash,
@@ -83,19 +100,23 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
         )
 
 
-def _unmeasurable(record: Record[SummaryReport, ItemReport]) -> str | None:
+def _unmeasurable(record: Record[SummaryReport, ItemReport]) -> Text | None:
     """Return why the rankings of a system give no figures or verdicts; None if they do."""
     items, judge = record.items, record.run.judge
     mismatch = name_mismatch(items, has_vault=record.summary.counts.notes is not None)
     if mismatch and mismatch.is_certain:
-        return (
-            f"no name in the rankings is one that labels know: the system says {mismatch.ranked},"
-            f" labels say {mismatch.labelled}; call notes alike in both"
+        return _(
+            "no note name in the rankings matches the labels: the system uses {ranked}, the labels use {labelled}."
+            " Use the same names in both.",
+            ranked=mismatch.ranked,
+            labelled=mismatch.labelled,
         )
     if judge and judge.kind == "threshold" and too_few_scores(items):
-        return (
-            f"no verdict for {len(without_score(items))} of {len(items)} queries: --min-score asks for the score of"
-            " the first hit, and the system tells none; leave it out, or let the system tell it (of an endpoint,"
-            " `score` of --system-config says where it stands)"
+        return _(
+            "no verdict for {count:,} of {total:,} queries: --min-score needs the score of the top hit, but the system"
+            " returns none. Remove --min-score, or let the system return scores (for an endpoint, set the path of"
+            " `score` in --system-config).",
+            count=len(without_score(items)),
+            total=len(items),
         )
     return None

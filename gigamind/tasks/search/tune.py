@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gigamind.evaluation.finish import HTML_FILE, Evaluated
 from gigamind.evaluation.progress import Progress
+from gigamind.i18n import _
 from gigamind.records.folder import as_json, check_out_folder
 from gigamind.release.compare import compare
 from gigamind.release.comparison import Comparison
@@ -98,7 +99,7 @@ def tune(
         *findings(tuning, say),
         *effects,
         *judge_lines,
-        f"{say('tune.to_have')} {command}",
+        say(_("To use this setting: {command}", command=command)),
     )
     return Tuned(tuning, finding, current, best, page)
 
@@ -142,15 +143,38 @@ def _effects(
     hit = comparison.metric(_HIT)
     if hit is not None and hit.current is not None and hit.baseline is not None:
         before, now = (round(value * hit.n) for value in (hit.baseline, hit.current))
-        yield say("tune.first", now=now, before=before, queries=hit.n)
+        yield say(
+            _(
+                "Queries with an expected note at rank 1: {before:,} → {now:,} of {queries:,}.",
+                before=before,
+                now=now,
+                queries=hit.n,
+            )
+        )
     best = _run_judge(judges)
     if current is not None and best is not None:
-        earlier = {f"{name}_before": value for name, value in current.model_dump().items()}
-        yield say("tune.refusals", **best.model_dump(), **earlier)
+        yield say(
+            _(
+                "Wrongly refused: {refused_before:,} → {refused:,} of {answerable:,}. Answered although the notes have"
+                " no answer: {missed_before:,} → {missed:,} of {unanswerable:,}.",
+                refused_before=current.refused,
+                refused=best.refused,
+                answerable=best.answerable,
+                missed_before=current.missed,
+                missed=best.missed,
+                unanswerable=best.unanswerable,
+            )
+        )
     if tuning.min_score is not None:
-        yield say("tune.held", min_score=f"{tuning.min_score:g}")
+        yield say(
+            _(
+                "Use it with --min-score {min_score:g}. Its scores are on a different scale; this threshold adds no"
+                " false refusals on your queries. Because the threshold changes, gates need a new baseline.",
+                min_score=tuning.min_score,
+            )
+        )
     if not tuning.worse:
-        yield say("tune.nothing_worse")
+        yield say(_("No metric got significantly worse, including false refusals."))
 
 
 def _run_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
@@ -188,5 +212,12 @@ def _judge_lines(judges: Sequence[JudgeRates], say: Words) -> list[str]:
     ]
     best = _best_judge(judges)
     if best is not None and _is_near_chance(best):
-        lines.append(say("tune.blind"))
+        lines.append(
+            say(
+                _(
+                    "No judge without LLM cost separates these queries well. Use an LLM judge (--unanswerable-mode llm"
+                    " --model MODEL)."
+                )
+            )
+        )
     return lines

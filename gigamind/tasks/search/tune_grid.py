@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import InputError
 from gigamind.evaluation.progress import Progress, Quiet
+from gigamind.i18n import _
 from gigamind.metrics.ranking_table import RankedQuery
 from gigamind.metrics.rankings import measure_rankings
 from gigamind.metrics.table import is_lower_better
@@ -69,20 +70,43 @@ def tune_grid(
     settings = grid.around(options.retrieval)
     if len(settings) == 1:
         raise InputError(
-            "the grid holds no setting but the one that is: give an axis more values, such as --alphas 0.3,0.5,0.7"
+            _(
+                "The grid contains only the current setting. Give an option more values, such as --alphas 0.3,0.5,0.7."
+            )
         )
     prepared = prepare(options)
     queries = [query for query in prepared.queries if query.item.answerable]
-    _refuse_few(len(queries), options, "that can be used")
+    if len(queries) < MIN_ITEMS:
+        raise InputError(
+            _(
+                "{file}: {count} usable answerable queries; tuning needs at least {least}, and about 100 to detect a"
+                " gain of 0.1",
+                file=options.dataset,
+                count=len(queries),
+                least=MIN_ITEMS,
+            )
+        )
     by_setting = rank_grid(prepared, queries, settings, progress or Quiet())
     figures = [_figures(rankings, queries, options.topk) for rankings in by_setting]
     table = [[own.get(metric) for own in rows] for rows in figures]
     values: Matrix = np.array(table, np.float64).T
     used: npt.NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(values), axis=1)
-    _refuse_few(int(used.sum()), options, f"with {metric}")
     values = values[used]
+    if len(values) < MIN_ITEMS:
+        raise InputError(
+            _(
+                "{file}: {count} answerable queries with {metric}; tuning needs at least {least}, and about 100 to"
+                " detect a gain of 0.1",
+                file=options.dataset,
+                count=len(values),
+                metric=metric,
+                least=MIN_ITEMS,
+            )
+        )
     if values.min() < 0 or values.max() > 1:
-        raise InputError(f"--metric {metric}: has values outside [0, 1], which nothing here weighs")
+        raise InputError(
+            _("--metric {metric}: has values outside 0 to 1, so it cannot be tuned", metric=metric)
+        )
     selection = select(values, seed=options.seed, label=f"tune\0{metric}")
     return _tuning(options, _Measured(settings, metric, figures, used), selection)
 
@@ -90,12 +114,16 @@ def tune_grid(
 def _refuse_foreign(options: SearchEvalOptions) -> None:
     if not options.is_builtin:
         raise InputError(
-            "--system: only gigamind's own search has settings to choose; leave it out, and hold runs of other systems"
-            " against each other by gigamind compare"
+            _(
+                "--system: only gigamind's own search can be tuned. Remove it, or compare runs of other systems with"
+                " gigamind compare."
+            )
         )
     if options.unanswerable_mode == "llm" or options.compare or options.dry_run:
         raise InputError(
-            "--unanswerable-mode llm, --compare, --dry-run: have no part here; use gigamind eval search"
+            _(
+                "--unanswerable-mode llm, --compare and --dry-run: not available for tuning. Use gigamind eval search."
+            )
         )
 
 
@@ -107,17 +135,14 @@ def _objective(name: str | None, topk: int) -> str:
     metric = (name or f"ndcg_at_{min(_DEEPEST, topk)}").removeprefix("search.")
     if metric not in fit:
         raise InputError(
-            f"--metric {name}: is not measured of a ranking of --topk {topk}; use one of {', '.join(fit)}"
+            _(
+                "--metric {metric}: not measured with --topk {topk}. Use one of {metrics}.",
+                metric=name,
+                topk=topk,
+                metrics=fit,
+            )
         )
     return metric
-
-
-def _refuse_few(count: int, options: SearchEvalOptions, which: str) -> None:
-    if count < MIN_ITEMS:
-        raise InputError(
-            f"{options.dataset}: {count} answerable queries {which}, and a choice takes {MIN_ITEMS} or more; to see a"
-            " gain of 0.1 it takes about 100"
-        )
 
 
 def rank_grid(

@@ -23,6 +23,7 @@ from gigamind.errors import GigamindError, InputError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
 from gigamind.evidence.schema import Encodable
+from gigamind.i18n import Text, _
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.llm.fences import Source, fence
@@ -73,12 +74,12 @@ class WrittenRows:
     """The generated questions of one vault.
 
     Attributes:
-        dropped: Number of dropped questions, or parts of questions, by reason.
+        dropped: Number of dropped questions, or parts of questions, by reason, a message.
         failures: Notes without a usable reply, by path.
     """
 
     rows: tuple[QueryItem, ...]
-    dropped: dict[str, int]
+    dropped: dict[Text, int]
     failures: tuple[Failure, ...]
 
 
@@ -93,7 +94,7 @@ async def write_queries(
         key: Key of the fences around notes.
     """
     replies = await asyncio.gather(*(_ask(model, note, key, limits) for note in notes))
-    dropped: Counter[str] = Counter()
+    dropped: Counter[Text] = Counter()
     rows: dict[str, QueryItem] = {}
     for note, reply in zip(notes, replies, strict=True):
         if isinstance(reply, WrittenQuestions):
@@ -114,7 +115,12 @@ def question_prompt(
     text = note.text[note.document.body_start :]
     if len(text) > MAX_CHARS:
         raise InputError(
-            f"{note.path}: {len(text):,} characters are beyond the limit of {MAX_CHARS:,}; split the note"
+            _(
+                "{note}: {chars:,} characters exceed the limit of {limit:,}. Split the note.",
+                note=note.path,
+                chars=len(text),
+                limit=MAX_CHARS,
+            )
         )
     fenced = fence([Source(note.title, text)], key)
     return prompt.render(
@@ -149,7 +155,7 @@ async def _ask(
     try:
         return await ask_about(model, note, key, limits)
     except GigamindError as error:
-        return Failure(note.path, type(error).__name__, str(error))
+        return Failure(note.path, type(error).__name__, error.message)
 
 
 @cache
@@ -162,36 +168,39 @@ def _language(note: Note) -> Language:
 
 
 def rows_of(
-    note: Note, reply: WrittenQuestions, limits: QuestionLimits, dropped: Counter[str]
+    note: Note, reply: WrittenQuestions, limits: QuestionLimits, dropped: Counter[Text]
 ) -> Iterable[QueryItem]:
     """Yield the valid questions, up to the limits; `dropped` counts the others and unreadable fields by reason."""
     prompt = _prompt(_language(note))
-    dropped.update({f"{name} could not be read": n for name, n in unread_in(reply).items()})
+    for name, count in unread_in(reply).items():
+        dropped[_("unreadable field: {field}", field=name)] += count
     left = {True: limits.answerable, False: limits.unanswerable}
     units = Utf16(note.text)
     for written in reply.questions:
-        place = "copied from the prompt" if prompt.says(written.question) else _place(note, written)
+        place = (
+            _("copied from the prompt") if prompt.says(written.question) else _place(note, written)
+        )
         if isinstance(place, str):
             dropped[place] += 1
         elif not left[written.answerable]:
-            dropped["above the limit per note"] += 1
+            dropped[_("above the limit per note")] += 1
         else:
             left[written.answerable] -= 1
             yield _row(note, written, place, units)
 
 
-def _place(note: Note, written: WrittenQuestion) -> Span | str | None:
+def _place(note: Note, written: WrittenQuestion) -> Span | Text | None:
     """Return the range of the answer, None for an unanswerable question, or the reason for dropping the question."""
     if not written.question.strip():
-        return "blank question"
+        return _("blank question")
     if not written.answerable:
-        return "unanswerable, but with a quote" if written.quote.strip() else None
+        return _("unanswerable, but with a quote") if written.quote.strip() else None
     start = note.document.body_start
     alignment = align(written.quote, note.text[start:])
     if not isinstance(alignment, Aligned):
-        return f"quote not found ({alignment.reason})"
+        return _("quote not found ({reason})", reason=alignment.reason)
     if alignment.critical:
-        return f"quote differs in {alignment.critical[0]}"
+        return _("quote differs in {difference}", difference=alignment.critical[0])
     return Span(start + alignment.span.start, start + alignment.span.end)
 
 

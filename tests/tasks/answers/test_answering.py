@@ -50,7 +50,7 @@ def test_an_answer_that_was_paid_for_survives_its_failed_evaluation(
 
 
 def test_answering_needs_a_vault(options):
-    with pytest.raises(InputError, match="--answer-model: needs --notes"):
+    with pytest.raises(InputError, match=r"--answer-model.*--notes"):
         evaluate(options(answer_model="openai/writer", notes=None))
 
 

@@ -115,23 +115,20 @@ def test_a_dry_run_counts_what_is_checked_again(options):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "named"),
     [
         (
             {"checklist": True, "feature": "chat"},
-            'has no feature "chat"; it has insight, search_qa',
+            '"chat".*insight, search_qa',
         ),
-        ({"checklist_judge": "mine.toml"}, "--checklist-judge: is used with --checklist only"),
-        ({"feature": "insight"}, "--feature: is used with --checklist only"),
-        (
-            {"checklist": True, "checklist_judge": "no.toml"},
-            "no.toml: no such file",
-        ),
+        ({"checklist_judge": "mine.toml"}, "--checklist-judge: .*--checklist"),
+        ({"feature": "insight"}, "--feature: .*--checklist"),
+        ({"checklist": True, "checklist_judge": "no.toml"}, "no.toml: "),
     ],
 )
 def test_a_checklist_that_cannot_be_is_refused_before_anything_is_asked(
-    options, server, changes, message
+    options, server, changes, named
 ):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=named):
         evaluate(options(**changes))
     assert not server.seen.bodies

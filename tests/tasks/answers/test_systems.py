@@ -71,9 +71,10 @@ def answering():
     return serve
 
 
-def told(out):
+def warned(out):
+    """The values of each warning of a run."""
     run = json.loads((out / "run.json").read_text("utf-8"))
-    return " ".join(run["warnings"])
+    return [message.get("values") for message in run["warning_messages"]]
 
 
 @pytest.mark.usefixtures("judged")
@@ -153,7 +154,7 @@ def test_without_a_vault_texts_are_judged_and_names_prove_nothing(asked, answeri
     assert known == [True, True, False, False, False, True]
     assert line["oddities"] == {"unknown_notes": 3}
     assert line["evaluation"]["correctness"] == 1.0
-    assert "5 of 5 answers name contexts that are not known here" in told(done.out)
+    assert {"count": 5, "total": 5} in warned(done.out)
 
 
 @pytest.mark.usefixtures("judged")
@@ -183,24 +184,21 @@ def test_what_is_odd_about_contexts_is_counted_by_item_and_said(asked, answering
     )
     assert done.summary.counts.without_context == 1
     page = (done.out / "report.html").read_text("utf-8")
-    assert "답변 5개 중 1개에 컨텍스트가 없어 아무것도 증명할 수 없습니다." in page
+    assert "답변 5개 중 1개" in page
     assert "답변 시스템 http://127.0.0.1" in page
 
 
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
-        ({"contexts": []}, 'no text at "answer" of the reply (it has contexts)'),
-        ({"answer": None}, 'no text at "answer" of the reply (it has answer)'),
-        ({"answer": " \n"}, "the answer is empty"),
-        ({"answer": ANSWER, "contexts": "a text"}, "the contexts are no list"),
-        ({"answer": ANSWER, "contexts": [{"id": 1}]}, "context 1 is neither a text nor"),
-        ({"answer": ANSWER, "contexts": [7]}, "context 1 is neither a text nor"),
-        (
-            (200, "<html>Log in</html>"),
-            "it answered text/html, not JSON (is --system the address of its API?): <html>Log in",
-        ),
-        ((404, {"no": 1}), 'it answered with status 404 (mend the path in --system): {"no": 1}'),
+        ({"contexts": []}, '"answer"'),
+        ({"answer": None}, '"answer"'),
+        ({"answer": " \n"}, "empty"),
+        ({"answer": ANSWER, "contexts": "a text"}, "contexts"),
+        ({"answer": ANSWER, "contexts": [{"id": 1}]}, "context 1"),
+        ({"answer": ANSWER, "contexts": [7]}, "context 1"),
+        ((200, "<html>Log in</html>"), "<html>Log in"),
+        ((404, {"no": 1}), '{"no": 1}'),
     ],
 )
 @pytest.mark.usefixtures("judged")
@@ -219,7 +217,7 @@ def test_what_is_no_answer_is_said_of_its_question_which_stands_in_no_figure(
     assert (counts.unjudged, counts.not_run) == (0, 0)
     assert (done.summary.system.failed, done.summary.system.share) == (1, 0.2)
     assert done.summary.llm.items == 4
-    assert "no answer to 1 of 5 questions" in told(done.out)
+    assert {"count": 1, "total": 5} in warned(done.out)
     assert not unfinished_folder(done.out).exists()  # the next night asks anew
 
 
@@ -229,7 +227,7 @@ def test_a_system_that_fails_more_than_a_fifth_is_no_result_unless_the_part_is_t
 ):
     failing = {"one": (400, "no"), "two": (400, "no")}
     with answering(failing) as rag:
-        with pytest.raises(EvaluationError, match=r"no answer to 2 questions \(40%\)") as refusal:
+        with pytest.raises(EvaluationError, match=r"40%") as refusal:
             evaluate(asked(rag.url))
         assert refusal.value.exit_code == 3
         assert len(server.seen.bodies) == 3
@@ -247,11 +245,11 @@ def test_a_system_that_is_not_there_is_given_up_and_no_model_is_asked(asked, ser
         gone = rag.url
     items = [question(f"q{number}") for number in range(12)]
     options = asked(gone, items=items, max_concurrency=1)
-    with pytest.raises(EvaluationError, match=r"no answer to 12 questions \(100%\)"):
+    with pytest.raises(EvaluationError, match=r"100%"):
         evaluate(options)
     assert not server.seen.bodies
     messages = [error["message"] for error in lines(options.out, "errors.jsonl")]
-    given_up = ["not asked, for the first 8" in message for message in messages]
+    given_up = ["first 8 questions" in message for message in messages]
     assert given_up[:8] == [False] * 8  # the next one may be on its way already
     assert given_up[9:] == [True] * 3
 
@@ -276,7 +274,7 @@ def test_a_resumed_run_asks_only_what_was_not_answered(asked, answering, server,
     failing = {"four": (400, "not yet")}
     with answering(failing) as rag:
         stopped = asked(rag.url, max_calls=2)
-        with pytest.raises(EvaluationError, match="the budget left 2 of 4 answers unjudged"):
+        with pytest.raises(EvaluationError, match="2 of 4 "):
             evaluate(stopped)
         assert len(rag.asked) == 5
         failing.clear()
@@ -294,7 +292,7 @@ def test_what_is_answered_before_a_model_fails_is_kept(asked, answering):
     refused_once = "openai/judge;fault=401;times=1;sid=kept"
     with answering() as rag:
         stopped = asked(rag.url, model=refused_once)
-        with pytest.raises(EvaluationError, match="no item could be judged"):
+        with pytest.raises(EvaluationError):
             evaluate(stopped)
         done = evaluate(asked(rag.url, model=refused_once, resume=stopped.out, out=None))
         assert len(rag.asked) == 5
@@ -306,7 +304,7 @@ def test_a_run_of_another_system_is_not_resumed(asked, answering, server, replie
     with answering() as rag:
         stopped = asked(rag.url, max_calls=2, allow_partial=True)
         evaluate(stopped)
-        with pytest.raises(InputError, match="these differ: system"):
+        with pytest.raises(InputError, match="system"):
             evaluate(asked(f"{rag.url}/other", resume=stopped.out, out=None))
 
 
@@ -371,18 +369,15 @@ def test_a_run_file_holds_answers_and_what_it_lacks_is_final(asked, tmp_path, by
     file.write_text("\n".join([*told_rows, '{"id": "x", "answer": 7}']), "utf-8")
     options = asked(f"run:{file}", notes=None)
     done = evaluate(options)
-    assert [error["message"] for error in lines(done.out, "errors.jsonl")] == [
-        "question five: the run has no line of the question"
-    ]
+    assert [error["id"] for error in lines(done.out, "errors.jsonl")] == ["five"]
     assert "system_latency_ms" not in by_id(done.out)["one"]
     assert done.summary.performance.system is None
     assert not unfinished_folder(done.out).exists()
     run = json.loads((done.out / "run.json").read_text("utf-8"))
     assert len(run["environment"]["system"]["file_hash"]) == 64
-    warned = told(done.out)
-    assert "lines of the run that cannot be read: 1 (" in warned
-    assert "the answer is a int, and no text" in warned
-    assert "items that the dataset lacks, not used: 1 (extra)" in warned
+    warnings = " ".join(run["warnings"])
+    assert f"{file}:6: " in warnings
+    assert "extra" in warnings
 
 
 @pytest.mark.usefixtures("judged")
@@ -402,38 +397,36 @@ def test_a_recorded_answer_that_is_empty_fails_its_question_and_not_the_run(aske
     tolerated = [row | {"answer": ANSWER} if at == 0 else row for at, row in enumerate(rows)]
     done = run("six", tolerated)
     assert done.summary.counts.answers_evaluated == 24
-    messages = [error["message"] for error in lines(done.out, "errors.jsonl")]
-    assert messages == [f"question q{at}: the answer is empty" for at in range(1, 7)]
-    assert "cannot be read" not in told(done.out)
-    with pytest.raises(EvaluationError, match="no answer to 7 questions"):
+    failed = [error["id"] for error in lines(done.out, "errors.jsonl")]
+    assert failed == [f"q{at}" for at in range(1, 7)]
+    assert warned(done.out) == [{"count": 6, "total": 30}]
+    with pytest.raises(EvaluationError, match="7 questions"):
         run("seven", rows)
     assert run("part", rows, allow_partial=True).summary.counts.answers_evaluated == 23
 
 
-def test_where_no_answer_has_a_context_the_cure_is_one_that_can_be_had(asked, tmp_path):
+def test_where_no_answer_has_a_context_the_error_names_a_fix_that_is_possible(asked, tmp_path):
     rows = [{"id": name, "answer": ANSWER, "contexts": ["휴가.md"]} for name in NAMES]
     file = tmp_path / "rag.jsonl"
     given = {"model": None, "judge": "words"}
 
-    def cure(**changes):
+    def refusal(**changes):
         file.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
-        with pytest.raises(EvaluationError, match="have no context to be judged by; ") as refused:
+        with pytest.raises(EvaluationError) as refused:
             evaluate(asked(f"run:{file}", out=tmp_path / f"out{len(changes)}", **given, **changes))
-        return str(refused.value).partition("judged by; ")[2].partition("; see")[0]
+        return str(refused.value)
 
-    let_it_tell = "let the system tell it (`contexts` beside `answer`)"
-    without_vault = cure(notes=None)
-    assert without_vault == f"add --notes, where it is told by names of notes, or {let_it_tell}"
+    without_vault = refusal(notes=None)
+    assert "--notes" in without_vault
+    assert "`contexts`" in without_vault
     rows = [row | {"contexts": []} for row in rows]
-    assert cure() == let_it_tell
+    assert "--notes" not in refusal()
 
 
 def test_an_endpoint_without_contexts_is_told_of_its_preset(asked, answering):
     with (
         answering(usual={"answer": ANSWER}) as rag,
-        pytest.raises(
-            EvaluationError, match=r"say where it stands \(`contexts` of --system-config"
-        ),
+        pytest.raises(EvaluationError, match=r"`contexts`.*--system-config"),
     ):
         evaluate(asked(rag.url, model=None, judge="words"))
 
@@ -545,15 +538,15 @@ def test_runs_of_one_system_are_compared_and_of_two_get_no_verdict(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"answer_model": "openai/writer"}, "--answer-model: --system names what answers"),
-        ({"system": "builtin"}, "--system builtin: gigamind answers by --answer-model"),
-        ({"system": "nowhere"}, "--system nowhere: must be builtin, run:FILE, http://..."),
-        ({"system": None, "timeout_ms": 5}, "--timeout-ms: only with --system"),
-        ({"system": "run:none.jsonl"}, "--system run:none.jsonl: cannot be read"),
-        ({"system": "python:json:__doc__"}, "--system python:json:__doc__: is no function of a q"),
-        ({"system": "command:/no/such"}, "--system command: /no/such cannot be started"),
-        ({"system_config": "opensearch"}, "neither a file nor one of gigamind, openai, plain"),
-        ({"system": "run:x", "system_config": "plain"}, "only a system of http(s)://"),
+        ({"answer_model": "openai/writer"}, "--answer-model: "),
+        ({"system": "builtin"}, "--system builtin: "),
+        ({"system": "nowhere"}, "--system nowhere: "),
+        ({"system": None, "timeout_ms": 5}, "--timeout-ms: "),
+        ({"system": "run:none.jsonl"}, "--system run:none.jsonl: "),
+        ({"system": "python:json:__doc__"}, "--system python:json:__doc__: "),
+        ({"system": "command:/no/such"}, "/no/such"),
+        ({"system_config": "opensearch"}, "gigamind, openai, plain"),
+        ({"system": "run:x", "system_config": "plain"}, "--system-config plain: "),
     ],
 )
 def test_what_can_have_no_part_is_refused(asked, changes, message):

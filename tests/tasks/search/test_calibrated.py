@@ -180,16 +180,10 @@ def test_a_judge_file_decides_the_kind_by_itself(make_options, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            'kind = "threshold"\nmin_score = 2\n',
-            "min_score 2: must be from 0 to 1, as the scores of gigamind's own search are",
-        ),
-        ('kind = "threshold"\nmin_score = 0.1\nmore = 1\n', "more: there is no such field"),
-        (
-            'kind = "oracle"\n',
-            "kind: must be one of threshold, answer_score, calibrated, llm, and is 'oracle'",
-        ),
-        ("kind", "the judge file cannot be read"),
+        ('kind = "threshold"\nmin_score = 2\n', "min_score 2: "),
+        ('kind = "threshold"\nmin_score = 0.1\nmore = 1\n', "more"),
+        ('kind = "oracle"\n', "threshold, answer_score, calibrated, llm.*oracle"),
+        ("kind", "mine.toml"),
     ],
 )
 def test_a_judge_file_that_says_something_else_is_refused_before_any_work(

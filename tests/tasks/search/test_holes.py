@@ -48,23 +48,21 @@ def test_the_hits_that_would_matter_most_come_first_as_rows_to_label(run):
 
 
 @pytest.mark.parametrize(
-    ("lang", "told"),
-    [("en", "Of 3 hits among the first 5, 2 were"), ("ko", "상위 5위 안의 결과 3건 중 2건에는")],
+    ("lang", "counts"), [("en", "2 of 3 results in the top 5"), ("ko", "결과 3건 중 2건")]
 )
-def test_the_report_says_what_the_holes_leave_open(run, lang, told):
+def test_the_report_says_what_the_holes_leave_open(run, lang, counts):
     out, _ = run(ROW | {"gains": {"r": 1}}, lang=lang)
     page = (out / "report.html").read_text("utf-8")
-    assert told in page
-    assert f">{'nDCG@5 at most' if lang == 'en' else 'nDCG@5 상한'}<" in page
+    assert counts in page
     # x, y irrelevant: 0.631; relevant: x alone or both give 1; y alone (0.631 + 0.5) / 1.631 = 0.693
-    assert "0.631" in page.partition(told)[2][:300]
+    assert "0.631" in page.partition(counts)[2][:300]
 
 
 def test_where_all_was_judged_there_is_nothing_to_label(run):
     out, summary = run(ROW | {"gains": {"r": 1, "x": 0, "y": 0}})
     assert not (out / "unjudged.jsonl").exists()
     assert summary["holes"]["unjudged"] == 0
-    assert "All 3 hits among the first 5 were judged." in (out / "summary.md").read_text("utf-8")
+    assert "unjudged.jsonl" not in (out / "summary.md").read_text("utf-8")
 
 
 def test_rows_without_judgements_have_no_holes(run):

@@ -32,7 +32,7 @@ def test_rows_that_cannot_be_used_are_listed_with_file_and_line(make_options, tm
         ("row", 2, "b", "expected_notes[0]"),
         ("row", 3, None, None),
     ]
-    assert found.errors[1].message.startswith(f"{tmp_path / 'queries.jsonl'}:3: broken JSON")
+    assert found.errors[1].message.startswith(f"{tmp_path / 'queries.jsonl'}:3: ")
 
 
 def test_strict_stops_at_the_rows_that_the_default_leaves_out(make_options):
@@ -62,16 +62,13 @@ def test_the_dataset_of_another_vault_is_named_as_what_it_may_be(make_options, n
     with pytest.raises(DatasetError) as refusal:
         prepare(make_options([LOST]))
     first, second = str(refusal.value).splitlines()
-    assert first.endswith(
-        f"over {notes}: no answerable row can be used. None of the notes of this dataset is in this vault."
-        " Is it the dataset of another vault?"
-    )
-    assert 'no note "gone.md"' in second
+    assert str(notes) in first
+    assert '"gone.md"' in second
 
 
 def test_unanswerable_rows_fit_every_vault_and_make_no_dataset_its_own(make_options):
     lost = [{**LOST, "id": f"b{n}"} for n in range(2)]
-    with pytest.raises(DatasetError, match="Is it the dataset of another vault"):
+    with pytest.raises(DatasetError, match="another vault"):
         prepare(make_options([*lost, NOTHING]))
     assert len(prepare(make_options([*lost, NOTHING, GOOD])).queries) == 2
 
@@ -84,20 +81,15 @@ def test_a_file_without_one_readable_row_is_not_taken_for_one_of_another_vault(m
     with pytest.raises(DatasetError) as refusal:
         prepare(make_options(["{broken", "[]"]))
     assert "another vault" not in str(refusal.value)
-    assert "broken JSON" in str(refusal.value)
+    assert "JSON" in str(refusal.value)
 
 
 def test_strict_refuses_a_name_of_the_dataset_that_means_two_notes(make_options, notes):
     collide(notes)
     with pytest.raises(DatasetError) as refusal:
         prepare(make_options([{**GOOD, "expected_notes": ["GARDEN"]}], strict=True))
-    assert str(refusal.value).endswith(
-        "names that mean more than one note: 1, and --strict is set."
-        " Write the note's path, or rename all but one of each.\n"
-        '[WARN] Note identifier collision: "garden" matches multiple files:\n'
-        "  - Garden_.md (selected)\n"
-        "  - garden.md (ignored)"
-    )
+    assert "--strict" in str(refusal.value)
+    assert "  - Garden_.md (selected)\n  - garden.md (ignored)" in str(refusal.value)
 
 
 def test_strict_allows_notes_of_one_name_that_the_dataset_tells_apart(make_options, notes):
@@ -138,14 +130,11 @@ def test_a_missing_dataset_is_the_callers_to_mend(make_options, tmp_path):
         prepare(make_options().model_copy(update={"dataset": tmp_path / "none.jsonl"}))
 
 
-@pytest.mark.parametrize(
-    ("place", "message"),
-    [("none", "no such folder"), ("file", "is a file"), ("empty", "holds no Markdown note")],
-)
-def test_notes_that_cannot_be_read_end_with_code_2(make_options, tmp_path, place, message):
+@pytest.mark.parametrize("place", ["none", "file", "empty"])
+def test_notes_that_cannot_be_read_end_with_code_2(make_options, tmp_path, place):
     (tmp_path / "file").write_text("x", encoding="utf-8")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(NotesError, match=message) as refusal:
+    with pytest.raises(NotesError, match=f"{place}: ") as refusal:
         prepare(make_options(notes=tmp_path / place))
     assert refusal.value.exit_code == 2
 
@@ -176,8 +165,8 @@ def test_a_threshold_that_can_tell_nothing_is_warned_about(make_options, changes
     ("changes", "warned"),
     [
         ({"mode": "hybrid", "fusion": "balanced"}, []),
-        ({"mode": "keyword", "fusion": "balanced", "min_score": 0}, ["--fusion balanced: keyword"]),
-        ({"mode": "hybrid", "fusion": "balanced", "alpha": 0.5}, ["--alpha 0.5: has no part"]),
+        ({"mode": "keyword", "fusion": "balanced", "min_score": 0}, ["--fusion balanced: "]),
+        ({"mode": "hybrid", "fusion": "balanced", "alpha": 0.5}, ["--alpha 0.5: "]),
         ({"mode": "hybrid", "alpha": 0.5, "min_score": 0}, []),
     ],
 )
@@ -188,14 +177,11 @@ def test_an_option_of_fusion_without_a_part_is_warned_about(make_options, change
 
 def test_the_warning_names_a_way_out_that_exists(make_options):
     (hybrid,) = prepare(make_options(mode="hybrid")).warnings
-    assert hybrid.endswith(
-        "in hybrid mode the Top-1 then scores 0.3 or more."
-        " Use --unanswerable-mode calibrated, a --min-score above 0.3, --fusion balanced, or --mode semantic."
-    )
+    assert (hybrid.values["mode"], hybrid.values["floor"]) == ("hybrid", pytest.approx(0.3))
+    assert "--fusion balanced" in hybrid
     (keyword,) = prepare(make_options()).warnings  # no --min-score is above 1
-    assert keyword.endswith(
-        "in keyword mode the Top-1 then scores 1 or more. Use --unanswerable-mode calibrated, or --mode semantic."
-    )
+    assert keyword.values["floor"] == 1
+    assert "--fusion" not in keyword
 
 
 def test_the_fingerprints_follow_the_files(make_options, notes):
@@ -229,7 +215,6 @@ def test_a_run_needs_its_share_of_usable_rows(make_options, good, lost, least, s
     if not stops:
         assert prepare(options).rows_rejected == lost
         return
-    with pytest.raises(DatasetError, match="1 of 3 rows can be used, and --min-rows asks") as said:
+    with pytest.raises(DatasetError, match=r"1 of 3 .*--min-rows") as refusal:
         prepare(options)
-    assert "Most of the others name notes this vault lacks." in str(said.value)
-    assert said.value.exit_code == 1
+    assert refusal.value.exit_code == 1

@@ -110,7 +110,7 @@ def test_a_warm_up_that_fails_altogether_ends_the_run(make_options):
     embedder = Scripted(refused=("deploy", "approval roses"))
     with pytest.raises(
         EvaluationError,
-        match=r"each of the first 2 queries failed, so none was measured.*refused deploy",
+        match=r"2 queries.*refused deploy",
     ):
         scripted_run(make_options(warmup=2), embedder)
 

@@ -10,13 +10,12 @@ from search_servers import plain, search_server
 
 import gigamind
 from gigamind.errors import EvaluationError, InputError
+from gigamind.i18n import translator
 from gigamind.interop.ranking import RankedNote, Ranking
-from gigamind.messages import message_in, warning_in
 from gigamind.release.compare import compare
-from gigamind.release.snapshot import read_snapshot
+from gigamind.release.snapshot import read_run, read_snapshot
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.search.options import SearchEvalOptions
-from gigamind.wording import words
 
 RUN = """\
 first Q0 deploy.md 1 0.9 bm25
@@ -36,6 +35,12 @@ DOCUMENTS = {
     "휴가.md": "휴가는 팀장에게 신청한다.",
     "policies/approval.md": "Invoices above 500 euros need approval.",
 }
+
+
+def warned(out):
+    """The values of each warning of a run."""
+    run = json.loads((out / "run.json").read_text("utf-8"))
+    return [message.get("values", {}) for message in run["warning_messages"]]
 
 
 @pytest.fixture
@@ -84,10 +89,10 @@ def test_a_run_file_needs_no_vault_for_ranking_metrics(asked, run_file):
     assert (system["kind"], system["target"], len(system["file_hash"])) == ("run", "a.run", 64)
     assert run["judge"] is None
     assert (run["options"]["mode"], run["options"]["embedder"]) == (None, None)
-    told = " ".join(run["warnings"])
-    assert "nothing is judged unanswerable" in told
-    assert "items that the dataset lacks, not used: 1 (extra)" in told
-    assert "the run has no line of 1 of 6 queries" in told
+    warnings = " ".join(run["warnings"])
+    assert "--min-score" in warnings
+    assert "extra" in warnings
+    assert {"count": 1, "total": 6} in warned(out)
 
 
 def test_with_the_vault_names_are_resolved_and_evidence_and_spans_are_measured(asked, run_file):
@@ -201,7 +206,7 @@ def test_a_threshold_beyond_every_score_refuses_all(asked, tmp_path):
 
 
 def test_gigaminds_own_search_has_scores_from_0_to_1(asked):
-    with pytest.raises(InputError, match=r"--min-score 1\.5: must be from 0 to 1"):
+    with pytest.raises(InputError, match=r"--min-score 1\.5: "):
         evaluate(asked("builtin", min_score=1.5))
 
 
@@ -209,20 +214,18 @@ def test_one_query_of_six_without_a_score_has_no_verdict_and_two_leave_none(aske
     _, out, _ = evaluate(
         asked(scored(tmp_path, [9.5, None, 9.0, 8.0, 2.5, 3.5]), min_score=7.5, lang="ko")
     )
-    items, run = read(out)
+    items, _ = read(out)
     assert items["second"]["judged_unanswerable"] is None
     assert items["first"]["judged_unanswerable"] is False
-    assert any(told.startswith("1 of 6 queries have no verdict") for told in run["warnings"])
-    assert "질의 6건 중 1건은 판정이 없습니다" in (out / "report.html").read_text("utf-8")
+    assert {"count": 1, "total": 6} in warned(out)
+    assert "질의 6건 중 1건" in (out / "report.html").read_text("utf-8")
 
     few = asked(
         scored(tmp_path, [9.5, None, None, 8.0, 2.5, 3.5]), min_score=7.5, out=tmp_path / "few"
     )
-    with pytest.raises(
-        EvaluationError, match=r"no verdict for 2 of 6 queries: --min-score"
-    ) as told:
+    with pytest.raises(EvaluationError, match=r"2 of 6 .*--min-score") as refusal:
         evaluate(few)
-    assert told.value.exit_code == 3
+    assert refusal.value.exit_code == 3
     kept, _ = read(tmp_path / "few")
     assert {item["judged_unanswerable"] for item in kept.values()} == {None}
     summary = json.loads((tmp_path / "few" / "summary.json").read_text("utf-8"))
@@ -234,13 +237,10 @@ def test_names_that_match_no_label_end_with_code_3_and_an_example_of_each_side(
     asked, tmp_path, changes
 ):
     system = scored(tmp_path, [1.0] * 6, note="docs/deploy.md")
-    with pytest.raises(
-        EvaluationError, match=r"the system says docs/deploy\.md, labels say deploy\.md;"
-    ) as told:
+    with pytest.raises(EvaluationError, match=r" docs/deploy\.md,.* deploy\.md") as refusal:
         evaluate(asked(system, **changes))
-    assert told.value.exit_code == 3
-    _, run = read(tmp_path / "out")
-    assert any("no name in the rankings is one that labels know" in one for one in run["warnings"])
+    assert refusal.value.exit_code == 3
+    assert {"ranked": "docs/deploy.md", "labelled": "deploy.md"} in warned(tmp_path / "out")
 
 
 def test_a_few_rankings_without_a_label_are_only_warned_of_and_known_notes_not_at_all(
@@ -248,9 +248,9 @@ def test_a_few_rankings_without_a_label_are_only_warned_of_and_known_notes_not_a
 ):
     rows = [{"id": "first", "query": "deploy", "answerable": True, "expected_notes": ["휴가.md"]}]
     _, out, _ = evaluate(asked(run_file, rows, notes=None))
-    assert any("the system says deploy.md, labels say" in one for one in read(out)[1]["warnings"])
+    assert any("ranked" in values for values in warned(out))
     _, out, _ = evaluate(asked(run_file, rows, out=tmp_path / "known"))
-    assert not any("labels say" in one for one in read(out)[1]["warnings"])
+    assert not any("ranked" in values for values in warned(out))
 
 
 def test_the_page_of_another_system_leaves_out_what_it_has_not_and_shows_its_texts(asked, tmp_path):
@@ -264,11 +264,9 @@ def test_the_page_of_another_system_leaves_out_what_it_has_not_and_shows_its_tex
         pages[name] = (out / "report.html").read_text("utf-8")
         summary = (out / "summary.md").read_text("utf-8")
         assert "indexing" not in pages[name].partition("<script")[0] + summary
-        assert "judges that cost nothing" not in pages[name] + summary
         assert "Every Friday, says the handbook." in pages[name]
-    confusion = words("en")("page.confusion")
-    assert confusion not in pages["unjudged"]
-    assert confusion in pages["judged"]
+    assert "Confusion matrix" not in pages["unjudged"]
+    assert "Confusion matrix" in pages["judged"]
     columns = {name: page.count(">false refusals</th>") for name, page in pages.items()}
     assert columns["unjudged"] == 0 < columns["judged"]
 
@@ -276,40 +274,23 @@ def test_the_page_of_another_system_leaves_out_what_it_has_not_and_shows_its_tex
 def test_what_is_wrong_with_a_run_is_told_in_korean(asked, tmp_path):
     file = tmp_path / "a.run"
 
-    def told(text):
-        file.write_text(text, "utf-8")
-        with pytest.raises(EvaluationError) as refused:
-            evaluate(asked(f"run:{file}", out=tmp_path / f"out{len(text)}"))
-        return message_in("ko", str(refused.value))
-
-    assert re.match(
-        r"시스템이 질의 \d건\(\d+%\)에 순위를 주지 않았습니다\. 데이터셋의 답할 수 있는 질의가 빠져 있음\. ",
-        told("second Q0 deploy.md 1 0.8 t\n"),
-    )
-    rows = [
-        {"id": f"q{n}", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}
-        for n in range(9)
-    ]
-    file.write_text("".join(f"{row['id']} Q0 elsewhere 1 0.5 t\n" for row in rows), "utf-8")
+    say = translator("ko")
+    file.write_text("second Q0 deploy.md 1 0.8 t\n", "utf-8")
     with pytest.raises(EvaluationError) as refused:
-        evaluate(asked(f"run:{file}", rows, notes=None, out=tmp_path / "apart"))
-    assert message_in("ko", str(refused.value)).startswith(
-        "순위 목록의 이름 가운데 정답 표시가 아는 것이 없습니다. 시스템은 elsewhere, 정답 표시는 deploy.md(이)라고"
-    )
+        evaluate(asked(f"run:{file}", out=tmp_path / "few"))
+    assert re.search(r"질의 \d건\(\d+%\)", say(refused.value.message))
     file.write_text(f"{RUN}broken line here\n", "utf-8")
     _, out, _ = evaluate(asked(f"run:{file}", out=tmp_path / "warned"))
-    warned = "\n".join(warning_in("ko", text) for text in read(out)[1]["warnings"])
-    assert (
-        f"run 파일에서 읽을 수 없는 행: 1개({file}:11: 열이 3개인데 run 파일은 여섯 개임)" in warned
-    )
-    assert f"{file}: 데이터셋에 없어 쓰지 않은 항목: 1개(extra)" in warned
+    warnings = read_run(out, KINDS).run.warnings
+    assert all(re.search("[가-힣]{2}", say(warning)) for warning in warnings)
+    assert any(f"{file}:11: " in say(warning) for warning in warnings)
 
 
 def test_a_system_that_finds_nothing_at_all_is_warned_of(asked, tmp_path):
     file = tmp_path / "empty.jsonl"
     file.write_text("\n".join(json.dumps({"id": name, "hits": []}) for name in SCORES), "utf-8")
     _, out, _ = evaluate(asked(f"run:{file}", notes=None))
-    assert any("found nothing for any of 6 queries" in one for one in read(out)[1]["warnings"])
+    assert {"total": 6} in warned(out)
 
 
 def test_a_path_in_no_hit_is_warned_of_but_the_simplest_endpoint_needs_neither(asked, tmp_path):
@@ -322,26 +303,26 @@ def test_a_path_in_no_hit_is_warned_of_but_the_simplest_endpoint_needs_neither(a
             out = tmp_path / Path(name).stem
             _, out, _ = evaluate(asked(server.url, system_config=name, out=out))
             told[out.name] = " ".join(read(out)[1]["warnings"])
-    assert "have no score where --system-config seeks it; check the path at `score`" in told["ours"]
-    assert "--system-config seeks" not in told["plain"]
+    assert "`score`" in told["ours"]
+    assert "`score`" not in told["plain"]
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"mode": "keyword"}, "--mode: of gigamind's own search, and --system run:"),
-        ({"alpha": 0.5, "graph_rerank": True}, "--alpha, --graph-rerank: of gigamind's own"),
-        ({"unanswerable_mode": "calibrated"}, "reads signals of gigamind's own search"),
-        ({"unanswerable_mode": "llm", "notes": None, "model": "m"}, "add --notes"),
-        ({"system_config": "qdrant"}, "--system-config qdrant: only a system of http(s)://"),
-        ({"system_name": "ours"}, "--system-name ours: only an endpoint, a command or a function"),
-        ({"system": "qdrant"}, "--system qdrant: must be builtin, run:FILE, http://..."),
-        ({"system": "run:"}, "--system run:: must be builtin, run:FILE"),
-        ({"system": "run:none.run"}, "--system run:none.run: cannot be read (No such file"),
-        ({"system": "python:nowhere:f"}, "--system python:nowhere:f: cannot be imported"),
-        ({"system": "python:json:__doc__"}, "is no function of a query"),
-        ({"system": "http:///x"}, "the address has no host"),
-        ({"system": "builtin", "notes": None}, "--notes: must be given"),
+        ({"mode": "keyword"}, "--mode: "),
+        ({"alpha": 0.5, "graph_rerank": True}, "--alpha, --graph-rerank: "),
+        ({"unanswerable_mode": "calibrated"}, "--unanswerable-mode calibrated: "),
+        ({"unanswerable_mode": "llm", "notes": None, "model": "m"}, "--notes"),
+        ({"system_config": "qdrant"}, "--system-config qdrant: "),
+        ({"system_name": "ours"}, "--system-name ours: "),
+        ({"system": "qdrant"}, "--system qdrant: "),
+        ({"system": "run:"}, "--system run:: "),
+        ({"system": "run:none.run"}, "--system run:none.run: "),
+        ({"system": "python:nowhere:f"}, "--system python:nowhere:f: "),
+        ({"system": "python:json:__doc__"}, "--system python:json:__doc__: "),
+        ({"system": "http:///x"}, "--system"),
+        ({"system": "builtin", "notes": None}, "--notes: "),
     ],
 )
 def test_what_can_have_no_part_is_refused(asked, run_file, changes, message):
@@ -352,7 +333,7 @@ def test_what_can_have_no_part_is_refused(asked, run_file, changes, message):
 def test_a_run_of_another_dataset_is_refused(asked, tmp_path):
     file = tmp_path / "other.run"
     file.write_text("x1 Q0 a.md 1 0.5 t\nx2 Q0 a.md 1 0.5 t\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"none of its 2 items is in the dataset \(x1, x2\)"):
+    with pytest.raises(InputError, match=r"x1, x2"):
         evaluate(asked(f"run:{file}"))
 
 
@@ -360,11 +341,9 @@ def test_a_run_that_lacks_more_than_a_fifth_of_the_answerable_queries_is_no_resu
     part = "\n".join(line for line in RUN.splitlines() if not line.startswith(("first", "korean")))
     (tmp_path / "part.run").write_text(part, encoding="utf-8")
     system = f"run:{tmp_path / 'part.run'}"
-    with pytest.raises(
-        EvaluationError, match=r"no ranking for 2 queries \(33%\): it lacks"
-    ) as told:
+    with pytest.raises(EvaluationError, match="33%") as refusal:
         evaluate(asked(system))
-    assert told.value.exit_code == 3
+    assert refusal.value.exit_code == 3
     items, _ = read(tmp_path / "out")
     assert items["first"]["metrics"]["mrr"] == 0.0
     summary, _, _ = evaluate(asked(system, out=tmp_path / "kept", allow_partial=True))
@@ -408,9 +387,7 @@ def test_an_endpoint_that_fails_for_more_than_a_fifth_ends_in_exit_code_3(asked,
 
     with (
         search_server(respond) as server,
-        pytest.raises(
-            EvaluationError, match=r"no ranking for 2 queries \(33%\): query first: POST"
-        ),
+        pytest.raises(EvaluationError, match=r"33%.*query first: POST"),
     ):
         evaluate(asked(server.url, warmup=0))
     errors = (tmp_path / "out" / "errors.jsonl").read_text("utf-8").splitlines()

@@ -1,0 +1,98 @@
+"""The checks that a supported claim passes: the model's verdict, the proven quote, and the source sentence."""
+
+from gigamind.i18n import _, n_
+from gigamind.reports.cards.line import tried
+from gigamind.reports.labels import LABELS
+from gigamind.tasks.answers.schema import AnswerSummaryReport, EvaluatedClaim
+from gigamind.wording import Words
+
+_SOURCE_DOUBTS = (
+    "contradiction", "new_name", "new_number", "added", "only_possible", "other_limits", "other_word",
+    "not_confirmed", "not_looked_at", "little_in_common",
+)  # fmt: skip
+
+
+def support_checks(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
+    """Return the checks of a claim in order, each with its result; None if the result is unknown.
+
+    The model's verdict, if a model was called; the proof of its quote; whether the source sentence states the claim.
+    """
+    checks: list[tuple[str, bool | None]] = []
+    if claim.told:
+        checks.append((f"told_{claim.told}", claim.told == "supported"))
+    elif claim.evidence is None:
+        return checks
+    if claim.told == "not_found":
+        return checks
+    proven = claim.doubt is None or claim.doubt in _SOURCE_DOUBTS
+    checks.append(("proven" if proven else "unproven", proven))
+    if not proven or claim.source is None:
+        return checks
+    if claim.doubt:
+        return [*checks, (claim.doubt, None if claim.doubt in _SOURCE_DOUBTS[-2:] else False)]
+    if claim.said:
+        return [*checks, ("confirmed", True)]
+    return [*checks, ("flagged", None) if claim.contradictions else ("says", True)]
+
+
+def contradictions(claim: EvaluatedClaim) -> list[tuple[str, str]]:
+    """Return the contradictions between the source and a claim: their kinds, and the numbers concerned."""
+    numbers = ", ".join(claim.new_numbers)
+    return [(name, numbers if name == "number" else "") for name in claim.contradictions]
+
+
+def rejected_support(summary: AnswerSummaryReport, say: Words) -> str:
+    """Return how many claims the model calls supported and gigamind does not, and why; "" without any.
+
+    Without a model, return the limits of verdicts by words.
+    """
+    model_supported, rejected = summary.told.get("supported", 0), summary.not_believed
+    if not summary.told and summary.counts.claims:
+        supported = summary.verdicts.get("supported", 0)
+        return say(
+            _(
+                "Judged by word matching, not by meaning. Paraphrased claims, and claims in another language than their"
+                " note, count as not found. Changes of word order, tense, obligation or limits may be missed. {loose:,}"
+                " of {supported:,} supported claims have a word that their sentence, its heading, the title and the"
+                " question lack. Rely on changes between runs, not on the verdict of a single answer.",
+                loose=summary.loose,
+                supported=supported,
+            )
+        )
+    if not model_supported:
+        return ""
+    if not rejected:
+        return say(
+            n_(
+                "The claim that the model calls supported passed every check.",
+                "All {n:,} claims that the model calls supported passed every check.",
+                n=model_supported,
+            )
+        )
+    most_first = sorted(rejected.items(), key=lambda pair: -pair[1])
+    return say(
+        _(
+            "{rejected:,} of {claims:,} claims that the model calls supported failed a check: {reasons}.",
+            rejected=sum(rejected.values()),
+            claims=model_supported,
+            reasons=[
+                _("{reason} ({count:,})", reason=LABELS[name], count=count)
+                for name, count in most_first
+            ],
+        )
+    )
+
+
+def second_look(summary: AnswerSummaryReport, say: Words) -> str:
+    """Return which models made the second check, and whether it counts; "" without a second check."""
+    if not summary.second_looks:
+        return ""
+    models = "; ".join(tried(look, say.language) for look in summary.second_looks)
+    return say(
+        n_(
+            "Second check: {n} doubtful claim was compared with its source sentence alone. {models}.",
+            "Second check: {n:,} doubtful claims were compared with their source sentences alone. {models}.",
+            n=summary.looked_at,
+            models=models,
+        )
+    )
