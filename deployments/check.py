@@ -1,17 +1,19 @@
-"""What `make deploy`, `make worker` and `make run` see to first, so that each ends at once and says what to do.
+"""Checks that `make deploy`, `make worker` and `make run` make first, to fail early with advice.
 
 reports HOST PORT  the reports of runs can be served there
-server             a server answers and accepts our credentials
-worker POOL TYPE   results can be stored, and the work pool, where there is one, takes workers of that type
-deployment NAME    the deployment is there, and a worker polls its work pool
+server             a server answers and accepts the credentials
+worker POOL TYPE   results can be stored, and an existing work pool takes workers of that type
+deployment NAME    the deployment exists, and a worker polls its work pool
 
-Ends with one line and exit code 3 where it is not so.
+A failed check prints one line and ends with exit code 3.
 """
 
 import sys
 
 from gigamind.errors import ServerError
+from gigamind.i18n import _, translator
 from gigamind.publish import server
+from gigamind.wording import language_of
 
 CHECKS = {
     "reports": server.check_reports_port,
@@ -20,17 +22,18 @@ CHECKS = {
 }
 
 
-def main(what: str, *named: str) -> None:
-    """Make the check of that name."""
+def main(what: str, *arguments: str) -> None:
+    """Run a check."""
     if what != "reports" and server.check_server() is None:
-        raise ServerError("no Prefect server is configured: set PREFECT_API_URL")
+        raise ServerError(_("No Prefect server is configured. Set PREFECT_API_URL."))
     if what != "server":
-        CHECKS[what](*named)
+        CHECKS[what](*arguments)
 
 
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
     except ServerError as error:
-        print(f"Error: {error}", file=sys.stderr)
+        say = translator(language_of())
+        print(say(_("Error: {message}", message=error.message)), file=sys.stderr)
         sys.exit(error.exit_code)

@@ -1,4 +1,4 @@
-"""`make deploy`: makes the work pool and all that prefect.yaml and automations.yaml hold what these files say."""
+"""`make deploy`: create the work pool, and apply prefect.yaml and automations.yaml."""
 
 import os
 import subprocess
@@ -19,17 +19,17 @@ HERE = Path(__file__).parent
 POOL = "local"
 PROMOTE = "promote/promote"
 WEBHOOK = "gigamind"
-# Of the automations that are this file's: those of people stay.
+# Marks automations from this folder; others are not touched.
 TAG = "gigamind"
 
 
 def prefect(*command: str) -> None:
-    """Run a command of Prefect's; one that fails has told why."""
+    """Run a command of Prefect, which prints its own errors."""
     subprocess.run([sys.executable, "-m", "prefect", "--no-prompt", *command], check=True)
 
 
 def make_pool(client: SyncPrefectClient) -> None:
-    """The work pool, which a worker that starts meanwhile makes, too."""
+    """Create the work pool, unless it exists; a worker that starts may create it at the same time."""
     if any(pool.name == POOL for pool in client.read_work_pools()):
         return
     try:
@@ -39,7 +39,7 @@ def make_pool(client: SyncPrefectClient) -> None:
 
 
 def deploy(client: SyncPrefectClient) -> None:
-    """All of prefect.yaml; Prefect would start what is paused again, which a gate that failed has paused for people."""
+    """Deploy prefect.yaml; promotion stays paused, which Prefect would resume."""
     try:
         paused = client.read_deployment_by_name(PROMOTE).paused
     except ObjectNotFound:
@@ -51,7 +51,7 @@ def deploy(client: SyncPrefectClient) -> None:
 
 
 def webhook_id(client: SyncPrefectClient) -> str | None:
-    """The block with the address that notifications go to, that of an earlier deploy if need be; None without one."""
+    """Return the id of the webhook block for notifications, possibly from an earlier deploy; None without one."""
     if address := os.environ.get("GIGAMIND_WEBHOOK"):
         headers = {"Content-Type": "application/json"}
         Webhook.model_validate({"url": address, "headers": headers}).save(WEBHOOK, overwrite=True)
@@ -62,13 +62,13 @@ def webhook_id(client: SyncPrefectClient) -> str | None:
 
 
 def read_automations(client: SyncPrefectClient, webhook: str | None) -> list[AutomationCore]:
-    """The automations of automations.yaml, with the ids that this server has."""
+    """Return the automations of automations.yaml with the ids of this server."""
 
     def action(given: dict[str, Any]) -> dict[str, Any]:
         if given["type"] == "notify":
             if webhook is None:
                 return {"type": "do-nothing"}
-            # As Slack and most others take it.
+            # The format of Slack and most other services.
             text = (
                 f"{{% set text %}}{given['text']}{{% endset %}}{{{{ {{'text': text}} | tojson }}}}"
             )
@@ -88,20 +88,20 @@ def read_automations(client: SyncPrefectClient, webhook: str | None) -> list[Aut
 
 
 def apply_automations(client: SyncPrefectClient, automations: list[AutomationCore]) -> None:
-    """Change those that are there, make those that are not, delete those that the file had once."""
+    """Update, create and delete automations so that they match the file."""
     ours = {found.name: found for found in client.read_automations() if TAG in found.tags}
     for automation in automations:
         if found := ours.pop(automation.name, None):
             client.update_automation(found.id, automation)
         else:
             client.create_automation(automation)
-    for gone in ours.values():
-        client.delete_automation(gone.id)
+    for removed in ours.values():
+        client.delete_automation(removed.id)
     print(f"{len(automations)} automations applied.")
 
 
 def main() -> None:
-    """Deploy, and tell where no worker would run it yet."""
+    """Deploy, and warn if no worker polls the work pool."""
     with get_client(sync_client=True) as client:
         make_pool(client)
         deploy(client)
@@ -109,7 +109,7 @@ def main() -> None:
         try:
             check_worker(client, POOL)
         except ServerError as error:
-            print(f"Nothing is run yet: {error}")
+            print(f"Runs wait for a worker. {error}")
 
 
 if __name__ == "__main__":

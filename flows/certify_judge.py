@@ -1,4 +1,4 @@
-"""Certification as a Prefect flow: what `gigamind judge certify` does, with the card as an artifact."""
+"""Certification as a Prefect flow: `gigamind judge certify` with the judge report as an artifact."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from prefect.client.schemas.objects import State
 from gigamind.assurance.options import CertifyOptions
 from gigamind.errors import GigamindError
 from gigamind.publish.artifacts import publish_card
-from gigamind.publish.ends import failed, speak
+from gigamind.publish.ends import failed, set_run_language
 from gigamind.tasks import steps
 from gigamind.wording import language_of
 
@@ -18,14 +18,14 @@ certify = task(name="certify", cache_policy=NO_CACHE)(steps.write_card)
 
 @flow(name="certify-judge", persist_result=False)
 def certify_judge(options: CertifyOptions) -> dict[str, Any] | State[Any]:
-    """Hold the verdicts of finished runs against labels, write the judge's card and publish it.
+    """Compare the verdicts of finished runs with labels, then write and publish the judge report.
 
-    Ends Failed, named by the meaning of the exit code, where `gigamind judge certify` would end with that code.
+    Ends Failed, named after the exit code, where `gigamind judge certify` would end with that code.
     """
-    speak(language_of(options.lang))
+    set_run_language(language_of(options.lang))
     try:
-        made = certify(options)
+        written = certify(options)
     except GigamindError as error:
         return failed(error)
-    publish_card(made)
-    return {"out": made["out"], "card": made["card"]}
+    publish_card(written)
+    return {"out": written["out"], "card": written["card"]}

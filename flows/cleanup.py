@@ -1,4 +1,4 @@
-"""Removes old results of deployments as a Prefect flow; with `dry_run` it only tells what would go."""
+"""Removal of old results as a Prefect flow; with `dry_run` it only logs what it would remove."""
 
 from typing import Any
 
@@ -9,19 +9,19 @@ from prefect.logging import get_run_logger
 from gigamind.errors import GigamindError
 from gigamind.evaluation import retention
 from gigamind.evaluation.retention import CleanupOptions
-from gigamind.publish.ends import failed, in_its_language
+from gigamind.publish.ends import failed, in_run_language
 
 
 @flow(name="cleanup", persist_result=False)
 def cleanup(options: CleanupOptions) -> dict[str, Any] | State[Any]:
-    """Remove old runs, what stopped ones left, and replies that nobody asks for; log each.
+    """Remove old runs, files of interrupted runs and unused replies, and log each.
 
-    Ends Failed where something could not be removed.
+    Ends Failed if something could not be removed.
     """
     try:
         report = retention.clean_up(options)
     except GigamindError as error:
         return failed(error)
     for line in retention.report_lines(report):
-        get_run_logger().info(in_its_language(line))
+        get_run_logger().info(in_run_language(line))
     return dict(report)

@@ -14,11 +14,11 @@ def eval_answers(
     options: Annotated[AnswerEvalOptions, Sectioned(AnswerEvalOptions)],
     runner: str | None = None,
 ) -> dict[str, Any] | State[Any]:
-    """Judge answers claim by claim, write the out folder and publish its summary as artifacts.
+    """Judge answers claim by claim, write the output folder and publish artifacts.
 
-    Ends Failed, named by the meaning of the exit code, where `gigamind eval answers` would end with that code.
+    Ends Failed, named after the exit code, where `gigamind eval answers` would end with that code.
 
     Args:
-        runner: where batches and shards run: see "More than one machine" in deployments/README.md.
+        runner: where batches and shards run; see "More than one machine" in deployments/README.md.
     """
     return run_evaluation(options, runner)

@@ -1,4 +1,4 @@
-"""Link evaluation as a Prefect flow: the steps of `gigamind eval links`, a batch of notes a task."""
+"""Link evaluation as a Prefect flow: the steps of `gigamind eval links`, one task per batch of notes."""
 
 from typing import Annotated, Any
 
@@ -14,11 +14,11 @@ def eval_links(
     options: Annotated[LinkEvalOptions, Sectioned(LinkEvalOptions)],
     runner: str | None = None,
 ) -> dict[str, Any] | State[Any]:
-    """Evaluate link suggestions over a vault, write the out folder and publish its summary as artifacts.
+    """Evaluate link suggestions over a vault, write the output folder and publish artifacts.
 
-    Ends Failed, named by the meaning of the exit code, where `gigamind eval links` would end with that code.
+    Ends Failed, named after the exit code, where `gigamind eval links` would end with that code.
 
     Args:
-        runner: where batches and shards run: see "More than one machine" in deployments/README.md.
+        runner: where batches and shards run; see "More than one machine" in deployments/README.md.
     """
     return run_evaluation(options, runner)

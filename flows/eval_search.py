@@ -1,4 +1,4 @@
-"""Search evaluation as a Prefect flow: the steps of `gigamind eval search`, a batch of queries a task."""
+"""Search evaluation as a Prefect flow: the steps of `gigamind eval search`, one task per batch of queries."""
 
 from typing import Annotated, Any
 
@@ -14,11 +14,11 @@ def eval_search(
     options: Annotated[SearchEvalOptions, Sectioned(SearchEvalOptions)],
     runner: str | None = None,
 ) -> dict[str, Any] | State[Any]:
-    """Evaluate search over a vault, write the out folder and publish its summary as artifacts.
+    """Evaluate search over a vault, write the output folder and publish artifacts.
 
-    Ends Failed, named by the meaning of the exit code, where `gigamind eval search` would end with that code.
+    Ends Failed, named after the exit code, where `gigamind eval search` would end with that code.
 
     Args:
-        runner: where batches and shards run: see "More than one machine" in deployments/README.md.
+        runner: where batches and shards run; see "More than one machine" in deployments/README.md.
     """
     return run_evaluation(options, runner)

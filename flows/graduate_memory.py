@@ -1,4 +1,4 @@
-"""Graduates a folder of sessions as a Prefect flow: the steps of `gigamind memory graduate-all`, a batch a task."""
+"""Verification of a folder of sessions as a Prefect flow: `gigamind memory graduate-all`, one task per batch."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,20 +11,21 @@ from prefect.events import emit_event
 from prefect.logging import get_run_logger
 
 from gigamind.errors import GigamindError, InputError
+from gigamind.i18n import _
 from gigamind.memory import sessions
 from gigamind.memory.sessions import FolderOptions, SessionReport
-from gigamind.publish.ends import failed, in_its_language
+from gigamind.publish.ends import failed, in_run_language
 
-# NO_CACHE: the log itself knows what it has; a session that was edited is another one.
+# NO_CACHE: the event log knows its entries, and an edited session is a new one.
 find = task(name="find", cache_policy=NO_CACHE)(sessions.session_batches)
 graduate = task(name="graduate", cache_policy=NO_CACHE)(sessions.graduate_batch)
 
 
 @flow(name="graduate-memory", persist_result=False)
 def graduate_memory(options: FolderOptions) -> list[dict[str, str | int]] | State[Any]:
-    """Graduate the sessions of a folder; publish a table of them, and an event for each one.
+    """Verify the entries of all sessions of a folder; publish a table and one event per session.
 
-    Ends Failed when a session could not be graduated; the others are graduated all the same.
+    Ends Failed if a session failed; the others are processed nevertheless.
     """
     reports: list[SessionReport] = []
     try:
@@ -41,20 +42,24 @@ def graduate_memory(options: FolderOptions) -> list[dict[str, str | int]] | Stat
 
 
 def _publish(reports: list[SessionReport], options: FolderOptions) -> None:
-    about = in_its_language(
-        f"Sessions of {options.folder.absolute()}, graduated to {options.log.absolute()}"
+    about = _(
+        "Sessions of {folder}, events in {log}",
+        folder=options.folder.absolute(),
+        log=options.log.absolute(),
     )
     rows = sessions.table(reports)
-    _quietly(create_table_artifact, key="memory-sessions", table=rows, description=about)
+    _quietly(
+        create_table_artifact, key="memory-sessions", table=rows, description=in_run_language(about)
+    )
     for report in reports:
         if report["status"] == "graduated":
             _quietly(emit_event, **sessions.aligned_event(report))
 
 
 def _quietly(publish: Callable[..., Any], **content: Any) -> None:  # noqa: ANN401  text, rows or names
-    """What cannot be published is a warning: the log of memory events is the record."""
+    """Publish; a failure is logged as a warning, because the event log is the record."""
     try:
         publish(**content)
-    except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the run
-        why = f"{type(error).__name__}: {error}"
-        get_run_logger().warning(in_its_language(f"Not published ({why})"))
+    except Exception as error:  # noqa: BLE001  no failure here may fail the run
+        reason = f"{type(error).__name__}: {error}"
+        get_run_logger().warning(in_run_language(_("Not published: {reason}", reason=reason)))

@@ -10,7 +10,8 @@ from prefect.runtime import deployment
 from prefect.states import Completed
 
 from gigamind.errors import GigamindError, InputError
-from gigamind.publish.ends import failed, in_its_language
+from gigamind.i18n import _
+from gigamind.publish.ends import failed, in_run_language
 from gigamind.reports.release import worst_value_text
 from gigamind.tasks.promotion import PromoteOptions, promote_run
 from gigamind.wording import language_of, words
@@ -20,25 +21,25 @@ from gigamind.wording import language_of, words
 def promote(options: PromoteOptions) -> State[Any]:
     """Make the run the baseline of its task, as `gigamind baseline promote` does.
 
-    Ends Failed where a gate of that run failed; where it is the last of a folder and no whole result, which only who
-    names it can mean; and while this deployment is paused, which a failed gate sees to.
+    Ends Failed if a gate of the run failed, if the latest run of a folder is incomplete, or while this deployment is
+    paused, as it is after a failed gate.
     """
     try:
         if _is_paused():
-            raise InputError(
-                "promotion is paused, for a gate has failed: once that is settled, resume the deployment"
-                " promote/promote"
+            problem = _(
+                "Promotion is paused because a gate failed. When that is fixed, resume the deployment promote/promote."
             )
+            raise InputError(problem)
         file, worst = promote_run(options)
     except GigamindError as error:
         return failed(error)
     if worst:
         get_run_logger().warning(worst_value_text(worst, words(language_of())))
-    return Completed(message=in_its_language(f"{file} is the baseline now"))
+    return Completed(message=in_run_language(_("{file} is the new baseline", file=file)))
 
 
 def _is_paused() -> bool:
-    """Prefect itself only keeps a paused deployment from being started by the clock."""
+    """Return whether this deployment is paused; Prefect itself only stops its schedules."""
     if deployment.id is None:
         return False
     with get_client(sync_client=True) as client:

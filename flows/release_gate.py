@@ -1,4 +1,4 @@
-"""Release gate as a Prefect flow: evaluate, compare with a baseline, and stop the release that regressed."""
+"""Release gate as a Prefect flow: evaluate, compare with a baseline, and fail on a regression."""
 
 from typing import Annotated, Any, get_args
 
@@ -14,12 +14,12 @@ def release_gate(
     options: Annotated[AnyOptions, Sectioned(*get_args(AnyOptions))],
     runner: str | None = None,
 ) -> dict[str, Any] | State[Any]:
-    """Evaluate `options.task`, hold it against the baseline of `options.compare`, and publish the verdict.
+    """Evaluate `options.task`, compare it with the baseline `options.compare`, and publish the verdict.
 
-    Ends Failed as "Regressed" when a gate fails and as "NotComparable" when nothing can be said; emits the event
+    Ends Failed as "Regressed" if a gate fails and as "NotComparable" if there is no verdict.  Emits the event
     `gigamind.gate.<verdict>`.
 
     Args:
-        runner: where batches and shards run: see "More than one machine" in deployments/README.md.
+        runner: where batches and shards run; see "More than one machine" in deployments/README.md.
     """
     return run_evaluation(options, runner, gate=True)

@@ -1,4 +1,4 @@
-"""`gigamind align`: where quotes stand in their sources, read from files, told as a table or as JSON lines."""
+"""`gigamind align`: find quotes in their sources and print a table, Markdown or JSON."""
 
 import re
 from collections import Counter
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from gigamind.cli.command import command
-from gigamind.cli.errors import heading, translated
+from gigamind.cli.errors import translated
 from gigamind.cli.files import STDIN, read_text
-from gigamind.cli.output import prints_json, tell
+from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import InputError
 from gigamind.evidence.result import (
     DEFAULT,
@@ -23,6 +23,7 @@ from gigamind.evidence.result import (
     Failed,
     Quote,
 )
+from gigamind.i18n import Message, _, n_
 from gigamind.spans import Span, Utf16
 from gigamind.text import printable
 
@@ -33,36 +34,41 @@ if TYPE_CHECKING:
     from gigamind.evidence.schema import QuoteRow
 
 _MAX_QUOTES_BYTES = 100_000_000
-_UTF8_BYTES = 4  # the most that UTF-8 takes for one character
+_UTF8_BYTES = 4  # upper limit per character
 
 
 @dataclass(frozen=True, slots=True)
 class NamedSource:
-    """One source and the name it was given by."""
+    """A source with its name on the command line."""
 
     name: str
     text: str
 
 
 def read_source(name: str, max_chars: int) -> NamedSource:
-    """One source.
+    """Read one source.
 
     Raises:
-        InputError: it cannot be read, is not UTF-8, or has more than `max_chars` characters.
+        InputError: the source cannot be read, is not UTF-8, or has more than `max_chars` characters.
     """
     text = read_text(name, _UTF8_BYTES * max_chars)
     if len(text) > max_chars:
         raise InputError(
-            f"{name}: {len(text):,} characters are beyond the limit of {max_chars:,}; split the source into notes"
+            _(
+                "{file} has {chars:,} characters; the limit is {limit:,}. Split it into notes.",
+                file=name,
+                chars=len(text),
+                limit=max_chars,
+            )
         )
     return NamedSource(name, text)
 
 
 def read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
-    """The quotes of a JSONL file; blank lines are skipped.
+    """Read the quotes of a JSON Lines file; blank lines are skipped.
 
     Raises:
-        InputError: the file cannot be read, has no row, or a row is wrong; with file and line.
+        InputError: the file cannot be read, has no row, or an invalid row; names file and line.
     """
     from gigamind.loading import numbered_lines
 
@@ -71,7 +77,9 @@ def read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
         for number, line in numbered_lines(read_text(name, _MAX_QUOTES_BYTES))
     ]
     if not quotes:
-        raise InputError(f'{name}: no quotes; write one object a line, such as {{"quote": "..."}}')
+        raise InputError(
+            _('{file}: no quotes. Write one JSON object per line: {{"quote": "..."}}', file=name)
+        )
     return quotes
 
 
@@ -86,47 +94,71 @@ def _quote(line: str, where: str, sources: Sequence[NamedSource]) -> Quote:
 
 def _source_index(row: "QuoteRow", where: str, names: Sequence[str]) -> int:
     if row.source_index is not None and row.source is not None:
-        raise InputError(f"{where}: give source_index or source, not both")
+        raise InputError(_("{where}: set source_index or source, not both", where=where))
     if row.source_index is not None:
         return row.source_index
     if row.source is not None:
         return _named(row.source, where, names)
     if len(names) > 1:
         raise InputError(
-            f"{where}: which source? Add source_index, 0 to {len(names) - 1}, or source"
+            _(
+                "{where}: the source is missing. Add source_index (0 to {last}) or source.",
+                where=where,
+                last=len(names) - 1,
+            )
         )
     return 0
 
 
 def _named(wanted: str, where: str, names: Sequence[str]) -> int:
-    """Index of the source of that name, or failing that, of that file name."""
+    """Return the index of the source with that name, else with that file name."""
     matching = [index for index, name in enumerate(names) if name == wanted]
     matching = matching or [index for index, name in enumerate(names) if Path(name).name == wanted]
-    if len(matching) != 1:
-        problem = "several sources are" if matching else "no source is"
+    if len(matching) > 1:
         raise InputError(
-            f"{where}: {problem} called {wanted!r}; the sources are {', '.join(names)}"
+            _(
+                "{where}: several sources are called {name!r}; the sources are {names}",
+                where=where,
+                name=wanted,
+                names=list(names),
+            )
+        )
+    if not matching:
+        raise InputError(
+            _(
+                "{where}: no source is called {name!r}; the sources are {names}",
+                where=where,
+                name=wanted,
+                names=list(names),
+            )
         )
     return matching[0]
 
 
 _CONTEXT_CHARS = 24
-_PASSAGE_CHARS = 120  # of a longer passage, the beginning and the end are shown
-_MARKS = (">>", "<<")  # around a passage where nothing can be highlighted
-_PIPE_WIDTH = 200  # columns where there is no terminal to ask
+_PASSAGE_CHARS = 120  # a longer passage is shown with its beginning and end
+_MARKS = (">>", "<<")  # around a passage that cannot be highlighted
+_PIPE_WIDTH = 200  # columns without a terminal
 
 _REASONS = {
-    "empty_quote": "the quote is empty",
-    "quote_too_long": f"the quote is longer than {DEFAULT.max_quote_chars} characters",
-    "source_index_out_of_range": "there is no such source",
-    "quote_too_short_for_fuzzy": "not verbatim, and too short to compare by similarity",
-    "fuzzy_disabled": "not verbatim, and --no-fuzzy is set",
-    "below_threshold": "nothing similar enough",
+    "empty_quote": _("the quote is empty"),
+    "quote_too_long": _(
+        "the quote is longer than {limit:,} characters", limit=DEFAULT.max_quote_chars
+    ),
+    "source_index_out_of_range": _("there is no such source"),
+    "quote_too_short_for_fuzzy": _("not verbatim, and too short for a similarity match"),
+    "fuzzy_disabled": _("not verbatim, and --no-fuzzy is set"),
+    "below_threshold": _("no sufficiently similar passage"),
+}
+_CRITICAL = {
+    "number": _("number differs"),
+    "negation": _("negation differs"),
+    "polarity": _("polarity differs"),
 }
 
 
 def print_table(result: AlignResult, sources: Sequence[NamedSource]) -> None:
-    """Print the table: highlighted where standard output is a terminal, elsewhere the passage between marks."""
+    """Print a table; passages are highlighted on a terminal, elsewhere between marks."""
     from rich.console import Console
     from rich.table import Table
 
@@ -135,10 +167,10 @@ def print_table(result: AlignResult, sources: Sequence[NamedSource]) -> None:
     if not console.is_terminal:
         console.width = _PIPE_WIDTH
         marks = _MARKS
-    # The source is left out where there is one, and UTF-16 where it is the same: a passage needs the room.
+    # To leave space for passages, a single source and equal UTF-16 offsets are not shown.
     several = len(sources) > 1
-    heads = ("#", *(["source"] if several else []), "found", "at", "passage")
-    table = Table(*map(heading, heads))
+    heads = ("#", *([_("source")] if several else []), _("match"), _("position"), _("passage"))
+    table = Table(*map(translated, heads))
     units = [Utf16(source.text) for source in sources]
     for row, outcome in enumerate(result.outcomes, start=1):
         number, source, method, confidence, points, utf16 = _cells(row, outcome, sources, units)
@@ -146,30 +178,31 @@ def print_table(result: AlignResult, sources: Sequence[NamedSource]) -> None:
         cells = [number, *([source] if several else []), f"{method} {confidence}".strip(), place]
         table.add_row(*cells, _passage(outcome, sources, marks))
     console.print(table)
-    console.print(_summary(result, sources))
+    console.print(translated(_summary(result, sources)))
 
 
 def markdown(result: AlignResult, sources: Sequence[NamedSource]) -> str:
-    """A Markdown table and the summary."""
+    """Return a Markdown table and the summary."""
     units = [Utf16(source.text) for source in sources]
-    heads = ("#", "source", "found", "confidence", "code points", "UTF-16", "passage")
-    lines = [f"| {' | '.join(map(heading, heads))} |", "|---:|---|---|---:|---|---|---|"]
+    offsets = (_("code points"), "UTF-16")
+    heads = ("#", _("source"), _("match"), _("confidence"), *offsets, _("passage"))
+    lines = [f"| {' | '.join(map(translated, heads))} |", "|---:|---|---|---:|---|---|---|"]
     for number, outcome in enumerate(result.outcomes, start=1):
         passage = _passage(outcome, sources, _MARKS).plain
         cells = [*_cells(number, outcome, sources, units), passage]
         lines.append(f"| {' | '.join(map(_escaped, cells))} |")
-    return "\n".join([*lines, "", _summary(result, sources)])
+    return "\n".join([*lines, "", translated(_summary(result, sources))])
 
 
 def _cells(
     number: int, outcome: Alignment, sources: Sequence[NamedSource], units: Sequence[Utf16]
 ) -> list[str]:
-    """The columns before the passage."""
+    """Return the columns before the passage."""
     index = outcome.quote.source_index
     known = 0 <= index < len(sources)
     source = printable(sources[index].name) if known else f"{index}?"
     if isinstance(outcome, Failed):
-        return [str(number), source, heading("no"), "", "", ""]
+        return [str(number), source, translated(_("none")), "", "", ""]
     start, end = units[index].span_from_code_points(outcome.span)
     span = outcome.span
     return [
@@ -183,7 +216,7 @@ def _cells(
 
 
 def _passage(outcome: Alignment, sources: Sequence[NamedSource], marks: tuple[str, str]) -> "Text":
-    """What was found, within its surroundings; or the quote, the reason, and what came nearest."""
+    """Return the passage with its surroundings; or the quote, the reason and the most similar passage."""
     from rich.text import Text
 
     if isinstance(outcome, Aligned):
@@ -196,7 +229,9 @@ def _passage(outcome: Alignment, sources: Sequence[NamedSource], marks: tuple[st
     )
     if outcome.near_miss:
         source = sources[outcome.quote.source_index].text
-        text.append(translated(f"; nearest, {outcome.near_miss.similarity:.2f}: "), "dim")
+        similarity = outcome.near_miss.similarity
+        near = _("most similar ({similarity:.2f}):", similarity=similarity)
+        text.append(f"; {translated(near)} ", "dim")
         text.append_tokens(_in_context(outcome.near_miss.span, source, "yellow", marks))
     return text
 
@@ -204,7 +239,7 @@ def _passage(outcome: Alignment, sources: Sequence[NamedSource], marks: tuple[st
 def _in_context(
     span: Span, source: str, style: str, marks: tuple[str, str]
 ) -> list[tuple[str, str]]:
-    """The passage between `marks`, with what stands before and behind it, cut at a word where there is one."""
+    """Return the passage between `marks` with the text around it, cut at a word if possible."""
     before = source[max(0, span.start - _CONTEXT_CHARS) : span.start]
     after = source[span.end : span.end + _CONTEXT_CHARS]
     if span.start > _CONTEXT_CHARS:
@@ -219,22 +254,32 @@ def _in_context(
 
 
 def _notes(outcome: Aligned) -> str:
-    notes = [translated(f"{name} differs") for name in outcome.critical]
+    notes = [_CRITICAL[name] for name in outcome.critical]
     if outcome.ambiguous:
-        notes.append(translated(f"1 of {outcome.occurrences} places"))
-    return f"  ({', '.join(notes)})" if notes else ""
+        notes.append(_("1 of {places} places", places=outcome.occurrences))
+    return f"  ({', '.join(map(translated, notes))})" if notes else ""
 
 
-def _summary(result: AlignResult, sources: Sequence[NamedSource]) -> str:
+def _summary(result: AlignResult, sources: Sequence[NamedSource]) -> Message:
     from gigamind.evidence.record import quality, records
 
     rates = quality(records(result, [source.text for source in sources]))
     if rates is None:
-        return translated("no quotes")
-    return translated(
-        f"{len(result.aligned)} of {rates.quotes} aligned: exact {rates.exact:.0%}, normalized {rates.normalized:.0%}, "
-        f"fuzzy {rates.fuzzy:.0%}; failed {rates.failed:.0%}, near misses {rates.near_miss:.0%}, "
-        f"ambiguous {rates.ambiguous:.0%}, critical {rates.critical:.0%}"
+        return _("no quotes")
+    return n_(
+        "{aligned} of {n} quote found: exact {exact:.0%}, normalised {normalized:.0%}, inexact {fuzzy:.0%};"
+        " not found {failed:.0%}, near misses {near_miss:.0%}, ambiguous {ambiguous:.0%}, critical {critical:.0%}",
+        "{aligned:,} of {n:,} quotes found: exact {exact:.0%}, normalised {normalized:.0%}, inexact {fuzzy:.0%};"
+        " not found {failed:.0%}, near misses {near_miss:.0%}, ambiguous {ambiguous:.0%}, critical {critical:.0%}",
+        n=rates.quotes,
+        aligned=len(result.aligned),
+        exact=rates.exact,
+        normalized=rates.normalized,
+        fuzzy=rates.fuzzy,
+        failed=rates.failed,
+        near_miss=rates.near_miss,
+        ambiguous=rates.ambiguous,
+        critical=rates.critical,
     )
 
 
@@ -246,7 +291,7 @@ def _shortened(text: str) -> str:
 
 
 def _escaped(cell: str) -> str:
-    """Safe inside a Markdown table: no cell ends early, and no HTML of a source becomes part of the page."""
+    """Escape a cell of a Markdown table: no cell ends early, and HTML of a source stays text."""
     return re.sub(r"([\\|`*_\[\]<>])", r"\\\1", cell)
 
 
@@ -312,7 +357,7 @@ def align(
     quotes = read_quotes(quotes_name, sources)
     result = align_all(quotes, [source.text for source in sources], config=config)
     shown = _print_markdown if form == "md" else print_table
-    tell(_document(result, sources), lambda: shown(result, sources))
+    show_result(_document(result, sources), lambda: shown(result, sources))
     if require_all and result.failed:
         raise click.exceptions.Exit(1)
 
@@ -320,7 +365,7 @@ def align(
 def _check_streams(names: Sequence[str]) -> None:
     if Counter(names)[STDIN] > 1:
         raise InputError(
-            '"-" (standard input) can be read once: give it for one source or the quotes'
+            _('"-" (standard input) can be read only once: use it for one source or for the quotes')
         )
 
 

@@ -1,6 +1,6 @@
-"""What the commands that ask one model share: opening it by its options, and telling what it cost.
+"""Run a command's work with one model: open it from the options, and report its cost.
 
-Answers are kept: repeating a command, or going on after a failure, pays for nothing twice and says the same.
+Replies are stored: repeating or resuming a command pays for nothing twice and gives the same result.
 """
 
 import asyncio
@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from gigamind.cli.errors import say_line
+from gigamind.cli.errors import print_line
+from gigamind.i18n import _, joined
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger, Totals, totals
@@ -27,25 +28,24 @@ def ask_model(
     store: Path,
     ledger: Path,
 ) -> Result:
-    """What `work` makes of the model and the key of its fences; the cost is told however it ends.
+    """Return the result of `work` with the model and the key of its fences; report the cost in any case.
 
     Args:
-        store: folder of the answers, unless the options name another.
+        store: folder of the replies, unless the options name another.
 
     Raises:
-        InputError: an option cannot be used.
+        InputError: an option is invalid.
         LlmError: the model cannot be called, or gave no usable reply.
     """
     store = options.store or store
-    key = fence_key(
-        store, options.store_mode
-    )  # answers are found by their prompt, which holds its mark
+    # Stored replies are found by their prompt, which contains a mark made with the key.
+    key = fence_key(store, options.store_mode)
     model = open_model(
         options,
         Ledger(ledger),
         store,
         lambda settings: replace(settings, max_tokens=max_tokens),
-        gates=told_gates(),
+        gates=printing_gates(),
     )
     before = len(model.ledger.rows)
 
@@ -58,16 +58,23 @@ def ask_model(
     try:
         return asyncio.run(run())
     finally:
-        tell_cost(totals(model.ledger.rows[before:]), f"{model.settings.model}: ")
+        print_cost(totals(model.ledger.rows[before:]), model.settings.model)
 
 
-def told_gates() -> Gates:
-    """Gates of servers that tell a person who waits, on standard error, what holds the requests up."""
-    return Gates(lambda line: say_line(line, err=True))
+def printing_gates() -> Gates:
+    """Return gates of servers that print to standard error what delays the requests."""
+    return Gates(lambda line: print_line(line, err=True))
 
 
-def tell_cost(spent: Totals, model: str = "") -> None:
-    """One line on standard error."""
-    cost = "unknown" if spent.micro_usd is None else f"{spent.micro_usd / 1e6:.6f} USD"
-    line = f"requests: {spent.http_calls}, from the store: {spent.store_hits}, cost: {cost}"
-    say_line(f"{model}{line}", err=True)
+def print_cost(spent: Totals, model: str = "") -> None:
+    """Print requests and cost in one line to standard error."""
+    cost = _("unknown")
+    if spent.micro_usd is not None:
+        cost = _("{usd:.6f} USD", usd=spent.micro_usd / 1e6)
+    line = _(
+        "requests: {requests:,}, from the store: {stored:,}, cost: {cost}",
+        requests=spent.http_calls,
+        stored=spent.store_hits,
+        cost=cost,
+    )
+    print_line(joined((model, line), ": ") if model else line, err=True)

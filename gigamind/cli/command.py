@@ -1,6 +1,6 @@
-"""What every command has: examples, options in groups, `--quiet`, and options from a file.
+"""Commands with examples, grouped options, `--quiet`, `--lang` and options from a file.
 
-A page of help shows the options of a few first; `--help-all` shows all of them.
+A long page of help shows the main options; `--help-all` shows all of them.
 """
 
 import difflib
@@ -12,26 +12,26 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from gigamind.cli.errors import spoken
+from gigamind.cli.errors import call_translator
 from gigamind.cli.help_pages import HelpPage, first_sentence, help_in
+from gigamind.i18n import Message, _, joined
 from gigamind.wording import LanguageChoice
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 _ALL, _QUIET = "gigamind.help_all", "gigamind.quiet"
-_MANY = 30  # options, from which on a page of help shows the first ones only
-EVERYWHERE = "General"
+_MANY = 30  # a page of help with more options shows only the main ones
+EVERYWHERE = _("General")
 CONFIG_VARIABLE = "GIGAMIND_CONFIG"
 _PLAIN = "Options"
-_MORE = "--help-all shows those of {}, too."
-_LEAST_ALIKE = 0.5  # of a mistyped command
+_MIN_SIMILARITY = 0.5  # of a mistyped command to the one that is suggested
 
 
 class GroupedOption(click.Option):
-    """An option of a group.
+    """An option in a group.
 
     Attributes:
-        group: heading that it stands below.
-        first: whether it is among the few that a page of help shows.
+        group: heading of its group.
+        first: whether it is shown on a shortened page of help.
     """
 
     def __init__(
@@ -50,15 +50,15 @@ class Context(click.Context):
     """A context whose pages of help are in the language of the call."""
 
     def make_formatter(self) -> click.HelpFormatter:
-        return HelpPage(spoken(self), self.terminal_width, self.max_content_width)
+        return HelpPage(call_translator(self), self.terminal_width, self.max_content_width)
 
 
 class Command(click.Command):
     """A command with examples.
 
     Attributes:
-        examples: command lines, whole.
-        configured: whether its options may stand in a file.
+        examples: complete command lines.
+        configured: whether its options may come from a file.
     """
 
     context_class = Context
@@ -84,12 +84,22 @@ class Command(click.Command):
             ctx.obj.choice = ctx.params["lang"]
         if not ctx.meta.get(_QUIET):
             return super().invoke(ctx)
-        # Errors are told where they are caught, which is further out.
+        # Errors are printed by the caller, outside this redirection.
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stderr(nowhere):
             return super().invoke(ctx)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse a command line; unexpected arguments are refused with our message instead of click's."""
+        allowed, ctx.allow_extra_args = ctx.allow_extra_args, True
+        left = super().parse_args(ctx, args)
+        ctx.allow_extra_args = allowed
+        if left and not allowed and not ctx.resilient_parsing:
+            names = " ".join(map(str, left))
+            raise click.UsageError(_("Unexpected arguments: {names}.", names=names), ctx)
+        return left
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options by group, the first ones before all others."""
+        """Write the options by group; a shortened page has only the main ones."""
         shown: dict[str, list[tuple[str, str]]] = {_PLAIN: []}
         left: dict[str, None] = {}
         everything = not self._shortened or ctx.meta.get(_ALL, False)
@@ -110,12 +120,13 @@ class Command(click.Command):
                     formatter.write_dl(records)
         if left:
             formatter.write_paragraph()
-            language = spoken(ctx)
-            groups = ", ".join(help_in(language, group) for group in left)
-            formatter.write_text(help_in(language, _MORE).format(groups))
+            more = _(
+                "--help-all also shows the options of these groups: {groups}.", groups=list(left)
+            )
+            formatter.write_text(call_translator(ctx)(more))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The examples, as they are typed, and what else the command has to say."""
+        """Write the examples and the epilog."""
         if self.examples:
             with formatter.section("Examples"):
                 for example in self.examples:
@@ -124,21 +135,18 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group whose commands are of this house."""
+    """A group of commands with examples."""
 
     context_class = Context
     command_class = Command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As click does, which cuts summaries short: in the language that they have words in."""
-        language = spoken(ctx)
-        if language == "en":
-            super().format_commands(ctx, formatter)
-            return
+        """Write each command with the first sentence of its help; click would cut it short."""
+        say = call_translator(ctx)
         commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
         with formatter.section("Commands"):
             formatter.write_dl(
-                (name, first_sentence(help_in(language, command.help or "")))
+                (name, first_sentence(help_in(say, command.help or "")))
                 for name, command in commands
                 if command
             )
@@ -146,63 +154,72 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does; of a name that is none, the nearest are told with the words that go before them."""
+        """Resolve a command as click does; for an unknown name, suggest the nearest one with its full path."""
         name = args[0]
         if name.startswith("-") or self.get_command(ctx, name):
             return super().resolve_command(ctx, args)
         known = self.callable_names(ctx)
-        near = difflib.get_close_matches(name, known, 1, _LEAST_ALIKE)
-        meant = f"; did you mean {ctx.command_path} {known[near[0]]}?" if near else ""
-        raise click.UsageError(f"No such command '{name}'{meant}", ctx)
+        problem = _("No such command: {name}.", name=name)
+        if near := difflib.get_close_matches(name, known, 1, _MIN_SIMILARITY):
+            meant = f"{ctx.command_path} {known[near[0]]}"
+            problem = joined((problem, _("Did you mean {command}?", command=meant)), " ")
+        raise click.UsageError(problem, ctx)
 
     def callable_names(self, ctx: click.Context) -> dict[str, str]:
-        """What people may type for a command, and the words that call it."""
+        """Return the names a user may type for a command, each with the words that call it."""
         return {name: name for name in self.list_commands(ctx)}
 
 
 def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Command]:  # noqa: ANN401  click's own
-    """`click.command` for a command of this house."""
+    """Return `click.command` for a command with examples and common options."""
     return click.command(name, cls=Command, **settings)
 
 
-def lang_option(said: str, *, show_default: bool = True) -> Callable[[Callback], Callback]:
-    """`--lang` of a command whose options are of no model."""
+def lang_option(text: Message, *, show_default: bool = True) -> Callable[[Callback], Callback]:
+    """Return `--lang` for a command whose options are not from a model."""
     return click.option(
         "--lang",
         type=click.Choice(get_args(LanguageChoice)),
         default="auto",
         show_default=show_default,
-        help=said,
+        help=text,
     )
 
 
 def is_quiet() -> bool:
-    """Whether nobody reads what is told beside results and errors."""
+    """Return whether only results and errors are printed."""
     return bool(click.get_current_context().meta.get(_QUIET))
 
 
-def _told(flag: str, callback: Callable[..., None], said: str, **settings: Any) -> click.Parameter:  # noqa: ANN401  click's own
-    """An option that its callback sees to, and no command is given."""
-    return GroupedOption([flag], expose_value=False, callback=callback, help=said, **settings)
+def _common_option(
+    flag: str,
+    callback: Callable[..., None],
+    text: Message,
+    **settings: Any,  # noqa: ANN401  click's own
+) -> click.Parameter:
+    """Return an option whose callback acts on it, so that no command receives it."""
+    return GroupedOption([flag], expose_value=False, callback=callback, help=text, **settings)
 
 
 def _lang() -> click.Parameter:
-    """Of a command that writes no pages, whose lines and errors have a language all the same."""
-    said = "language of the output; auto follows LC_ALL, LC_MESSAGES or LANG"
+    """Return `--lang` for a command that writes no pages: the language of its lines and errors."""
+    text = _("language of the output; auto follows LC_ALL, LC_MESSAGES or LANG")
     choices = click.Choice(get_args(LanguageChoice))
-    return _told("--lang", _speak, said, type=choices, group=EVERYWHERE)
+    return _common_option("--lang", _set_language, text, type=choices, group=EVERYWHERE)
 
 
 def _quiet() -> click.Parameter:
-    said = "print only results and errors, no progress or warnings"
-    return _told("--quiet", _keep_quiet, said, is_flag=True, group=EVERYWHERE)
+    text = _("print only results and errors, no progress or warnings")
+    return _common_option("--quiet", _keep_quiet, text, is_flag=True, group=EVERYWHERE)
 
 
 def _config() -> click.Parameter:
-    return _told(
+    return _common_option(
         "--config",
         _read_config,
-        "read options from this file (default: gigamind.toml in this folder or the nearest one above)",
+        _(
+            "read options from this file (default: gigamind.toml in this folder or the nearest one above)"
+        ),
         type=click.Path(path_type=Path),
         metavar="FILE",
         envvar=CONFIG_VARIABLE,
@@ -212,11 +229,11 @@ def _config() -> click.Parameter:
 
 
 def _help_all() -> click.Parameter:
-    said = "show this message with all options and exit"
-    return _told("--help-all", _show_all, said, is_flag=True, is_eager=True)
+    text = _("show this message with all options and exit")
+    return _common_option("--help-all", _show_all, text, is_flag=True, is_eager=True)
 
 
-def _speak(ctx: click.Context, param: click.Parameter, value: LanguageChoice | None) -> None:
+def _set_language(ctx: click.Context, param: click.Parameter, value: LanguageChoice | None) -> None:
     del param
     if value and ctx.obj is not None:
         ctx.obj.choice = value

@@ -1,9 +1,9 @@
 """Options of commands from `gigamind.toml`, so that daily commands need none.
 
-A table holds options of one command and has its name: [search], [links] and [answers] those of `gigamind eval`,
-[suggest-links], [memory.graduate], [judge.test] and so on the others; [search] serves `gigamind tune search`, too.  The
-command line counts before the environment (GIGAMIND_EVAL_SEARCH_TOPK), which counts before the file.  Paths are
-relative to the file's folder.
+A table holds the options of one command and has its name: [search], [links] and [answers] for `gigamind eval`;
+[suggest-links], [memory.graduate], [judge.test] and so on for the others.  [search] also serves `gigamind tune search`.
+The command line overrides the environment (GIGAMIND_EVAL_SEARCH_TOPK), which overrides the file.  Paths are relative to
+the file's folder.
 """
 
 import os
@@ -15,13 +15,15 @@ from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 import click
 from click.core import ParameterSource
 
-from gigamind.errors import InputError
+from gigamind.cli.errors import value_demand
+from gigamind.errors import InputError, reason_of
+from gigamind.i18n import Message, Text, _
 from gigamind.loading import ConfigReport, meant_by, toml_values
 
 FILE = "gigamind.toml"
-_FOUND = "gigamind.config"  # the file that options come from
-_DEFAULT_GROUP = "eval"  # whose commands go by their own names
-_LENT = {"tune.search": "search"}  # whose options a table's command takes, too
+_CONFIG_PATH = "gigamind.config"  # the file that options come from
+_DEFAULT_GROUP = "eval"  # tables of its commands have the command's name alone
+_SHARED = {"tune.search": "search"}  # a command -> the other table that it also takes options from
 _OF_ONE_RUN = {
     "out",
     "resume",
@@ -30,20 +32,20 @@ _OF_ONE_RUN = {
     "junit",
     "fail_on_regression",
     "save_snapshot",
-}  # not lent
+}  # not shared
 _NOT_IN_A_FILE = {"config", "quiet", "help", "help_all"}
 _TABLE = re.compile(r"\s*\[(?P<name>[^\[\]]+)\]")
 
 
 @runtime_checkable
 class Checking(Protocol):
-    """An option that says itself which values it takes, as those of a model do."""
+    """An option that checks its own values, as those of a model do."""
 
     def check(self, value: object, where: str) -> None:
-        """See to it that it takes a value that stands in a file.
+        """Check a value from a file.
 
         Raises:
-            InputError: it does not.
+            InputError: the value is not allowed.
         """
         ...
 
@@ -52,7 +54,7 @@ class ConfigFile(NamedTuple):
     """A file of options.
 
     Attributes:
-        text: as it is written; where a line is wrong is looked up in it.
+        text: content of the file, to look up line numbers in.
         tables: TOML values.
     """
 
@@ -61,7 +63,7 @@ class ConfigFile(NamedTuple):
     tables: Mapping[str, Any]
 
     def where(self, table: str, key: str = "") -> str:
-        """File and line of a key, or of the head of its table where the key is written in another way."""
+        """Return file and line of a key, or of the head of its table if the key is not found."""
         inside, line_number = not table, 0
         for number, line in enumerate(self.text.splitlines(), start=1):
             if head := _TABLE.match(line):
@@ -74,65 +76,71 @@ class ConfigFile(NamedTuple):
 
 
 def _plain(name: str) -> str:
-    """A name of TOML without its quotes and spaces."""
+    """Return a TOML name without quotes and spaces."""
     return re.sub(r"[\s\"']", "", name)
 
 
 def find_config(folder: Path) -> Path | None:
-    """The file of a folder, or of the nearest one above it, relative to the working directory."""
+    """Return the file in a folder or the nearest one above it, relative to the working directory."""
     candidates = (place / FILE for place in (folder, *folder.parents))
     file = next((path for path in candidates if path.is_file()), None)
     return Path(os.path.relpath(file)) if file else None
 
 
 def read_config(path: Path) -> ConfigFile:
-    """A file of options, of which only the syntax is checked.
+    """Read a file of options and check its syntax only.
 
     Raises:
-        InputError: it cannot be read, or is no TOML; with file and line.
+        InputError: the file cannot be read or is not TOML; names file and line.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file. `gigamind init` writes one.") from error
-    except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{path}: the options cannot be read ({error}); save it as UTF-8"
+            _("{file}: no such file. Create it with `gigamind init`.", file=path)
         ) from error
+    except OSError as error:
+        raise InputError(
+            _("{file} cannot be read: {reason}", file=path, reason=reason_of(error))
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(_("{file} is not UTF-8. Save it as UTF-8.", file=path)) from error
     try:
         return ConfigFile(path, text, toml_values(text))
     except ValueError as error:
-        at = re.search(r"at line (\d+)", str(error))
-        line = f":{at[1]}" if at else ""
-        raise InputError(f"{path}{line}: no TOML: {error}; mend that line") from error
+        line = re.search(r"at line (\d+)", str(error))
+        where = f"{path}:{line[1]}" if line else str(path)
+        raise InputError(
+            _("{where}: not valid TOML ({reason}). Fix that line.", where=where, reason=str(error))
+        ) from error
 
 
 def options_from_file(context: click.Context, named: Path | None) -> dict[str, Any]:
-    """The values of a command's options that its table in the file has, by parameter.
+    """Return the values that a command's table in the file has for its options, by parameter.
 
     Args:
-        named: the file; the one of the working directory or of a folder above it where None.
+        named: the file; if None, the one in the working directory or the nearest folder above it.
 
     Raises:
-        InputError: the file cannot be read, or has something that is no table or no option; with file and line.
+        InputError: the file cannot be read, or has an unknown table or option; names file and line.
     """
     path = named or find_config(Path.cwd())
     if path is None:
         return {}
     config = read_config(path)
-    if wrong := next(_wrong_tables(config, context.find_root()), None):
-        raise InputError(wrong)
+    if problem := next(_wrong_tables(config, context.find_root()), None):
+        raise InputError(problem)
     table = _table_of(context)
-    values = _lent(config, table, context) | _values(config, table, context)
+    values = _shared_values(config, table, context) | _values(config, table, context)
     if values:
-        context.meta[_FOUND] = config.path
+        context.meta[_CONFIG_PATH] = config.path
     return values
 
 
 def config_used() -> ConfigReport | None:
-    """Which options of the running command came from which file; None where none did."""
+    """Return which options of the running command came from which file; None if none did."""
     context = click.get_current_context()
-    file = context.meta.get(_FOUND)
+    file = context.meta.get(_CONFIG_PATH)
     names = tuple(
         name
         for param in context.command.params
@@ -143,7 +151,7 @@ def config_used() -> ConfigReport | None:
 
 
 def _table_of(context: click.Context) -> str:
-    """The name of a command's table, such as "search" or "judge.test"."""
+    """Return the name of a command's table, such as "search" or "judge.test"."""
     words: list[str] = []
     at = context
     while at.parent is not None:
@@ -154,27 +162,27 @@ def _table_of(context: click.Context) -> str:
 
 def check_config(
     config: ConfigFile, root: click.Context
-) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """The values of every table that is right, by its name and option, and what is wrong with the others."""
+) -> tuple[dict[str, dict[str, Any]], list[Text]]:
+    """Return the values of every valid table, by its name and option, and the problems of the others."""
     values: dict[str, dict[str, Any]] = {}
     problems = list(_wrong_tables(config, root))
     homes = _homes(root)
     for name in config.tables.keys() & homes.keys():
         for table, command in _commands(name, homes[name], config.tables[name], root):
             if command is None:
-                problems.append(f"{config.where(table)}: [{table}]: there is no such command")
+                problems.append(_no_such_command(config, table))
                 continue
             try:
                 values[table] = _values(config, table, click.Context(command))
             except InputError as error:
-                problems.append(str(error))
+                problems.append(error.message)
     return values, problems
 
 
 def _commands(
     name: str, group: click.Group, table: object, root: click.Context
 ) -> Iterator[tuple[str, click.Command | None]]:
-    """The command of a table, or those of its tables; None for a name that no command has."""
+    """Yield the command of a table, or those of its subtables; None for an unknown name."""
     command = group.get_command(root, name)
     if not isinstance(command, click.Group):
         yield name, command
@@ -183,20 +191,29 @@ def _commands(
             yield f"{name}.{inner}", command.get_command(root, inner)
 
 
-def _wrong_tables(config: ConfigFile, root: click.Context) -> Iterator[str]:
-    """What stands in no table, and tables of no command; with file and line."""
+def _no_such_command(config: ConfigFile, table: str, hint: Text = "") -> Message:
+    where = config.where(table)
+    if hint:
+        return _("{where}: [{table}]: no such command. {hint}", where=where, table=table, hint=hint)
+    return _("{where}: [{table}]: no such command", where=where, table=table)
+
+
+def _wrong_tables(config: ConfigFile, root: click.Context) -> Iterator[Message]:
+    """Yield keys outside tables, and tables of no command; with file and line."""
     known = _homes(root)
     for name, value in config.tables.items():
         if not isinstance(value, dict):
-            yield (
-                f"{config.where('', name)}: {name}: stands in no table; write it below one, such as [search]"
+            yield _(
+                "{where}: {key} is not in a table. Move it into one, such as [search].",
+                where=config.where("", name),
+                key=name,
             )
         elif name not in known:
-            yield f"{config.where(name)}: [{name}]: there is no such command; {meant_by(name, known)}"
+            yield _no_such_command(config, name, meant_by(name, known))
 
 
 def _homes(root: click.Context) -> dict[str, click.Group]:
-    """The first words of all tables that there may be, and the group that has the command."""
+    """Return the first word of every possible table, and the group with its command."""
     group = root.command
     if not isinstance(group, click.Group):
         return {}
@@ -207,14 +224,14 @@ def _homes(root: click.Context) -> dict[str, click.Group]:
     return homes
 
 
-def _lent(config: ConfigFile, table: str, context: click.Context) -> dict[str, Any]:
-    """What another command's table has of this command's options, but for what is of one run."""
-    lender = _LENT.get(table)
-    if lender is None:
+def _shared_values(config: ConfigFile, table: str, context: click.Context) -> dict[str, Any]:
+    """Return this command's options from another command's table, except those of a single run."""
+    other = _SHARED.get(table)
+    if other is None:
         return {}
-    known = {name for name, _ in _options(context.command)} - _OF_ONE_RUN
-    keys = [key for key in _table(config, lender) if key.replace("-", "_") in known]
-    return _values(config, lender, context, keys)
+    known = {name for name, _option in _options(context.command)} - _OF_ONE_RUN
+    keys = [key for key in _table(config, other) if key.replace("-", "_") in known]
+    return _values(config, other, context, keys)
 
 
 def _table(config: ConfigFile, table: str) -> dict[str, Any]:
@@ -222,14 +239,16 @@ def _table(config: ConfigFile, table: str) -> dict[str, Any]:
     for word in table.split("."):
         section = cast("dict[str, Any]", section).get(word, {}) if isinstance(section, dict) else {}
     if not isinstance(section, dict):
-        raise InputError(f"{config.where(table)}: {table}: must be a table, such as [{table}]")
+        raise InputError(
+            _("{where}: {table} must be a table: [{table}]", where=config.where(table), table=table)
+        )
     return cast("dict[str, Any]", section)
 
 
 def _values(
     config: ConfigFile, table: str, context: click.Context, keys: Iterable[str] | None = None
 ) -> dict[str, Any]:
-    """The values of a table, or those of these keys in it, by parameter."""
+    """Return the values of a table, or of these keys in it, by parameter."""
     section = _table(config, table)
     options = dict(_options(context.command))
     values: dict[str, Any] = {}
@@ -240,14 +259,20 @@ def _values(
         if name not in options:
             flags = [known.replace("_", "-") for known in options]
             raise InputError(
-                f"{where}: {key}: [{table}] has no such option; {meant_by(name.replace('_', '-'), flags)}"
+                _(
+                    "{where}: {key}: [{table}] has no such option. {hint}",
+                    where=where,
+                    key=key,
+                    table=table,
+                    hint=meant_by(name.replace("_", "-"), flags),
+                )
             )
         values[options[name].name or name] = _checked(options[name], value, where, config, context)
     return values
 
 
 def _options(command: click.Command) -> Iterator[tuple[str, click.Option]]:
-    """The options that may stand in a file, by the name of their flag with "_"."""
+    """Yield the options that a file may have, by the name of their flag with "_"."""
     for param in command.params:
         if isinstance(param, click.Option):
             name = max(param.opts, key=len).lstrip("-").replace("-", "_")
@@ -258,41 +283,47 @@ def _options(command: click.Command) -> Iterator[tuple[str, click.Option]]:
 def _checked(
     option: click.Option, value: object, where: str, config: ConfigFile, context: click.Context
 ) -> object:
-    """The value as the option takes it.
+    """Return the value as the option takes it.
 
     Raises:
-        InputError: it cannot be; with file and line.
+        InputError: the value is not allowed; names file and line.
     """
-    what = f"{where}: {max(option.opts, key=len).lstrip('-')}"
-    if option.is_flag != isinstance(value, bool):
-        raise InputError(
-            f"{what} = {value!r}: must be {'true or false' if option.is_flag else 'a value, and no switch'}"
-        )
-    if option.multiple != isinstance(value, list):
-        raise InputError(
-            f"{what} = {value!r}: must be {'a list' if option.multiple else 'one value'}"
-        )
+    name = f"{where}: {max(option.opts, key=len).lstrip('-')}"
+    if option.is_flag and not isinstance(value, bool):
+        raise _wrong_value(name, value, _("must be true or false"))
+    if isinstance(value, bool) and not option.is_flag:
+        raise _wrong_value(name, value, _("must be a value, not true or false"))
+    if option.multiple and not isinstance(value, list):
+        raise _wrong_value(name, value, _("must be a list"))
+    if isinstance(value, list) and not option.multiple:
+        raise _wrong_value(name, value, _("must be one value, not a list"))
     if isinstance(option.type, click.Path):
-        value = _from_folder(config, value, what)
+        value = _from_folder(config, value, name)
     try:
         option.type_cast_value(context, value)
     except click.BadParameter as error:
-        raise InputError(f"{what} = {value!r}: {error.message}") from error
+        raise _wrong_value(name, value, value_demand(option.type) or error.message) from error
     if isinstance(option, Checking):
-        option.check(value, what)
+        option.check(value, name)
     return value
 
 
-def _from_folder(config: ConfigFile, value: object, what: str) -> object:
-    """A path, or a list of them, as seen from the folder of the file; a number would name an open file of this process.
+def _wrong_value(where: str, value: object, demand: Text) -> InputError:
+    return InputError(
+        _("{where} = {value}: {demand}", where=where, value=repr(value), demand=demand)
+    )
+
+
+def _from_folder(config: ConfigFile, value: object, name: str) -> object:
+    """Return a path, or a list of paths, relative to the working directory instead of the file's folder.
 
     Raises:
-        InputError: it is no path.
+        InputError: the value is not a path.  A number would name an open file of this process.
     """
     if isinstance(value, list):
-        return [_from_folder(config, path, what) for path in cast("list[object]", value)]
+        return [_from_folder(config, path, name) for path in cast("list[object]", value)]
     if not isinstance(value, str) or "\0" in value:
-        raise InputError(f"{what} = {value!r}: must be a path in quotes")
+        raise _wrong_value(name, value, _("must be a path in quotes"))
     if Path(value).is_absolute():
         return value
     return os.path.relpath(config.path.resolve().parent / value)

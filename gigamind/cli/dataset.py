@@ -1,4 +1,4 @@
-"""`gigamind dataset`: is a dataset sound, what does it hold, a smaller one of it, or one with more judgements."""
+"""`gigamind dataset`: check, describe, sample and label datasets."""
 
 import functools
 import sys
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gigamind.cli.command import Group
-from gigamind.cli.errors import heading, say_line, translated
-from gigamind.cli.output import is_json, prints_json, tell, tell_written
+from gigamind.cli.errors import print_line, print_warning, translated
+from gigamind.cli.output import is_json, prints_json, show_result, show_written
 from gigamind.errors import DatasetError, InputError
+from gigamind.i18n import Message, _, joined, n_
 
 if TYPE_CHECKING:
     from gigamind.cli.documents import DatasetCheckDocument
@@ -19,9 +20,18 @@ if TYPE_CHECKING:
     from gigamind.datasets.jsonl import Dataset
 
 _path = click.Path(path_type=Path)
-_OURS = {"(none)", "yes", "no"}  # values that no row has
-_SHOWN = 10  # problems in one message
-_WIDTH = 120  # columns where there is no terminal to ask
+_MAX_PROBLEMS = 10  # in one message
+_WIDTH = 120  # columns without a terminal
+# Values of `Description.counts` that are not from rows.
+_OWN_VALUES = {"(none)": _("(none)"), "yes": _("yes"), "no": _("no")}
+_FIGURES = {
+    "different expected notes": _("different expected notes"),
+    "expected spans": _("expected spans"),
+    "repeated queries": _("repeated queries"),
+    "median query, characters": _("median query length, characters"),
+    "source notes": _("source notes"),
+    "median anchor, words": _("median anchor length, words"),
+}
 
 
 @click.group(cls=Group)
@@ -38,7 +48,7 @@ _dataset_option = click.option(
     examples=(
         "gigamind dataset check queries.jsonl links.jsonl answers.jsonl",
         "gigamind dataset check --dataset queries.jsonl --notes vault --strict",
-        "gigamind dataset check --dataset queries.jsonl --notes vault --fix mended.jsonl",
+        "gigamind dataset check --dataset queries.jsonl --notes vault --fix fixed.jsonl",
     )
 )
 @click.argument("files", nargs=-1, type=_path)
@@ -73,22 +83,25 @@ def check(
     min_rows: float,
     fix: Path | None,
 ) -> None:
-    """Check each row of FILES (queries, links or answers). Exits with 1 if there is a problem."""
+    """Check each row of FILES (queries, links or answers).
+
+    Exits with 1 if there is a problem.
+    """
     named = (*paths, *files)
     if not named:
-        raise InputError("name a dataset: gigamind dataset check queries.jsonl")
+        raise InputError(_("Name a dataset, such as gigamind dataset check queries.jsonl."))
     if len(named) > 1 and is_json():
-        raise InputError("--json: one document tells of one dataset; name one")
+        raise InputError(_("--json: only one dataset at a time."))
     if fix is not None:
         _write_fixed(named, notes, fix)
-    sound = True
+    is_valid = True
     for path in named:
         document = _check(path, notes, min_rows)
         for warning in document.warnings:
-            say_line(f"warning: {warning}", err=True)
-        tell(document, functools.partial(_show_check, document, named=len(named) > 1))
-        sound &= not (document.problems or (strict and document.collisions))
-    if not sound:
+            print_warning(warning)
+        show_result(document, functools.partial(_show_check, document, named=len(named) > 1))
+        is_valid &= not (document.problems or (strict and document.collisions))
+    if not is_valid:
         sys.exit(InputError.exit_code)
 
 
@@ -99,21 +112,30 @@ def _write_fixed(named: tuple[Path, ...], notes: Path | None, out: Path) -> None
     from gigamind.vault.notes import read_vault
 
     if notes is None or len(named) != 1:
-        raise InputError("--fix: takes one dataset of queries, and --notes with the vault of today")
+        raise InputError(
+            _("--fix needs exactly one dataset of queries, and --notes with the current vault.")
+        )
     refuse_existing_file("--fix", out)
-    held = _held_against(_read(named[0]), notes)
-    if not isinstance(held, CheckedDataset):
-        raise InputError(f"--fix: {named[0]} is no dataset of queries, so it has no expected spans")
-    mended = write_reanchored(out, held, read_vault(notes))
-    say_line(f"{mended} of {held.rows} rows have new offsets: {out}", err=True)
+    checked = _checked_rows(_read(named[0]), notes)
+    if not isinstance(checked, CheckedDataset):
+        raise InputError(_("--fix: {file} is not a dataset of queries.", file=named[0]))
+    count = write_reanchored(out, checked, read_vault(notes))
+    line = n_(
+        "{n} of {rows:,} rows has new offsets: {file}",
+        "{n:,} of {rows:,} rows have new offsets: {file}",
+        n=count,
+        rows=checked.rows,
+        file=out,
+    )
+    print_line(line, err=True)
 
 
 def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocument":
     from gigamind.cli.documents import DatasetCheckDocument
 
     rows = _read(path)
-    held = _held_against(rows, notes)
-    checked = held or rows
+    checked_rows = _checked_rows(rows, notes)
+    checked = checked_rows or rows
     bad = {error.line for error in checked.errors}
     total = len(rows.lines) + len({error.line for error in rows.errors})
     return DatasetCheckDocument(
@@ -122,8 +144,8 @@ def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocu
         usable=total - len(bad),
         problems=checked.errors,
         warnings=checked.warnings,
-        collisions=held.collisions if held else (),
-        stops=held.why_unusable(min_rows) if held and notes else None,
+        collisions=checked_rows.collisions if checked_rows else (),
+        stops=checked_rows.why_unusable(min_rows) if checked_rows and notes else None,
     )
 
 
@@ -133,9 +155,9 @@ def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocu
 @prints_json
 def stats(path: Path, form: str) -> None:
     """Describe a dataset: languages, answerable share, spans and difficulty."""
-    del form  # says the same as --json
+    del form  # the same as --json
     description = _described(path)
-    tell(description, lambda: _print(description))
+    show_result(description, lambda: _print(description))
 
 
 @dataset.command(
@@ -147,7 +169,9 @@ def stats(path: Path, form: str) -> None:
 @click.option(
     "--size", required=True, help="sample size: a count such as 50 or a share such as 0.2"
 )
-@click.option("--seed", type=click.IntRange(min=0), default=42, show_default=True)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=42, show_default=True, help="random seed"
+)
 @prints_json
 def draw(path: Path, out: Path, size: str, seed: int) -> None:
     """Sample usable rows without replacement, in their original order."""
@@ -157,16 +181,22 @@ def draw(path: Path, out: Path, size: str, seed: int) -> None:
     try:
         wanted = sample_size(size)
     except InputError as error:
-        raise InputError(str(error).replace("--sample", "--size")) from error
+        demand = error.message
+        raise InputError(_("--size {size}: {demand}", size=size, demand=demand)) from error
     refuse_existing_file("--out", out)
     usable = list(_read(path).lines.values())
     if not usable:
-        raise DatasetError(f"{path}: no row can be used. See gigamind dataset check.")
+        raise DatasetError(
+            _("{file}: no usable rows. See gigamind dataset check {file}.", file=path)
+        )
     lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
     chosen = sample(usable, wanted, seed)
     write_lines(out, [lines[number - 1].decode().strip() for number in chosen])
     counts = {"rows": len(chosen), "usable": len(usable)}
-    tell_written(out, counts, f"{len(chosen)} of {len(usable)} rows: {out}")
+    line = _(
+        "{chosen:,} of {usable:,} rows: {file}", chosen=len(chosen), usable=len(usable), file=out
+    )
+    show_written(out, counts, line)
 
 
 @dataset.command(
@@ -189,20 +219,27 @@ def label(path: Path, labels: Path, out: Path) -> None:
     refuse_existing_file("--out", out)
     queries = read_queries(path)
     if queries.errors:
-        raise DatasetError("\n".join(error.describe(path) for error in queries.errors[:_SHOWN]))
+        problems = (error.describe(path) for error in queries.errors[:_MAX_PROBLEMS])
+        raise DatasetError(joined(problems, "\n"))
     gains = read_gains(labels, {item.id for item in queries.items})
     write_rows(out, labelled(queries.items, gains))
     counts = {"judgements": sum(map(len, gains.values())), "queries": len(gains)}
-    tell_written(out, counts, f"{counts['judgements']} judgements of {len(gains)} queries: {out}")
+    line = _(
+        "{judgments:,} judgments for {queries:,} queries: {file}",
+        judgments=counts["judgements"],
+        queries=len(gains),
+        file=out,
+    )
+    show_written(out, counts, line)
 
 
 def _show_check(document: "DatasetCheckDocument", *, named: bool) -> None:
     for error in document.problems:
-        say_line(error.describe(Path(document.dataset)))
+        print_line(error.describe(Path(document.dataset)))
     if document.stops:
-        say_line(f"An evaluation would stop: {document.stops}")
-    where = f"{document.dataset}: " if named else ""
-    click.echo(where + translated(f"{document.usable} of {document.rows} rows can be used"))
+        print_line(_("An evaluation would stop: {reason}", reason=document.stops))
+    usable = _("{usable:,} of {rows:,} rows are usable", usable=document.usable, rows=document.rows)
+    print_line(joined((document.dataset, usable), ": ") if named else usable)
 
 
 def _described(path: Path) -> "Description":
@@ -215,7 +252,7 @@ def _described(path: Path) -> "Description":
 
 
 def _read(path: Path) -> "Dataset[Any]":
-    """A dataset of any kind; questions of which one has an answer are answers."""
+    """Read a dataset of any kind; questions are answers if one of them has an answer."""
     from gigamind.datasets.jsonl import (
         dataset_kind,
         read_answers,
@@ -234,8 +271,8 @@ def _read(path: Path) -> "Dataset[Any]":
     return read_answers(path) if answered else questions
 
 
-def _held_against(rows: "Dataset[Any]", notes: Path | None) -> "CheckedRows[Any] | None":
-    """The rows held against a vault; without one, queries against themselves, and others against nothing."""
+def _checked_rows(rows: "Dataset[Any]", notes: Path | None) -> "CheckedRows[Any] | None":
+    """Check the rows against a vault; without one, check queries among themselves and other rows not at all."""
     from gigamind.datasets.check import check_queries
     from gigamind.datasets.check_answers import check_answers
     from gigamind.datasets.check_links import check_links
@@ -264,19 +301,29 @@ def _print(description: "Description") -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = _WIDTH
-    more = f", {description.rejected} more cannot be used" if description.rejected else ""
-    console.print(translated(f"{description.rows} rows of {description.kind}") + translated(more))
-    heads = map(heading, ("field", "value", "rows", "share"))
+    console.print(translated(_rows_line(description)))
+    heads = map(translated, (_("field"), _("value"), _("rows"), _("share")))
     table = Table(*heads, box=None, pad_edge=False)
     for field, values in description.counts.items():
         for number, (value, rows) in enumerate(values.items()):
             share = f"{rows / description.rows:.0%}" if description.rows else ""
             table.add_row(
                 "" if number else field,
-                heading(value) if value in _OURS else value,
+                translated(_OWN_VALUES.get(value, value)),
                 str(rows),
                 share,
             )
     console.print(table)
     for name, figure in description.figures.items():
-        console.print(f"{heading(name)}: {figure:g}")
+        console.print(f"{translated(_FIGURES.get(name, name))}: {figure:g}")
+
+
+def _rows_line(description: "Description") -> Message:
+    lines: dict[str, Message] = {
+        "queries": n_("{n} query", "{n:,} queries", n=description.rows),
+        "links": n_("{n} link", "{n:,} links", n=description.rows),
+    }
+    line = lines.get(description.kind) or n_("{n} row", "{n:,} rows", n=description.rows)
+    if not description.rejected:
+        return line
+    return _("{rows} and {rejected:,} unusable rows", rows=line, rejected=description.rejected)

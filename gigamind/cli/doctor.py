@@ -1,8 +1,9 @@
-"""`gigamind doctor`: what is installed, set and kept here, what is misconfigured, and how to mend it.
+"""`gigamind doctor`: check the installation and configuration, and say how to fix problems.
 
-Nothing is asked over a network, no model is loaded, and of a key only its name is told.
+Doctor uses no network and loads no model.  Of a key it shows only the name.
 """
 
+import difflib
 import os
 import platform
 import re
@@ -22,15 +23,15 @@ from pydantic import BaseModel, ConfigDict
 
 from gigamind.cli.command import CONFIG_VARIABLE, command
 from gigamind.cli.config import check_config, find_config, read_config
-from gigamind.cli.errors import heading, translated
+from gigamind.cli.errors import print_line, translated
 from gigamind.cli.lazy import every_command
-from gigamind.cli.output import prints_json, tell
+from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import InputError
-from gigamind.loading import meant_by
+from gigamind.i18n import Text, _, n_
 from gigamind.version import __version__, version_of
 
 _PACKAGE = "gigamind-eval"
-LEAST_FREE = 500_000_000  # bytes: an index of a large vault, and the run's files
+LEAST_FREE = 500_000_000  # bytes for an index of a large vault and the files of a run
 _OLDEST_PYTHON = (3, 11)
 _KEYS = (
     *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "COHERE_API_KEY"),
@@ -38,35 +39,48 @@ _KEYS = (
 )
 _VARIABLE = re.compile(r"\$([A-Z][A-Z0-9_]+)")
 _PREFIX = "GIGAMIND"
-_VARIABLES = {  # besides those of options
+_VARIABLES = {  # in addition to those of options
     *("CACHE_DIR", "COMMIT", "CONFIG", "REPORTS", "REPORTS_PORT", "REPORTS_URL"),
     *("SERVICE_TOKEN", "WEBHOOK"),
 }
 _MARKS = {"ok": "ok", "note": "--", "problem": "!!"}
+_AREAS = {
+    "python": "Python",
+    "versions": _("versions"),
+    "config": _("config"),
+    "vault": _("vault"),
+    "cache": _("cache"),
+    "disk": _("disk"),
+    "embedder": _("embedder"),
+    "prefect": "Prefect",
+    "keys": _("keys"),
+    "variables": _("variables"),
+    "terminal": _("terminal"),
+}
 
 
 class Finding(BaseModel):
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
-        status: a note is told and needs nothing; a problem does.
-        mend: how; "" where there is nothing to mend.
+        status: a note needs no action; a problem does.
+        mend: how to fix it; "" if there is nothing to fix.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     area: str
     status: Literal["ok", "note", "problem"]
-    what: str
-    mend: str = ""
+    what: Text
+    mend: Text = ""
 
 
 class DoctorDocument(BaseModel):
-    """What `gigamind doctor --json` prints.
+    """The JSON document of `gigamind doctor`.
 
     Attributes:
-        keys: names of variables that hold keys, and whether they are set.
-        cache_bytes: what caches take.
+        keys: names of variables for keys, and whether they are set.
+        cache_bytes: size of the caches.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -85,23 +99,23 @@ class DoctorDocument(BaseModel):
 
 
 @dataclass
-class _Examined:
-    """What is told, as it comes to light, and what of it later examinations need."""
+class _Checkup:
+    """The findings so far, and the configured values that later checks need."""
 
     findings: list[Finding] = field(default_factory=list[Finding])
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
-    def ok(self, area: str, what: str) -> None:
+    def ok(self, area: str, what: Text) -> None:
         self.findings.append(Finding(area=area, status="ok", what=what))
 
-    def note(self, area: str, what: str, mend: str = "") -> None:
+    def note(self, area: str, what: Text, mend: Text = "") -> None:
         self.findings.append(Finding(area=area, status="note", what=what, mend=mend))
 
-    def problem(self, area: str, what: str, mend: str) -> None:
+    def problem(self, area: str, what: Text, mend: Text) -> None:
         self.findings.append(Finding(area=area, status="problem", what=what, mend=mend))
 
     def configured(self, name: str) -> dict[str, Any]:
-        """The values of an option in the file, by table."""
+        """Return the values of an option in the file, by table."""
         return {table: options[name] for table, options in self.values.items() if name in options}
 
 
@@ -120,24 +134,23 @@ class _Examined:
 @prints_json
 @click.pass_context
 def doctor(context: click.Context, *, config: Path | None) -> None:
-    """Check versions, gigamind.toml, caches, embedding model, Prefect, keys and disk space, offline and within a
-    second.
+    """Check versions, gigamind.toml, caches, embedding model, Prefect, keys and disk space, without network access.
 
     Problems are marked with !! and come with a fix. For keys, only the names and whether they are set are shown.
     """
-    examined = _Examined()
-    packages, extras = _look_at_packages(examined)
-    _look_at_config(examined, config, context.find_root())
-    _look_at_paths(examined)
+    checkup = _Checkup()
+    packages, extras = _check_packages(checkup)
+    _check_config(checkup, config, context.find_root())
+    _check_paths(checkup)
     folder = _cache_folder()
-    cache_bytes = _look_at_cache(examined, folder)
-    free = _look_at_disk(examined, folder)
-    _look_at_embedder(examined)
-    _look_at_prefect(examined)
-    keys = _look_at_keys(examined)
-    _look_at_variables(examined, context.find_root())
-    _look_at_terminal(examined)
-    healthy = all(finding.status != "problem" for finding in examined.findings)
+    cache_bytes = _check_cache(checkup, folder)
+    free = _check_disk(checkup, folder)
+    _check_embedder(checkup)
+    _check_prefect(checkup)
+    keys = _check_keys(checkup)
+    _check_variables(checkup, context.find_root())
+    _check_terminal(checkup)
+    healthy = all(finding.status != "problem" for finding in checkup.findings)
     document = DoctorDocument(
         healthy=healthy,
         gigamind=__version__,
@@ -149,30 +162,30 @@ def doctor(context: click.Context, *, config: Path | None) -> None:
         cache=str(folder),
         cache_bytes=cache_bytes,
         free_bytes=free,
-        findings=tuple(examined.findings),
+        findings=tuple(checkup.findings),
     )
-    tell(document, lambda: _show(document))
+    show_result(document, lambda: _show(document))
     if not healthy:
         sys.exit(InputError.exit_code)
 
 
-def _look_at_packages(examined: _Examined) -> tuple[dict[str, str | None], dict[str, bool]]:
-    """Versions of what we need, and which extras are whole."""
+def _check_packages(checkup: _Checkup) -> tuple[dict[str, str | None], dict[str, bool]]:
+    """Return the versions of required packages, and whether each extra is complete."""
     from packaging.requirements import Requirement
 
     if sys.version_info < _OLDEST_PYTHON:
-        examined.problem(
-            "python", platform.python_version(), "install Python 3.11 or later, and gigamind in it"
-        )
-    examined.ok("versions", f"gigamind {__version__}, Python {platform.python_version()}")
+        fix = _("install Python 3.11 or later and gigamind with it")
+        checkup.problem("python", platform.python_version(), fix)
+    checkup.ok("versions", f"gigamind {__version__}, Python {platform.python_version()}")
     packages: dict[str, str | None] = {}
     extras: dict[str, bool] = {}
     try:
         needed = requires(_PACKAGE) or []
     except PackageNotFoundError:
         needed = []
-        mend = "pip install -e . where pyproject.toml is"
-        examined.problem("versions", f"{_PACKAGE} is not installed, only its files are", mend)
+        fix = _("run pip install -e . in the folder of pyproject.toml")
+        problem = _("the files of {package} are there, but it is not installed", package=_PACKAGE)
+        checkup.problem("versions", problem, fix)
     for requirement in map(Requirement, needed):
         if requirement.name == _PACKAGE:  # an extra of extras
             continue
@@ -184,53 +197,68 @@ def _look_at_packages(examined: _Examined) -> tuple[dict[str, str | None], dict[
             continue
         packages[requirement.name] = installed
         if not fits:
-            examined.problem(
-                "versions",
-                f"{requirement.name} {installed or 'is not installed'}: {requirement.specifier} is needed",
-                f"pip install '{requirement.name}{requirement.specifier}'",
+            name, needs = requirement.name, str(requirement.specifier)
+            problem = _(
+                "{package} is not installed; {needs} is required", package=name, needs=needs
             )
-    there = ", ".join(name for name, whole in extras.items() if whole)
-    examined.ok("versions", f"{len(packages)} packages; extras: {there or 'none'}")
+            if installed:
+                problem = _(
+                    "{package} {version}: {needs} is required",
+                    package=name,
+                    version=installed,
+                    needs=needs,
+                )
+            checkup.problem("versions", problem, f"pip install '{name}{needs}'")
+    complete = [name for name, whole in extras.items() if whole] or _("none")
+    line = n_(
+        "{n} package; extras: {extras}",
+        "{n:,} packages; extras: {extras}",
+        n=len(packages),
+        extras=complete,
+    )
+    checkup.ok("versions", line)
     return packages, extras
 
 
-def _look_at_config(examined: _Examined, named: Path | None, root: click.Context) -> None:
+def _check_config(checkup: _Checkup, named: Path | None, root: click.Context) -> None:
     path = named or find_config(Path.cwd())
     if path is None:
-        examined.note(
-            "config", "no gigamind.toml here or above", "gigamind init writes one; none is needed"
+        checkup.note(
+            "config",
+            _("no gigamind.toml in this folder or above"),
+            _("optional; create one with gigamind init"),
         )
         return
     try:
         config = read_config(path)
     except InputError as error:
-        examined.problem("config", str(error), "mend that line")
+        checkup.problem("config", error.message, _("fix that line"))
         return
-    examined.values, problems = check_config(config, root)
+    checkup.values, problems = check_config(config, root)
     for problem in problems:
-        examined.problem("config", problem, "mend that line")
+        checkup.problem("config", problem, _("fix that line"))
     if not problems:
-        examined.ok("config", f"{path}: {', '.join(f'[{name}]' for name in examined.values)}")
+        checkup.ok("config", f"{path}: {', '.join(f'[{name}]' for name in checkup.values)}")
 
 
-def _look_at_paths(examined: _Examined) -> None:
-    """What the file of options names must be there."""
-    wanted: Sequence[tuple[str, str, Callable[[Path], bool]]] = (
-        ("notes", "a folder", Path.is_dir),
-        ("dataset", "a file", Path.is_file),
+def _check_paths(checkup: _Checkup) -> None:
+    """Check that the configured vaults and datasets exist."""
+    wanted: Sequence[tuple[str, Callable[[Path], bool]]] = (
+        ("notes", Path.is_dir),
+        ("dataset", Path.is_file),
     )
-    for name, what, is_there in wanted:
-        for table, value in examined.configured(name).items():
+    for name, exists in wanted:
+        for table, value in checkup.configured(name).items():
             given = cast("list[str]", value) if isinstance(value, list) else [str(value)]
             for path in map(Path, given):
-                if is_there(path):
-                    examined.ok("vault", f"[{table}] {name}: {path}")
-                else:
-                    examined.problem(
-                        "vault",
-                        f"[{table}] {name}: {path} is not {what}",
-                        f"mend {name} in gigamind.toml",
-                    )
+                option = f"[{table}] {name}"
+                if exists(path):
+                    checkup.ok("vault", f"{option}: {path}")
+                    continue
+                problem = _("{option}: {path} is not a file", option=option, path=path)
+                if name == "notes":
+                    problem = _("{option}: {path} is not a folder", option=option, path=path)
+                checkup.problem("vault", problem, _("fix {name} in gigamind.toml", name=name))
 
 
 def _cache_folder() -> Path:
@@ -239,22 +267,29 @@ def _cache_folder() -> Path:
     return default_cache_folder()
 
 
-def _look_at_cache(examined: _Examined, folder: Path) -> int:
-    """Whether indexes and vectors can be kept, and how much they take."""
-    mend = "set GIGAMIND_CACHE_DIR to a folder that you may write to"
+def _check_cache(checkup: _Checkup, folder: Path) -> int:
+    """Check that indexes and vectors can be stored; return their size in bytes."""
+    fix = _("set GIGAMIND_CACHE_DIR to a writable folder")
     if folder.exists() and not folder.is_dir():
-        examined.problem("cache", f"{folder} is no folder", mend)
+        checkup.problem("cache", _("{path} is not a folder", path=folder), fix)
         return 0
     existing = next(place for place in (folder, *folder.resolve().parents) if place.exists())
     if not os.access(existing, os.W_OK | os.X_OK):
-        examined.problem("cache", f"{folder} cannot be written", mend)
+        checkup.problem("cache", _("{path} is not writable", path=folder), fix)
     files = [path for path in folder.rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files)
     indexes = sum(1 for path in folder.glob("indexes/*") if not path.name.startswith("."))
     vectors = folder / "embeddings.sqlite"
     if vectors.is_file() and not _is_database(vectors):
-        examined.problem("cache", f"{vectors} is damaged", f"delete it: rm {vectors}")
-    examined.ok("cache", f"{folder}: {_megabytes(size)}, vector indexes: {indexes}")
+        problem, fix = _("{path} is damaged", path=vectors), _("delete it: rm {path}", path=vectors)
+        checkup.problem("cache", problem, fix)
+    line = _(
+        "{path}: {size}, vector indexes: {indexes:,}",
+        path=folder,
+        size=_megabytes(size),
+        indexes=indexes,
+    )
+    checkup.ok("cache", line)
     return size
 
 
@@ -267,46 +302,49 @@ def _is_database(path: Path) -> bool:
     return True
 
 
-def _look_at_disk(examined: _Examined, cache: Path) -> int:
-    """Free space where caches and results are written; the least of the two."""
+def _check_disk(checkup: _Checkup, cache: Path) -> int:
+    """Return the free space for caches and results in bytes, the smaller of the two."""
     least = 0
-    for place, mend in ((Path.cwd(), "--out"), (cache, "GIGAMIND_CACHE_DIR")):
+    for place, option in ((Path.cwd(), "--out"), (cache, "GIGAMIND_CACHE_DIR")):
         existing = next(near for near in (place, *place.resolve().parents) if near.exists())
         free = shutil.disk_usage(existing).free
         least = min(least or free, free)
         if free < LEAST_FREE:
-            examined.problem(
+            checkup.problem(
                 "disk",
-                f"{_megabytes(free)} free at {existing}",
-                f"free some, or name a place on another disk with {mend}",
+                _("{size} free at {path}", size=_megabytes(free), path=existing),
+                _("free some space, or use another disk with {option}", option=option),
             )
-    examined.ok("disk", f"{_megabytes(least)} free")
+    checkup.ok("disk", _("{size} free", size=_megabytes(least)))
     return least
 
 
-def _look_at_embedder(examined: _Examined) -> None:
+def _check_embedder(checkup: _Checkup) -> None:
     from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 
     default = {"": DEFAULT_EMBEDDER}
-    for name in dict.fromkeys((examined.configured("embedder") or default).values()):
-        provider, _, model = str(name).partition(":")
+    for name in dict.fromkeys((checkup.configured("embedder") or default).values()):
+        provider, _colon, model = str(name).partition(":")
         if name in _PACKAGES_OF:
-            module, mend = _PACKAGES_OF[name]
+            module, fix = _PACKAGES_OF[name]
             if find_spec(module):
-                examined.ok("embedder", f"{name}: installed, with its weights")
+                checkup.ok("embedder", _("{name}: installed with its weights", name=name))
             else:
-                examined.problem("embedder", f"{name}: not installed", mend)
+                checkup.problem("embedder", _("{name}: not installed", name=name), fix)
         elif provider == "fastembed" and Path(model).is_dir():
-            examined.ok("embedder", f"{name}: a folder")
+            checkup.ok("embedder", _("{name}: a folder", name=name))
         elif provider == "fastembed" and model:
-            examined.note("embedder", f"{name}: downloaded when it is first used, if it is not yet")
+            checkup.note("embedder", _("{name}: downloaded at first use", name=name))
         elif provider == "litellm" and model:
-            examined.note("embedder", f"{name}: asked over HTTP; its key is among the keys")
+            checkup.note("embedder", _("{name}: used over HTTP; for its key, see keys", name=name))
         else:
-            examined.problem(
+            checkup.problem(
                 "embedder",
-                f"{name}: there is no such embedder",
-                f"name {', '.join(_PACKAGES_OF)}, fastembed:<model or folder> or litellm:<model>",
+                _("{name}: unknown embedder", name=name),
+                _(
+                    "use {names}, fastembed:<model or folder> or litellm:<model>",
+                    names=list(_PACKAGES_OF),
+                ),
             )
 
 
@@ -316,21 +354,25 @@ _PACKAGES_OF = {
 }
 
 
-def _look_at_prefect(examined: _Examined) -> None:
+def _check_prefect(checkup: _Checkup) -> None:
     installed = version_of("prefect")
     address = os.environ.get("PREFECT_API_URL")
     if installed and address and not address.rstrip("/").endswith("/api"):
-        examined.problem(
+        checkup.problem(
             "prefect",
-            "PREFECT_API_URL does not end in /api, so the server is not found there",
+            _("PREFECT_API_URL does not end in /api, so the server cannot be found"),
             f"PREFECT_API_URL={_bare(address)}/api",
         )
     elif installed and address:
-        examined.ok("prefect", f"{installed}, server {_bare(address)} (not asked)")
-    elif installed:
-        examined.note(
-            "prefect", f"{installed}; no PREFECT_API_URL: --flow starts a server for itself"
+        line = _(
+            "{version}, server {address} (not contacted)", version=installed, address=_bare(address)
         )
+        checkup.ok("prefect", line)
+    elif installed:
+        line = _(
+            "{version}; PREFECT_API_URL is not set: --flow starts its own server", version=installed
+        )
+        checkup.note("prefect", line)
 
 
 def _bare(address: str) -> str:
@@ -339,59 +381,60 @@ def _bare(address: str) -> str:
     return without_secrets(address.rstrip("/"))
 
 
-def _look_at_keys(examined: _Examined) -> dict[str, bool]:
-    """Names alone: neither a value nor a part of one is told."""
-    wanted = examined.configured("key_variable")
+def _check_keys(checkup: _Checkup) -> dict[str, bool]:
+    """Return which keys are set, by variable; no part of a value is shown."""
+    wanted = checkup.configured("key_variable")
     names = dict.fromkeys((*_KEYS, *_of_systems(), *wanted.values()))
     keys = {name: bool(os.environ.get(name)) for name in names}
-    for name, there in keys.items():
-        if there and os.environ[name] != os.environ[name].strip():
-            examined.problem(
-                "keys", f"{name} has white space around it, and is refused so", "set it again"
-            )
+    for name, is_set in keys.items():
+        if is_set and os.environ[name] != os.environ[name].strip():
+            problem = _("{name} has white space around its value; servers reject it", name=name)
+            checkup.problem("keys", problem, _("set it again"))
     for table, name in wanted.items():
         if not keys[name]:
-            examined.problem(
-                "keys", f"[{table}] key_variable: {name} is not set", f"export {name}=..."
-            )
-    present = ", ".join(name for name, there in keys.items() if there)
-    examined.ok("keys", f"set: {present or 'none'}")
+            problem = _("[{table}] key_variable: {name} is not set", table=table, name=name)
+            checkup.problem("keys", problem, f"export {name}=...")
+    names = [name for name, is_set in keys.items() if is_set] or _("none")
+    checkup.ok("keys", _("set: {names}", names=names))
     return keys
 
 
 def _of_systems() -> Iterator[str]:
-    """The variables that systems which come with gigamind name, as `$NAME`."""
+    """Yield the variables that the included systems use as `$NAME`."""
     from gigamind.assets import asset
 
     for path in sorted(asset("systems").rglob("*.toml")):
         yield from _VARIABLE.findall(path.read_text(encoding="utf-8"))
 
 
-def _look_at_variables(examined: _Examined, root: click.Context) -> None:
-    """A variable that looks like ours and that nothing reads."""
-    strange = [
+def _check_variables(checkup: _Checkup, root: click.Context) -> None:
+    """Report GIGAMIND_ variables that nothing reads."""
+    unknown = [
         name
         for name in os.environ
         if name.startswith(f"{_PREFIX}_") and name.removeprefix(f"{_PREFIX}_") not in _VARIABLES
     ]
-    if not strange or not isinstance(root.command, click.Group):
-        return  # all commands are imported for this
+    if not unknown or not isinstance(root.command, click.Group):
+        return  # the check imports all commands
     known = {
         "_".join((_PREFIX, *path, param.name or "")).replace("-", "_").upper()
         for path, command in every_command(root.command)
         for param in command.params
     }
-    for name in strange:
-        if name not in known:
-            examined.note("variables", f"{name}: nothing reads it; {meant_by(name, known)[:200]}")
+    for name in unknown:
+        if name in known:
+            continue
+        near = difflib.get_close_matches(name, known, 1)
+        line = _("{name} is set, but nothing reads it", name=name)
+        checkup.note("variables", line, _("did you mean {name}?", name=near[0]) if near else "")
 
 
-def _look_at_terminal(examined: _Examined) -> None:
+def _check_terminal(checkup: _Checkup) -> None:
     encoding = (sys.__stdout__ and sys.__stdout__.encoding) or "utf-8"
     if not encoding.lower().startswith("utf"):
-        examined.problem(
+        checkup.problem(
             "terminal",
-            f"it takes {encoding}, in which Korean cannot be shown",
+            _("its encoding {encoding} cannot show all text", encoding=encoding),
             "export PYTHONIOENCODING=utf-8",
         )
 
@@ -404,9 +447,11 @@ def _show(document: DoctorDocument) -> None:
     from gigamind.text import padded, printable
 
     for finding in document.findings:
-        what, mend = (printable(translated(text)) for text in (finding.what, finding.mend))
-        click.echo(f"{_MARKS[finding.status]}  {padded(heading(finding.area), 9)} {what}")
-        if mend:
-            click.echo(f"    {'':<9} {mend}")
+        what, fix = (printable(translated(text)) for text in (finding.what, finding.mend))
+        click.echo(
+            f"{_MARKS[finding.status]}  {padded(translated(_AREAS[finding.area]), 9)} {what}"
+        )
+        if fix:
+            click.echo(f"    {'':<9} {fix}")
     problems = sum(finding.status == "problem" for finding in document.findings)
-    click.echo(translated(f"{problems} to mend" if problems else "nothing to mend"))
+    print_line(n_("{n} problem", "{n:,} problems", n=problems) if problems else _("no problems"))

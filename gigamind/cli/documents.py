@@ -1,6 +1,6 @@
-"""What commands print with `--json`, where it is no report or file that has a model already.
+"""JSON documents of `--json` that are not reports or files with their own model.
 
-Paths are as they were given; what was not measured is null.
+Paths are as given on the command line.  Values that were not measured are null.
 """
 
 from typing import Literal
@@ -11,6 +11,7 @@ from gigamind.datasets.row_errors import RowError
 from gigamind.errors import LlmCode
 from gigamind.evaluation.task import Checked, Estimate
 from gigamind.evidence.record import AlignedRecord, AlignmentQuality, FailedRecord
+from gigamind.i18n import Text
 from gigamind.linking.features import MeantFeatures, NamedFeatures
 from gigamind.loading import ConfigReport
 from gigamind.records.judged import Report
@@ -22,14 +23,14 @@ from gigamind.vault.identity import Collision
 
 
 class WrittenDocument(Report):
-    """Of a command that writes a file or a folder: what is in it, counted."""
+    """A written file or folder with the counts of its content."""
 
     out: str
     counts: dict[str, int]
 
 
 class CompareFile(Report):
-    """compare.json: `comparison` and `gate` of two runs, `experiment` of two or more that `compare` was given."""
+    """compare.json: `comparison` and `gate` for two runs, `experiment` for the runs of `gigamind compare`."""
 
     comparison: Comparison | None = None
     gate: GateResult | None = None
@@ -37,42 +38,42 @@ class CompareFile(Report):
 
 
 class DryRunDocument(Report):
-    """Of an evaluation with `--dry-run`.
+    """An evaluation with `--dry-run`.
 
     Attributes:
-        ready: how much there is to evaluate, in a few words.
+        ready: number of items to evaluate, in a few words.
         notes_hash: "" without a vault.
-        estimate: what the run would need, were it the first.
-        least_calls: a `--max-calls` that is enough to judge one item whole; 0 where no model is asked.
-        config: where some of the options came from a file.
+        estimate: expected work of the run without stored results.
+        least_calls: smallest `--max-calls` that judges one item completely; 0 if no model is used.
+        config: the file that some options came from; null without one.
     """
 
-    ready: str
+    ready: Text
     dataset_hash: str
     notes_hash: str
     problems: tuple[ErrorReport, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Text, ...]
     estimate: tuple[Estimate, ...]
     least_calls: int
     config: ConfigReport | None
 
 
 class DatasetCheckDocument(Report):
-    """Of `gigamind dataset check`.
+    """The result of `gigamind dataset check`.
 
     Attributes:
-        rows: all of the file.
-        usable: those without a problem.
-        stops: why an evaluation would stop; null where it would not, or no vault was given.
+        rows: number of rows in the file.
+        usable: number of rows without a problem.
+        stops: why an evaluation would stop; null if it would not, or without a vault.
     """
 
     dataset: str
     rows: int
     usable: int
     problems: tuple[RowError, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Text, ...]
     collisions: tuple[Collision, ...]
-    stops: str | None
+    stops: Text | None
 
 
 class SourceDocument(Report):
@@ -85,7 +86,7 @@ class SourceDocument(Report):
 
 
 class AlignDocument(Report):
-    """Of `gigamind align`; `quality` is null where there were no quotes."""
+    """The result of `gigamind align`; `quality` is null without quotes."""
 
     schema_version: Literal[1] = 1
     sources: tuple[SourceDocument, ...]
@@ -94,54 +95,54 @@ class AlignDocument(Report):
 
 
 class RangeDocument(Report):
-    """UTF-16 code units of a note's file, half-open."""
+    """A half-open range of UTF-16 code units in a note's file."""
 
     start: int
     end: int
 
 
 class SuggestionDocument(Report):
-    """One link that a note could have."""
+    """One suggested link of a note."""
 
     anchor: str
     anchor_range: RangeDocument
     suggested_target: str
     target_title: str
     confidence: float = Field(ge=0, le=1)
-    reason: str
+    reason: Text
     context: str
     scores: dict[str, float]
     features: NamedFeatures | MeantFeatures
 
 
 class NoteDocument(Report):
-    """The suggestions of one note, the most confident first."""
+    """The suggestions of one note, highest confidence first."""
 
     note: str
     suggestions: tuple[SuggestionDocument, ...]
 
 
 class CheckedCase(Report):
-    """One small case that a model was asked about; `read` is empty where it failed."""
+    """One small case that a model was tested with; `read` is empty if it failed."""
 
     judge: str
     language: str
     prompt_tokens: int
     completion_tokens: int
     seconds: float
-    read: str
+    read: Text
     dropped: dict[str, int]
     code: LlmCode | None
-    error: str | None
+    error: Text | None
 
 
 class ModelCheckDocument(Report):
-    """Of `gigamind llm check`.
+    """The result of `gigamind llm check`.
 
     Attributes:
-        prompt_usd, completion_usd: a million tokens; null without a price.
-        latency_ms: of one short call; null where no answer came.
-        advice: what to do; null where every case was read.
+        prompt_usd, completion_usd: price per million tokens; null without a price.
+        latency_ms: latency of one short call; null without a reply.
+        advice: how to fix the problem; null if every case was read.
     """
 
     model: str
@@ -150,13 +151,13 @@ class ModelCheckDocument(Report):
     prompt_usd: float | None
     completion_usd: float | None
     latency_ms: float | None
-    error: str | None
+    error: Text | None
     cases: tuple[CheckedCase, ...]
-    advice: str | None
+    advice: Text | None
 
 
 def dry_run_document(checked: Checked, config: ConfigReport | None) -> DryRunDocument:
-    """What is told of a run that was only checked."""
+    """Return the document of a run that was only checked."""
     return DryRunDocument(
         ready=checked.ready,
         dataset_hash=checked.dataset_hash,

@@ -1,6 +1,6 @@
-"""What a command tells in the language of its call: the one line that it ends with where it failed, and others.
+"""Print messages and errors in the language of the call.
 
-That line says what is wrong, where, and what to type.
+An error is one line on standard error: what is wrong, where, and what to type.
 """
 
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ from typing import cast, get_args
 
 import click
 
-from gigamind.i18n import Message, translator
+from gigamind.i18n import Message, Text, Translator, _, translator
 from gigamind.wording import Language, LanguageChoice, language_of
 
 
-class Spoken:
-    """The language of a call: what `--lang` says, on the command line or in gigamind.toml; else the environment.
+class CallLanguage:
+    """The language of a call: `--lang` on the command line or in gigamind.toml, else the environment.
 
     Attributes:
-        choice: of the command that runs, once its options are known.
+        choice: value of `--lang`; replaced when the options of the running command are known.
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:
@@ -29,82 +29,123 @@ class Spoken:
 
 
 def _choice(arguments: Sequence[str]) -> LanguageChoice:
-    """What `--lang` says, of a command line that may be wrong elsewhere."""
+    """Return the value of `--lang` on a command line that may be wrong elsewhere."""
     words = [part for argument in arguments for part in argument.split("=", 1)]
     choice = next((after for word, after in pairwise(words) if word == "--lang"), "")
     return cast("LanguageChoice", choice) if choice in get_args(LanguageChoice) else "auto"
 
 
-def spoken(context: click.Context | None = None) -> Language:
-    """The language of a command, by default of the one that runs."""
+def call_language(context: click.Context | None = None) -> Language:
+    """Return the language of a command, by default of the running one."""
     context = context or click.get_current_context(silent=True)
-    language_setting = context.find_object(Spoken) if context else None
-    return language_setting.language if language_setting else language_of()
+    setting = context.find_object(CallLanguage) if context else None
+    return setting.language if setting else language_of()
 
 
-def translated(message: str, language: Language | None = None) -> str:
-    """What is told, in a language; without one, in that of the running command."""
-    language = language or spoken()
-    if language == "en" or isinstance(message, Message):
-        return translator(language)(message)
-    from gigamind.messages import message_in
-
-    return message_in(language, message)
+def call_translator(context: click.Context | None = None) -> Translator:
+    """Return the translator of a command, by default of the running one."""
+    return translator(call_language(context))
 
 
-def heading(text: str) -> str:
-    """A heading, or another text that is always the same, in the language of the running command; one word, too."""
-    if spoken() == "en" or isinstance(text, Message):
-        return translator(spoken())(text)
-    from gigamind.messages import heading_in
-
-    return heading_in("ko", text)
+def translated(message: Text) -> str:
+    """Return a message in the language of the running command."""
+    return call_translator()(message)
 
 
-def say_line(line: str, *, err: bool = False) -> None:
-    """Print what is told to people in the language of the running command.
+def print_line(line: Text, *, err: bool = False) -> None:
+    """Print a message in the language of the running command.
 
     Args:
-        err: to standard error, beside the result.
+        err: print to standard error instead of standard output.
     """
     click.echo(translated(line), err=err)
 
 
-def show_error(message: str, language: Language) -> None:
-    """Print what is wrong, to standard error."""
+def print_warning(warning: Text) -> None:
+    """Print a warning to standard error."""
+    print_line(_("Warning: {warning}", warning=warning), err=True)
+
+
+def show_error(message: Text, language: Language) -> None:
+    """Print an error to standard error."""
     from gigamind.text import printable_lines
 
-    head = "오류" if language == "ko" else "Error"
-    # It may quote a dataset or a model, and neither may speak to the terminal.
-    click.echo(f"{head}: {printable_lines(translated(message, language))}", err=True)
+    # A message may quote a dataset or a model; control characters must not reach the terminal.
+    line = translator(language)(_("Error: {message}", message=message))
+    click.echo(printable_lines(line), err=True)
 
 
 def show_usage_error(error: click.ClickException, language: Language) -> None:
-    """Print what is wrong with a command line, and which one to type; a group alone shows its help."""
+    """Print what is wrong with a command line and what to type instead; a group alone shows its help."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError) or not isinstance(
         error, click.UsageError
     ):
         error.show()
         return
-    message = error.format_message().rstrip(".")
-    if isinstance(error, click.NoSuchOption):
-        meant = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
-        message = f"No such option '{error.option_name}'{meant}"
-    full_stop = "" if message.endswith("?") else "."
-    show_error(f"{message}{full_stop} {_remedy(error)}", language)
-
-
-def _remedy(error: click.UsageError) -> str:
-    if error.ctx is None:
-        return "See gigamind --help"
-    command, path = error.ctx.command, error.ctx.command_path
+    problem = _usage_problem(error)
+    command = error.ctx.command if error.ctx else None
+    path = error.ctx.command_path if error.ctx else "gigamind"
     examples: Sequence[str] = getattr(command, "examples", ())
     if isinstance(error, click.MissingParameter) and examples:
-        return f"Such as: {examples[0]}"
-    return f"See {path} --help"
+        message = _("{problem} For example: {example}", problem=problem, example=examples[0])
+    else:
+        message = _("{problem} See {command} --help", problem=problem, command=path)
+    show_error(message, language)
 
 
-# The modules of each extra; pyproject.toml names what it is for.
+def _usage_problem(error: click.UsageError) -> Text:  # noqa: PLR0911  one per class
+    """Return our message for an error of click, by its class and attributes."""
+    match error:
+        case click.NoSuchOption(possibilities=[meant, *_others]):
+            option = error.option_name
+            return _("No such option: {option}. Did you mean {meant}?", option=option, meant=meant)
+        case click.NoSuchOption():
+            return _("No such option: {option}.", option=error.option_name)
+        case click.MissingParameter(param=click.Argument() as argument):
+            return _("Missing argument: {name}.", name=argument.human_readable_name)
+        case click.MissingParameter(param=click.Parameter() as option):
+            return _("Missing option: {option}.", option=option.opts[0])
+        case click.BadParameter(param=click.Parameter() as parameter):
+            name = parameter.human_readable_name
+            if isinstance(parameter, click.Option):
+                name = parameter.opts[0]
+            demand = value_demand(parameter.type) or error.message
+            return _("{option}: {demand}.", option=name, demand=demand)
+        case click.BadOptionUsage():
+            option = error.option_name
+            params = error.ctx.command.params if error.ctx else []
+            flags = (p for p in params if isinstance(p, click.Option) and p.is_flag)
+            if any(option in (*flag.opts, *flag.secondary_opts) for flag in flags):
+                return _("{option} takes no value.", option=option)
+            return _("{option} needs a value.", option=option)
+        case _other:
+            return error.message
+
+
+def value_demand(kind: click.ParamType) -> Message | None:  # noqa: PLR0911  one per type
+    """Return which values a type of click takes; None for a type without a message of ours."""
+    match kind:
+        case click.Choice():
+            return _("must be one of {choices}", choices=list(map(str, kind.choices)))
+        case click.IntRange(min=int(low), max=int(high)):
+            return _("must be an integer from {low:,} to {high:,}", low=low, high=high)
+        case click.IntRange(min=int(low)):
+            return _("must be an integer of at least {low:,}", low=low)
+        case click.FloatRange(min=int() | float() as low, max=int() | float() as high):
+            if kind.max_open:
+                return _("must be a number from {low:g} to below {high:g}", low=low, high=high)
+            return _("must be a number from {low:g} to {high:g}", low=low, high=high)
+        case click.types.IntParamType():
+            return _("must be an integer")
+        case click.types.FloatParamType():
+            return _("must be a number")
+        case click.Path(dir_okay=False):
+            return _("must be a file, not a folder")
+        case _other:
+            return None
+
+
+# The modules of each extra; pyproject.toml says what it is for.
 _EXTRAS = {
     "fastembed": ("fastembed",),
     "llm": ("aiohttp", "instructor", "litellm", "openai"),
@@ -114,14 +155,16 @@ _EXTRAS = {
 }
 
 
-def extra_of(error: Exception) -> str | None:
-    """What to install, in one line, where the error is that a module of an extra is not there; None otherwise."""
+def missing_extra(error: Exception) -> Message | None:
+    """Return what to install if a module of an extra is missing, else None."""
     name = error.name if isinstance(error, ModuleNotFoundError) else None
-    missing = (name or "").partition(".")[0]
-    for extra, modules in _EXTRAS.items():
-        if missing in modules:
-            return (
-                f"this needs the package {missing}, which is not installed:"
-                f" pip install 'gigamind-eval[{extra}]', or [all]; in a clone: make all"
-            )
-    return None
+    package = (name or "").partition(".")[0]
+    extra = next((extra for extra, modules in _EXTRAS.items() if package in modules), None)
+    if extra is None:
+        return None
+    return _(
+        "The package {package} is not installed. Run: pip install 'gigamind-eval[{extra}]' (or [all]);"
+        " in a clone: make all",
+        package=package,
+        extra=extra,
+    )

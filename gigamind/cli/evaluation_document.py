@@ -1,4 +1,4 @@
-"""What an evaluation prints with `--json`: apart from `documents.py`, which imports much that a run does without."""
+"""The JSON document of an evaluation; not in `documents.py`, which imports much that a run does not need."""
 
 from typing import Any, Generic, TypeVar
 
@@ -12,20 +12,20 @@ Summary = TypeVar("Summary", bound=Report)
 
 
 class RefusalDocument(Report):
-    """Why a run that was written is no result all the same, in English, and the exit code that says so, too."""
+    """Why a written run does not count as a result, in English, with its exit code."""
 
     exit_code: int
     message: str
 
 
 class EvaluationDocument(Report, Generic[Summary]):
-    """Of a finished or interrupted evaluation.
+    """A finished or interrupted evaluation.
 
     Attributes:
-        summary: what summary.json holds.
-        comparison, gate: what compare.json holds; null where the run was compared with nothing, but for the floors and
-            ceilings of a file of --gates, which hold it all the same.
-        refused: null where the run is a result.
+        summary: content of summary.json.
+        comparison, gate: content of compare.json.  Both are null for a run that was not compared, but `gate` has the
+            floors and ceilings of --gates if there are any.
+        refused: null if the run counts as a result.
     """
 
     out: str
@@ -40,7 +40,7 @@ def evaluation_document(
     refused: GigamindError | None = None,
     bounds: GateResult | None = None,
 ) -> EvaluationDocument[Any]:
-    """What is told of a run."""
+    """Return the document of a run."""
     verdict = finished.verdict
     return EvaluationDocument[Any](
         out=str(finished.out),

@@ -1,4 +1,4 @@
-"""`gigamind eval search`, `links` and `answers`: run an evaluation, here or as a flow, and show what it found."""
+"""`gigamind eval search`, `links` and `answers`: run an evaluation, here or as a flow, and show its results."""
 
 import sys
 from collections.abc import Mapping
@@ -8,9 +8,10 @@ import click
 
 from gigamind.cli.command import Command, GroupedOption, command
 from gigamind.cli.options import options_of
-from gigamind.cli.output import is_json, prints_json, tell
+from gigamind.cli.output import is_json, prints_json, show_result
 from gigamind.errors import BrokenBoundError, GigamindError, InputError
 from gigamind.evaluation.options import EvalOptions, validated
+from gigamind.i18n import Message, _
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.search.options import SearchEvalOptions
@@ -33,10 +34,10 @@ _runner = click.option(
 )
 
 
-def _command_of(model: type[EvalOptions], said: str, *examples: str) -> Command:
-    """The command of a task, by the options that it has."""
+def _command_of(model: type[EvalOptions], text: Message, *examples: str) -> Command:
+    """Return the command of a task from its options model."""
 
-    @command(model.model_fields["task"].default, examples=examples, help=said)
+    @command(model.model_fields["task"].default, examples=examples, help=text)
     @options_of(model)
     @_flow
     @_runner
@@ -50,12 +51,12 @@ def _command_of(model: type[EvalOptions], said: str, *examples: str) -> Command:
 def _evaluate(
     model: type[EvalOptions], values: Mapping[str, object], *, flow: bool, runner: str | None
 ) -> None:
-    """Evaluate; the figures and the verdict go to standard output.
+    """Run an evaluation and print its metrics and verdict.
 
     Raises:
-        GigamindError: as the evaluation raises it; where a run was written all the same, a program gets it.
-        KeyboardInterrupt: the run was interrupted; what it had measured is written and shown.
-        SystemExit: the exit code of the verdict.
+        GigamindError: the evaluation failed; with --json, a run that was written nevertheless is printed.
+        KeyboardInterrupt: the run was interrupted; the results so far are written and shown.
+        SystemExit: exit code of the verdict.
     """
     from gigamind.cli.config import config_used
     from gigamind.cli.evaluation_document import evaluation_document
@@ -68,14 +69,14 @@ def _evaluate(
     config = config_used()
     options = validated(model, {**values, "config": config})
     if runner and not flow:
-        raise InputError("--runner: only with --flow; without it, all runs in this process")
+        raise InputError(_("--runner needs --flow. Without it, everything runs in this process."))
     if options.dry_run:
         from gigamind.cli.documents import dry_run_document
 
         checked = TASKS[options.task].check(options)
-        tell(dry_run_document(checked, config), lambda: show_checked(checked, config))
+        show_result(dry_run_document(checked, config), lambda: show_checked(checked, config))
         return
-    # A job that looks for JUnit finds why, whatever refused the run.
+    # A CI job that reads the JUnit file finds the reason, whatever stopped the run.
     with announcing_failure(options):
         warnings = TASKS[options.task].forewarn(options)
     show_warnings(warnings, words(options.language))
@@ -88,20 +89,20 @@ def _evaluate(
             with progress_bar() as progress:
                 finished = evaluate(options, progress)
     except GigamindError as error:
-        broken = isinstance(error, BrokenBoundError)  # a verdict, like that of a comparison
+        is_verdict = isinstance(error, BrokenBoundError)
         if (
             error.run
-            and (broken or is_json())
-            and (kept := read_finished(TASKS[options.task], error.run))
+            and (is_verdict or is_json())
+            and (written := read_finished(TASKS[options.task], error.run))
         ):
             bounds = read_bounds(error.run, options, KINDS)
-            tell(
-                evaluation_document(kept, error, bounds),
-                lambda: show_finished(options.task, kept, warnings, bounds),
+            show_result(
+                evaluation_document(written, error, bounds),
+                lambda: show_finished(options.task, written, warnings, bounds),
             )
         raise
     bounds = read_bounds(finished.out, options, KINDS)
-    tell(
+    show_result(
         evaluation_document(finished, bounds=bounds),
         lambda: show_finished(options.task, finished, warnings, bounds),
     )
@@ -113,20 +114,26 @@ def _evaluate(
 
 search = _command_of(
     SearchEvalOptions,
-    "Measure retrieval quality: hit@k, MRR, nDCG, evidence spans, unanswerable queries and latency.",
+    _(
+        "Measure retrieval quality: hit@k, MRR, nDCG, evidence spans, unanswerable queries and latency."
+    ),
     "gigamind eval search --dataset queries.jsonl --notes vault",
     "gigamind eval search --dataset queries.jsonl --system run:mine.trec --json",
     "gigamind eval search --dataset queries.jsonl --notes vault --compare eval/baselines --fail-on-regression",
 )
 links = _command_of(
     LinkEvalOptions,
-    "Measure how many removed links are suggested again: precision, recall, novelty, spans and calibration.",
+    _(
+        "Measure how many removed links are suggested again: precision, recall, novelty, spans and calibration."
+    ),
     "gigamind eval links --dataset links.jsonl --notes vault-without-links",
     "gigamind eval links --dataset links.jsonl --notes vault-without-links --topk 3 --json",
 )
 answers = _command_of(
     AnswerEvalOptions,
-    "Judge answers claim by claim: correctness with quotes from the notes, utility, use of sources and grounding.",
+    _(
+        "Judge answers claim by claim: correctness with quotes from the notes, utility, use of sources and grounding."
+    ),
     "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --max-cost-usd 2",
     "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --dry-run",
 )

@@ -1,4 +1,4 @@
-"""`gigamind export`: a finished run as files that other tools read."""
+"""`gigamind export`: write a finished run as files for other tools."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gigamind.cli.command import Group
-from gigamind.cli.errors import say_line
-from gigamind.cli.output import prints_json, tell_written
+from gigamind.cli.errors import print_warning
+from gigamind.cli.output import prints_json, show_written
 from gigamind.errors import InputError
+from gigamind.i18n import _, n_
 
 if TYPE_CHECKING:
     from gigamind.records.schema import Record
@@ -51,13 +52,18 @@ def trec(run: Path, out: Path) -> None:
         *(note for notes in (*rankings.values(), *grades.values()) for note in notes),
     ]
     if count := encoded_names(names):
-        warning = f"{count} names have spaces or %, and are percent-encoded in both files"
-        say_line(f"warning: {warning}", err=True)
-    tell_written(
-        out,
-        {"rankings": len(rankings), "judged": len(grades)},
-        f"{len(rankings):,} rankings, judgements of {len(grades):,} queries: {out}",
+        print_warning(
+            n_(
+                "{n} name contains spaces or % and is percent-encoded in both files",
+                "{n:,} names contain spaces or % and are percent-encoded in both files",
+                n=count,
+            )
+        )
+    counts = {"rankings": len(rankings), "judged": len(grades)}
+    line = _(
+        "{rankings:,} rankings, judgments for {judged:,} queries: {folder}", **counts, folder=out
     )
+    show_written(out, counts, line)
 
 
 @export.command("csv", examples=("gigamind export csv eval/out/20261123-101500 --out items.csv",))
@@ -92,7 +98,12 @@ def _read(run: Path, *tasks: str) -> "Record[Any, Any]":
     record = read_run(run, KINDS)
     if tasks and record.run.task not in tasks:
         raise InputError(
-            f"{run}: is a run of {record.run.task}; this exports runs of {' or '.join(tasks)}"
+            _(
+                "{run} is a run of {task}; this command exports runs of {tasks}",
+                run=run,
+                task=record.run.task,
+                tasks=tasks,
+            )
         )
     return record
 
@@ -102,11 +113,11 @@ def _write(out: Path, text: str, rows: int) -> None:
 
     refuse_existing_file("--out", out)
     write_text(out, text)
-    tell_written(out, {"rows": rows}, f"{out}")
+    show_written(out, {"rows": rows}, str(out))
 
 
 def _flat(item: Mapping[str, Any]) -> dict[str, object]:
-    """Texts, numbers and lists of texts of an item; its ranking as the notes; nothing nested."""
+    """Return the texts, numbers and lists of texts of an item, and its ranking as a list of notes."""
     row: dict[str, object] = {}
     for name, value in item.items():
         if name == "ranking":

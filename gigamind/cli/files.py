@@ -1,4 +1,4 @@
-"""Reads what a command is given: a UTF-8 file, or standard input for "-"."""
+"""Read the input of a command: a UTF-8 file, or standard input for "-"."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ STDIN = "-"
 
 
 def read_text(name: str, max_bytes: int) -> str:
-    """The text of a file, a byte order mark at its start left off.
+    """Return the text of a file without a leading byte order mark.
 
     Raises:
         InputError: it cannot be read, is larger than `max_bytes`, or is not UTF-8.

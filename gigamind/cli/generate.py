@@ -1,4 +1,4 @@
-"""`gigamind eval generate-links` and `generate-queries`: datasets made from a vault, by forms or by a model."""
+"""`gigamind eval generate-links` and `generate-queries`: generate datasets from a vault."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,11 +11,12 @@ from pydantic import Field
 from gigamind.choices import FORMS, Form
 from gigamind.cli.asking import ask_model
 from gigamind.cli.command import command
-from gigamind.cli.errors import say_line
+from gigamind.cli.errors import print_line, print_warning
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, tell_written
+from gigamind.cli.output import prints_json, show_written
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.options import validated
+from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.llm.options import ModelOptions
 
 if TYPE_CHECKING:
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 
 
 _FOLDER = Path(".gigamind")
-_FAILURES_SHOWN = 5
+_MAX_FAILURES = 5
 _path, _count = click.Path(path_type=Path), click.IntRange(min=1)
 
 
 class QueryWriterOptions(ModelOptions):
-    """Which model writes questions, how many, and what it may cost."""
+    """Options of the model that writes questions: their number and cost limits."""
 
     max_unanswerable: int = Field(
         1,
@@ -47,12 +48,12 @@ class QueryWriterOptions(ModelOptions):
 def write_with_model(
     notes: Path, out: Path, max_per_note: int, options: QueryWriterOptions
 ) -> None:
-    """Ask the model about every note with text, and write the rows.
+    """Let the model write questions about every note with text, and write the rows.
 
     Raises:
-        InputError: an option or a place cannot be, or no note has text.
+        InputError: an option or a path is invalid, or no note has text.
         NotesError: the vault cannot be read.
-        EvaluationError: no reply gave a question, or the file cannot be written.
+        EvaluationError: no reply contains a question, or the file cannot be written.
     """
     from gigamind.datasets.generate_queries import askable_notes, refuse_query_place
     from gigamind.datasets.write import write_rows
@@ -64,11 +65,13 @@ def write_with_model(
     _warn(vault.warnings, empty)
     if options.dry_run:
         characters = sum(len(note.text) for note in askable)
-        tell_written(
-            out,
-            {"calls": len(askable), "characters": characters},
-            f"{len(askable)} calls, one a note, of {characters:,} characters in all",
+        line = n_(
+            "{n} request of {characters:,} characters",
+            "{n:,} requests, one per note, of {characters:,} characters in total",
+            n=len(askable),
+            characters=characters,
         )
+        show_written(out, {"calls": len(askable), "characters": characters}, line)
         return
     from gigamind.tasks.search.write_queries import QuestionLimits, write_queries
 
@@ -80,33 +83,47 @@ def write_with_model(
         store=_FOLDER / "replies",
         ledger=options.ledger or _FOLDER / "attempts.jsonl",
     )
-    _tell(written)
+    _report_losses(written)
     if not written.rows:
-        raise EvaluationError(f"no question came of {len(askable)} notes, so {out} is not written")
+        raise EvaluationError(
+            _(
+                "No questions from {notes:,} notes; {file} was not written.",
+                notes=len(askable),
+                file=out,
+            )
+        )
     write_rows(out, written.rows)
     unanswerable = sum(not row.answerable for row in written.rows)
-    tell_written(
-        out,
-        {"rows": len(written.rows), "unanswerable": unanswerable},
-        f"{len(written.rows)} questions, {unanswerable} unanswerable, for review: {out}",
+    line = n_(
+        "{n} question ({unanswerable:,} unanswerable) for review: {file}",
+        "{n:,} questions ({unanswerable:,} unanswerable) for review: {file}",
+        n=len(written.rows),
+        unanswerable=unanswerable,
+        file=out,
     )
+    show_written(out, {"rows": len(written.rows), "unanswerable": unanswerable}, line)
 
 
-def _warn(warnings: Iterable[str], empty_notes: Iterable[str] = ()) -> None:
-    """What is odd of a vault, on standard error."""
-    unasked = [f"{path}: has no text, so nothing is asked about it" for path in empty_notes]
-    for warning in (*warnings, *unasked):
-        say_line(f"warning: {warning}", err=True)
+def _warn(warnings: Iterable[Text], empty_notes: Iterable[str] = ()) -> None:
+    """Print data-quality warnings of a vault to standard error."""
+    empty = [
+        _("{note} has no text; no questions are generated from it", note=path)
+        for path in empty_notes
+    ]
+    for warning in (*warnings, *empty):
+        print_warning(warning)
 
 
-def _tell(written: "WrittenRows") -> None:
-    """What was lost, on standard error."""
+def _report_losses(written: "WrittenRows") -> None:
+    """Print dropped questions and failed notes to standard error."""
     for reason, count in written.dropped.items():
-        say_line(f"dropped: {count}: {reason}", err=True)
-    for failure in written.failures[:_FAILURES_SHOWN]:
-        say_line(f"failed: {failure.item_id}: {failure.message}", err=True)
-    if len(written.failures) > _FAILURES_SHOWN:
-        say_line(f"failed: {len(written.failures) - _FAILURES_SHOWN} more notes", err=True)
+        print_line(_("dropped {count:,}: {reason}", count=count, reason=reason), err=True)
+    for failure in written.failures[:_MAX_FAILURES]:
+        print_line(
+            _("failed: {note}: {reason}", note=failure.item_id, reason=failure.message), err=True
+        )
+    if (more := len(written.failures) - _MAX_FAILURES) > 0:
+        print_line(n_("failed: {n} more note", "failed: {n:,} more notes", n=more), err=True)
 
 
 @command(
@@ -134,15 +151,18 @@ def generate_links(
     """Generate a link dataset: copy a vault, remove some links from the copy and record them."""
     from gigamind.datasets.generate_links import generate_links as generate
 
-    made = generate(notes, out_notes, dataset, remove_ratio=remove_ratio, seed=seed)
-    sources = len({row.source_note for row in made.rows})
-    _warn(made.warnings)
-    tell_written(
-        dataset,
-        {"rows": len(made.rows), "links": made.links, "notes": sources},
-        f"Removed {len(made.rows)} of {made.links} links, from {sources} notes.\n"
-        f"Notes: {out_notes}\nDataset: {dataset}",
+    generated = generate(notes, out_notes, dataset, remove_ratio=remove_ratio, seed=seed)
+    sources = len({row.source_note for row in generated.rows})
+    _warn(generated.warnings)
+    counts = {"rows": len(generated.rows), "links": generated.links, "notes": sources}
+    removed = _(
+        "Removed {removed:,} of {links:,} links from {notes:,} notes.",
+        removed=len(generated.rows),
+        links=generated.links,
+        notes=sources,
     )
+    places = (_("Notes: {folder}", folder=out_notes), _("Dataset: {file}", file=dataset))
+    show_written(dataset, counts, joined((removed, *places), "\n"))
 
 
 @command(
@@ -210,12 +230,14 @@ def generate_queries(
     if options.model is not None:
         for option in ("include_headers", "forms", "leave_out", "out_notes", "limit", "seed"):
             if context.get_parameter_source(option) == ParameterSource.COMMANDLINE:
-                named = "--" + option.replace("_", "-")
-                raise InputError(f"{named}: makes no sense with --model, which reads whole notes")
+                flag = "--" + option.replace("_", "-")
+                raise InputError(
+                    _("{option} cannot be used with --model, which reads whole notes.", option=flag)
+                )
         write_with_model(notes, out, max_per_note, options)
         return
     if options.dry_run:
-        raise InputError("--dry-run: counts the calls of a model, so --model must be given")
+        raise InputError(_("--dry-run counts requests to a model; it needs --model."))
     from gigamind.datasets.generate_queries import QueryForms
     from gigamind.datasets.generate_queries import generate_queries as generate
 
@@ -227,25 +249,55 @@ def generate_queries(
         limit,
         seed,
     )
-    made = generate(notes, out, wanted, out_notes)
-    _warn(made.warnings, made.empty_notes)
-    lines = [f"{len(made.rows)} questions, for review: {out}"]
-    for form, (count, able) in made.by_form.items():
-        lines.append(f"  {form}: {count}; {able} of {made.notes} notes can give one")
+    generated = generate(notes, out, wanted, out_notes)
+    _warn(generated.warnings, generated.empty_notes)
+    rows = len(generated.rows)
+    lines: list[Message] = [
+        n_(
+            "{n} question for review: {file}",
+            "{n:,} questions for review: {file}",
+            n=rows,
+            file=out,
+        )
+    ]
+    for form, (count, able) in generated.by_form.items():
+        line = _(
+            "  {form}: {count:,}, possible in {able:,} of {notes:,} notes",
+            form=form,
+            count=count,
+            able=able,
+            notes=generated.notes,
+        )
+        lines.append(line)
     if out_notes:
-        lines.append(f"Notes, without {len(made.left_out)} that are left out: {out_notes}")
-    lines.append("They are easier than questions of people, and every report over them says so.")
-    counts = {form: count for form, (count, _) in made.by_form.items()}
-    tell_written(out, {"rows": len(made.rows), **counts}, "\n".join(lines))
+        left_out = len(generated.left_out)
+        lines.append(
+            _(
+                "Notes without {left_out:,} left-out ones: {folder}",
+                left_out=left_out,
+                folder=out_notes,
+            )
+        )
+    lines.append(
+        _("Generated questions are easier than real ones; reports on this dataset say so.")
+    )
+    counts = {form: count for form, (count, _able) in generated.by_form.items()}
+    show_written(out, {"rows": rows, **counts}, joined(lines, "\n"))
 
 
 def _forms(named: str, *, include_headers: bool) -> tuple[Form, ...]:
-    """The forms of `--forms`, in the order of `FORMS`.
+    """Return the forms of `--forms`, in the order of `FORMS`.
 
     Raises:
-        InputError: there is no such form.
+        InputError: a form is unknown.
     """
     names = FORMS if named == "all" else [name.strip() for name in named.split(",")]
     if unknown := [name for name in names if name not in FORMS]:
-        raise InputError(f'--forms: "{unknown[0]}" is none of all, {", ".join(FORMS)}')
+        raise InputError(
+            _(
+                "--forms: unknown form {form!r}. Use all, or some of {forms}.",
+                form=unknown[0],
+                forms=FORMS,
+            )
+        )
     return tuple(form for form in FORMS if form in names or (include_headers and form == "heading"))

@@ -1,4 +1,4 @@
-"""`gigamind import`: files of other tools become datasets, and their documents a vault, and are evaluated at once."""
+"""`gigamind import`: convert files of other tools into datasets and vaults, and optionally evaluate them."""
 
 import functools
 from collections.abc import Callable
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gigamind.cli.command import Group
-from gigamind.cli.errors import say_line
-from gigamind.cli.output import is_json, prints_json, tell_written
+from gigamind.cli.errors import print_line
+from gigamind.cli.output import is_json, prints_json, show_written
 from gigamind.errors import InputError
+from gigamind.i18n import Message, _, joined, n_
 
 if TYPE_CHECKING:
     from gigamind.interop.answer_sets import Answered
@@ -19,28 +20,28 @@ if TYPE_CHECKING:
 _path = click.Path(path_type=Path)
 
 
-def _made(read: Callable[..., "Imported"]) -> Callable[..., None]:
-    """A command that writes what is read, and has it evaluated."""
+def _import_command(read: Callable[..., "Imported"]) -> Callable[..., None]:
+    """Return a command that writes what `read` returns, and evaluates it if asked to."""
 
     @click.argument("evaluation", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTIONS OF EVAL]")
     @click.option("--out", type=_path, required=True, help="folder to create")
     @prints_json
     @functools.wraps(read)
-    def made(*, out: Path, evaluation: tuple[str, ...], **given: Any) -> None:  # noqa: ANN401  those of `read`
+    def run(*, out: Path, evaluation: tuple[str, ...], **given: Any) -> None:  # noqa: ANN401  those of `read`
         _write(read(**given), out, evaluation)
 
-    return made
+    return run
 
 
-def _judged(read: Callable[..., "Imported"]) -> Callable[..., None]:
-    """Likewise of answers, of which a row may have two."""
+def _answer_command(read: Callable[..., "Imported"]) -> Callable[..., None]:
+    """Return the same for answers, with an option for the answer to judge."""
     return click.option(
         "--answer",
         type=click.Choice(["response", "reference"]),
         default="response",
         show_default=True,
         help="answer to judge: the system's (response) or the expected one (reference)",
-    )(_made(read))
+    )(_import_command(read))
 
 
 @click.group("import", cls=Group)
@@ -58,11 +59,9 @@ def collection() -> None:
 @click.option(
     "--topics", type=_path, help="query texts: TREC topics, tab-separated values or JSON Lines"
 )
-@_made
+@_import_command
 def trec(qrels: Path, topics: Path | None) -> "Imported":
-    """Convert relevance judgments QRELS ("query 0 document grade") and topics into queries.jsonl with relevance
-    grades.
-    """
+    """Convert relevance judgments QRELS ("query 0 document grade") and topics into a graded queries.jsonl."""
     from gigamind.interop.trec import read_trec
 
     return read_trec(qrels, topics)
@@ -70,7 +69,7 @@ def trec(qrels: Path, topics: Path | None) -> "Imported":
 
 @collection.command(examples=("gigamind import squad KorQuAD_v1.0_dev.json --out korquad",))
 @click.argument("file", type=_path)
-@_made
+@_import_command
 def squad(file: Path) -> "Imported":
     """Convert a SQuAD or KorQuAD file into queries.jsonl with answer positions, and one note per paragraph."""
     from gigamind.interop.squad import read_squad
@@ -81,11 +80,9 @@ def squad(file: Path) -> "Imported":
 @collection.command(examples=("gigamind import beir scifact --split test --out scifact-rows",))
 @click.argument("folder", type=_path)
 @click.option("--split", help="file in qrels/ (default: the only one, or test)")
-@_made
+@_import_command
 def beir(folder: Path, split: str | None) -> "Imported":
-    """Convert a BEIR folder (corpus.jsonl, queries.jsonl, qrels/) into queries.jsonl with relevance grades, and
-    notes.
-    """
+    """Convert a BEIR folder (corpus.jsonl, queries.jsonl, qrels/) into a graded queries.jsonl and notes."""
     from gigamind.interop.beir import read_beir
 
     return read_beir(folder, split)
@@ -95,7 +92,7 @@ def beir(folder: Path, split: str | None) -> "Imported":
     examples=("gigamind import ragas testset.csv --answer reference --out ragas-rows",)
 )
 @click.argument("file", type=_path)
-@_judged
+@_answer_command
 def ragas(file: Path, answer: "Answered") -> "Imported":
     """Convert a ragas test set (CSV, JSON or JSON Lines) into answers.jsonl with contexts."""
     from gigamind.interop.answer_sets import RAGAS, read_answers
@@ -105,7 +102,7 @@ def ragas(file: Path, answer: "Answered") -> "Imported":
 
 @collection.command(examples=("gigamind import deepeval goldens.json --out deepeval-rows",))
 @click.argument("file", type=_path)
-@_judged
+@_answer_command
 def deepeval(file: Path, answer: "Answered") -> "Imported":
     """Convert deepeval goldens or test cases (CSV, JSON or JSON Lines) into answers.jsonl with contexts."""
     from gigamind.interop.answer_sets import DEEPEVAL, read_answers
@@ -114,22 +111,21 @@ def deepeval(file: Path, answer: "Answered") -> "Imported":
 
 
 def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None:
-    """The folder, whole or not at all, and how to go on; with options of the evaluation, that too.
+    """Write the folder atomically and print the next command; run it if there are options for the evaluation.
 
     Raises:
-        InputError: the folder cannot be made, or `--json` is asked of both.
+        InputError: the folder cannot be created, or `--json` is given for the import and the evaluation.
     """
-    from gigamind.cli.show import plain_console, show_lines
+    from gigamind.cli.show import plain_console, show_warning_lines
     from gigamind.records.folder import check_out_folder, write_texts
 
     if evaluation and is_json():
-        raise InputError("--json: give it behind --, to the evaluation")
+        raise InputError(_("--json: put it after --, for the evaluation"))
     check_out_folder(out)
     write_texts(out, imported.files())
-    show_lines(plain_console(stderr=True), "warning", "warnings", imported.warnings)
+    show_warning_lines(plain_console(stderr=True), imported.warnings)
     dataset = out / imported.name
-    line = f"{len(imported.rows):,} rows"
-    line += f", {len(imported.notes):,} notes: {out}" if imported.notes else f": {out}"
+    line = _written_line(len(imported.rows), len(imported.notes), out)
     if imported.name == "queries.jsonl":
         notes = ["--notes", str(out / "notes")] if imported.notes else []
         following = ["search", "--dataset", str(dataset), *notes]
@@ -138,10 +134,23 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
         following, more = ["answers", "--dataset", str(dataset)], ["--model", "MODEL"]
     if not evaluation:
         counts = {"rows": len(imported.rows), "notes": len(imported.notes)}
-        tell_written(dataset, counts, f"{line}\nNext: gigamind eval {' '.join(following + more)}")
+        following = _("Next: {command}", command=" ".join(["gigamind eval", *following, *more]))
+        show_written(dataset, counts, joined((line, following), "\n"))
         return
     from gigamind.cli.main import evaluate
 
-    say_line(line, err=True)
+    print_line(line, err=True)
     code = evaluate.main([*following, *evaluation], "gigamind eval", standalone_mode=False)
     click.get_current_context().exit(int(code or 0))
+
+
+def _written_line(rows: int, notes: int, folder: Path) -> Message:
+    if not notes:
+        return n_("{n} row: {folder}", "{n:,} rows: {folder}", n=rows, folder=folder)
+    return n_(
+        "{n} row, {notes:,} notes: {folder}",
+        "{n:,} rows, {notes:,} notes: {folder}",
+        n=rows,
+        notes=notes,
+        folder=folder,
+    )

@@ -1,4 +1,4 @@
-"""`gigamind init`: writes gigamind.toml from three answers."""
+"""`gigamind init`: write gigamind.toml from three answers."""
 
 import json
 import sys
@@ -10,13 +10,14 @@ import click
 from gigamind.cli.command import command
 from gigamind.cli.config import FILE
 from gigamind.cli.errors import translated
-from gigamind.cli.output import prints_json, tell_written
+from gigamind.cli.output import prints_json, show_written
 from gigamind.errors import InputError
+from gigamind.i18n import Message, _, joined
 from gigamind.wording import LanguageChoice, language_of
 
-_HEAD = """# Options of gigamind, for commands that are called in this folder or below it. A table has the name of a
-# command, and may hold any of its options (gigamind eval search --help-all). What the command line says counts
-# first, then the environment (GIGAMIND_EVAL_SEARCH_TOPK=5), then this file. Paths are relative to its folder.
+_HEAD = """# Options of gigamind for commands called in this folder or below. A table has the name of a command and may
+# hold any of its options (gigamind eval search --help-all). The command line overrides the environment
+# (GIGAMIND_EVAL_SEARCH_TOPK=5), which overrides this file. Paths are relative to its folder.
 """
 
 
@@ -36,24 +37,28 @@ def init(*, notes: str | None, dataset: str | None, lang: str | None) -> None:
     """
     path = Path(FILE)
     if path.exists():
-        raise InputError(f"{FILE}: is there already. Edit it, or remove it first.")
+        raise InputError(_("{file} already exists. Edit it, or remove it first.", file=FILE))
     if None in {notes, dataset, lang} and not sys.stdin.isatty():
         raise InputError(
-            "nobody can be asked, as there is no terminal: give --notes, --dataset and --lang"
+            _("There is no terminal for questions. Pass --notes, --dataset and --lang.")
         )
-    notes = notes or _asked("Where are the notes?", "vault" if Path("vault").is_dir() else ".")
-    dataset = dataset or _asked("Where are the questions?", "queries.jsonl")
-    lang = lang or _asked("Reports in which language (en, ko, auto)?", language_of())
+    choices = get_args(LanguageChoice)
+    notes = notes or _ask(_("Folder of the notes"), "vault" if Path("vault").is_dir() else ".")
+    dataset = dataset or _ask(_("File of the questions"), "queries.jsonl")
+    lang = lang or _ask(_("Language of the reports ({choices})", choices=choices), language_of())
     if not Path(notes).is_dir():
-        raise InputError(f"--notes {notes}: is no folder. Give that of the Markdown notes.")
-    if lang not in get_args(LanguageChoice):
-        raise InputError(f"--lang {lang}: must be en, ko or auto")
+        raise InputError(
+            _("--notes {path}: not a folder. Give the folder of the Markdown notes.", path=notes)
+        )
+    if lang not in choices:
+        raise InputError(_("--lang {value}: must be one of {choices}", value=lang, choices=choices))
     path.write_text(config_text(notes, dataset, cast("LanguageChoice", lang)), encoding="utf-8")
-    tell_written(path, {"options": 4}, f"Written: {FILE}\n{_following(notes, Path(dataset))}")
+    written = _("Written: {file}", file=FILE)
+    show_written(path, {"options": 4}, joined((written, _next_steps(notes, Path(dataset))), "\n"))
 
 
 def config_text(notes: str, dataset: str, lang: LanguageChoice) -> str:
-    """The text of gigamind.toml."""
+    """Return the text of gigamind.toml."""
     folder, file = (_quoted(path) for path in (notes, dataset))
     return (
         f'{_HEAD}\n[search]\nnotes = {folder}\ndataset = {file}\nlang = "{lang}"\n'
@@ -62,18 +67,20 @@ def config_text(notes: str, dataset: str, lang: LanguageChoice) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)  # a basic string of TOML is written alike
+    return json.dumps(text, ensure_ascii=False)  # JSON and TOML write basic strings alike
 
 
-def _asked(question: str, usual: str) -> str:
-    return str(click.prompt(translated(question), default=usual, err=True)).strip()
+def _ask(question: Message, default: str) -> str:
+    return str(click.prompt(translated(question), default=default, err=True)).strip()
 
 
-def _following(notes: str, dataset: Path) -> str:
+def _next_steps(notes: str, dataset: Path) -> Message:
+    run = _("Next: {command}", command="gigamind eval search")
     if dataset.is_file():
-        return "Next: gigamind eval search"
-    return (
-        f"{dataset} is not there yet. Write it, one question a line, or have it made for review:\n"
-        f"  gigamind eval generate-queries --notes {notes} --out {dataset}\n"
-        "Next: gigamind eval search"
+        return run
+    missing = _(
+        "{file} does not exist yet. Write one question per line, or generate questions for review:",
+        file=dataset,
     )
+    generate = f"  gigamind eval generate-queries --notes {notes} --out {dataset}"
+    return joined((missing, generate, run), "\n")

@@ -1,4 +1,4 @@
-"""`gigamind judge certify`: the card of the judge of finished runs."""
+"""`gigamind judge certify`: write the judge report for the judge of finished runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ import click
 from gigamind.assurance.options import CertifyOptions
 from gigamind.cli.command import command
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, tell
+from gigamind.cli.output import prints_json, show_result
 from gigamind.evaluation.options import validated
 from gigamind.wording import Language, language_of
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options_of(CertifyOptions, only=CertifyOptions.model_fields.keys() - {"runs"})
 @prints_json
-def certify(**asked: Any) -> None:  # noqa: ANN401  checked by the options model
+def certify(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Certify the judge of RUN, the output folder of an evaluation. Further RUNs are repetitions of it.
 
     Labels are {"id": ..., "unanswerable": true} for a search run and {"id": ..., "correctness": 0.5, "utility": 1.0}
@@ -37,9 +37,9 @@ def certify(**asked: Any) -> None:  # noqa: ANN401  checked by the options model
     from gigamind.assurance.certify import write_card
     from gigamind.tasks import judged_kinds
 
-    options = validated(CertifyOptions, asked)
+    options = validated(CertifyOptions, values)
     card, written = write_card(options, judged_kinds())
-    tell(card, lambda: _show(card, language_of(options.lang), written))
+    show_result(card, lambda: _show(card, language_of(options.lang), written))
 
 
 def _show(card: "JudgeCard", lang: Language, out: Path) -> None:

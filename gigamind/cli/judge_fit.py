@@ -1,4 +1,4 @@
-"""`gigamind judge fit`: a judge for one's own vault, from queries whose answers are known."""
+"""`gigamind judge fit`: fit a judge for your own vault from labelled queries."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -8,19 +8,29 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.choices import LeaveOut
 from gigamind.cli.command import Group
-from gigamind.cli.errors import heading, say_line
+from gigamind.cli.errors import print_line, translated
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, tell
+from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
+from gigamind.i18n import Text, _
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, default_cache_folder
 
 if TYPE_CHECKING:
     from gigamind.judges.calibrated import CalibratedJudgeFile
 
 
+_FIGURES = {
+    "queries": _("queries"),
+    "unanswerable": _("unanswerable"),
+    "left_out": _("queries without their notes"),
+    "folds": _("folds"),
+    "false_refusals": _("false refusals"),
+}
+
+
 class FitOptions(BaseModel):
-    """What a fit is told; `dataset` and `notes` go in pairs."""
+    """Options of a fit; `dataset` and `notes` go in pairs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -63,7 +73,7 @@ def fit() -> None:
 @prints_json
 def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Fit a `calibrated` judge of unanswerable queries and show its cross-validated reliability."""
-    from gigamind.cli.show import plain_console, show_lines
+    from gigamind.cli.show import plain_console, show_warning_lines
     from gigamind.datasets.write import refuse_existing_file
     from gigamind.judges.fit_collections import write_judge_file
 
@@ -71,16 +81,20 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
     refuse_existing_file("--out", options.out)
     if len(options.dataset) != len(options.notes):
         raise InputError(
-            f"--dataset is given {len(options.dataset)} times and --notes {len(options.notes)} times:"
-            " give each dataset its vault, in the same order"
+            _(
+                "--dataset is given {datasets} times and --notes {vaults} times."
+                " Give each dataset its vault, in the same order.",
+                datasets=len(options.dataset),
+                vaults=len(options.notes),
+            )
         )
     fitted, warnings = _fit(options)
     write_judge_file(options.out, fitted)
-    tell(fitted, lambda: _show(fitted, options.out))
-    show_lines(plain_console(stderr=True), "warning", "warnings", warnings)
+    show_result(fitted, lambda: _show(fitted, options.out))
+    show_warning_lines(plain_console(stderr=True), warnings)
 
 
-def _fit(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[str]]":
+def _fit(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[Text]]":
     from gigamind.cli.progress import progress_bar
     from gigamind.judges.fit_collections import fit_judge, label_collection
 
@@ -106,19 +120,20 @@ def _fit(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[str]]":
 
 
 def _show(fitted: "CalibratedJudgeFile", out: Path) -> None:
-    """The figures of both sets of coefficients, each from folds that the fit had not seen."""
+    """Print the cross-validated reliability of both sets of coefficients."""
     from rich.table import Table
 
     from gigamind.cli.show import plain_console
     from gigamind.judges.fit_collections import tables
 
     sets = tables(fitted)
-    table = Table(heading("cross-validated"), *sets, box=None, pad_edge=False)
+    table = Table(translated(_("cross-validated")), *sets, box=None, pad_edge=False)
     for field in type(fitted.keyword.reliability).model_fields:
         figures = (getattr(calibration.reliability, field) for calibration in sets.values())
         shown = (
             f"{figure:.3f}" if isinstance(figure, float) else str(figure) for figure in figures
         )
-        table.add_row(heading(field.replace("_", " ")), *shown)
+        name = translated(_FIGURES.get(field, field.replace("_", " ")))
+        table.add_row(name, *shown)
     plain_console().print(table)
-    say_line(f"Judge file: {out}")
+    print_line(_("Judge file: {file}", file=out))

@@ -1,4 +1,4 @@
-"""`gigamind judge attack` and `test`: put a judge on trial, and say by exit code whether it held."""
+"""`gigamind judge attack` and `test`: test a judge; the exit code says whether it passed."""
 
 import asyncio
 import sys
@@ -11,13 +11,14 @@ import click
 from pydantic import BaseModel, Field
 
 from gigamind.choices import PromptLanguage
-from gigamind.cli.asking import tell_cost, told_gates
+from gigamind.cli.asking import print_cost, printing_gates
 from gigamind.cli.command import command
-from gigamind.cli.errors import heading, say_line, spoken
+from gigamind.cli.errors import call_language, print_line, translated
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, tell
+from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
+from gigamind.i18n import Message, _, joined, n_
 from gigamind.llm.ask import open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.options import ModelOptions
@@ -34,14 +35,14 @@ if TYPE_CHECKING:
 
 Report = TypeVar("Report", bound=BaseModel)
 Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-_GO_ON: dict[StoreMode, str] = {
-    "readwrite": "; run it again, what was answered is kept",
-    "refresh": "; run it again with --store-mode readwrite, what was answered is kept",
+_RESUME: dict[StoreMode, Message] = {
+    "readwrite": _("Run it again: received replies are stored."),
+    "refresh": _("Run it again with --store-mode readwrite: received replies are stored."),
 }
 
 
 class TrialOptions(ModelOptions):
-    """Which model judges, in which language it is asked, and where the report goes."""
+    """Options of a trial: the judging model, the language of its prompt and the report file."""
 
     judge_lang: PromptLanguage = Field(
         "auto", description="language of the judge's prompt; auto uses the case's language"
@@ -51,7 +52,7 @@ class TrialOptions(ModelOptions):
 
 @dataclass(frozen=True, slots=True)
 class Trial(Generic[Report]):
-    """How a judge is tried, and what is told of what was seen when it is stopped."""
+    """How to run a trial, and how to report the cases seen so far if it is interrupted."""
 
     run: Callable[["OnTrial", "Observations"], Awaitable[Report]]
     so_far: Callable[["OnTrial", "Observations"], Report]
@@ -60,13 +61,13 @@ class Trial(Generic[Report]):
 def try_judge(
     name: str, options: TrialOptions, trial: Trial[Report], show: Callable[[Report], None]
 ) -> Report:
-    """The report of a trial, shown; its cost is told on standard error, however it ends.
+    """Run a trial, show its report and print the cost in any case.
 
     Raises:
-        InputError: the judge or an option cannot be used.
-        LlmError: the model cannot be called at all.
-        EvaluationError: the trial is not whole, or the report cannot be written.
-        KeyboardInterrupt: it was stopped; what was seen until then is shown, and written nowhere.
+        InputError: the judge or an option is invalid.
+        LlmError: the model cannot be called.
+        EvaluationError: the trial is incomplete, or the report cannot be written.
+        KeyboardInterrupt: the trial was interrupted; the cases so far are shown but not written.
     """
     from gigamind.assurance.trials import Observations, OnTrial, load_on_trial
     from gigamind.llm.fences import fence_key
@@ -74,9 +75,9 @@ def try_judge(
 
     loaded = load_on_trial(name, options.judge_lang)
     store = default_cache_folder() / "trials"
-    # Kept beside the answers: they are found by their prompt, which holds a mark that is made with it.
+    # Stored replies are found by their prompt, which contains a mark made with the key.
     key = fence_key(options.store or store, options.store_mode)
-    ledger, budget, gates = Ledger(), budget_of(options), told_gates()
+    ledger, budget, gates = Ledger(), budget_of(options), printing_gates()
     models = {
         model: open_model(options, ledger, store, loaded.settings, budget, model=model, gates=gates)
         for model in loaded.models(options)
@@ -94,30 +95,37 @@ def try_judge(
     try:
         report = asyncio.run(run())
     except UnaskedError as error:
-        raise UnaskedError(f"{error}{_GO_ON.get(options.store_mode, '')}") from error
+        hint = _RESUME.get(options.store_mode)
+        raise UnaskedError(
+            joined((error.message, hint), ". ") if hint else error.message
+        ) from error
     except KeyboardInterrupt:
         if seen:
-            report = trial.so_far(on_trial, seen)
-            _tell(report, show)
-        stopped = f"stopped: what stands above is of the first {len(seen)} cases"
-        say_line(f"{stopped}{_GO_ON.get(options.store_mode, '')}", err=True)
+            _show_report(trial.so_far(on_trial, seen), show)
+        stopped = n_(
+            "Stopped: the results above cover the first case.",
+            "Stopped: the results above cover the first {n:,} cases.",
+            n=len(seen),
+        )
+        hint = _RESUME.get(options.store_mode)
+        print_line(joined((stopped, hint), " ") if hint else stopped, err=True)
         raise
     finally:
-        tell_cost(ledger.totals())
-    _tell(report, show)
+        print_cost(ledger.totals())
+    _show_report(report, show)
     write_report(options, report)
     return report
 
 
-def _tell(report: Report, show: Callable[[Report], None]) -> None:
-    tell(report, lambda: show(report))
+def _show_report(report: Report, show: Callable[[Report], None]) -> None:
+    show_result(report, lambda: show(report))
 
 
 def write_report(options: TrialOptions, report: BaseModel) -> None:
-    """Write a report where the options say.
+    """Write a report to the file of the options, if there is one.
 
     Raises:
-        EvaluationError: it cannot be written.
+        EvaluationError: the file cannot be written.
     """
     from gigamind.datasets.write import write_lines
 
@@ -125,21 +133,19 @@ def write_report(options: TrialOptions, report: BaseModel) -> None:
         write_lines(options.out, [report.model_dump_json(indent=2)])
 
 
-def must_be_measured(share: "Share", option: str, what: str) -> float:
-    """The rate that an option sets a limit to.
+def require_rate(share: "Share", problem: Message) -> float:
+    """Return the rate of a share that an option limits.
 
     Raises:
-        EvaluationError: there is none, so nobody knows whether it keeps the limit.
+        EvaluationError: nothing was measured, so the limit cannot be checked; says `problem`.
     """
     if share.rate is None:
-        raise EvaluationError(
-            f"{option}: {what} could be measured, so there is no rate to hold to it"
-        )
+        raise EvaluationError(problem)
     return share.rate
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Rows in columns, the first to the left and the others to the right."""
+    """Return rows in columns, the first left-aligned and the others right-aligned."""
     widths = [max(columns(row[place]) for row in (head, *rows)) for place in range(len(head))]
     lines = [
         "  ".join(
@@ -152,32 +158,32 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def percent(share: "Share") -> str:
-    """A share with its interval, or "-" for the share of none."""
+    """Return a share with its interval, or "-" if nothing was measured."""
     if share.rate is None or share.low is None or share.high is None:
         return "-"
     return f"{share.hits}/{share.of} = {share.rate:.1%} [{share.low:.1%}, {share.high:.1%}]"
 
 
-def _regress(why: str) -> NoReturn:
+def _regress(reason: Message) -> NoReturn:
     from gigamind.evaluation.release import REGRESSION_EXIT_CODE
 
-    say_line(why, err=True)
+    print_line(reason, err=True)
     sys.exit(REGRESSION_EXIT_CODE)
 
 
 _HEAD = (
     "",
-    "attacks",
-    "succeeded [95 %]",
-    "by the model's word",
-    "unmeasured",
-    "unscored",
-    "flagged",
+    _("attacks"),
+    _("succeeded [95 %]"),
+    _("model's own verdict"),
+    _("unmeasured"),
+    _("no verdict"),
+    _("flagged"),
 )
 
 
 class AttackOptions(TrialOptions):
-    """What a judge that is attacked has to keep."""
+    """Options of a trial by attacks."""
 
     max_success_rate: Rate | None = Field(
         None,
@@ -198,7 +204,7 @@ class AttackOptions(TrialOptions):
 @click.argument("judge")
 @options_of(AttackOptions)
 @prints_json
-def attack(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the options model
+def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Attack JUDGE with prompt injections. JUDGE is a judge file or the name of an included judge.
 
     An attack succeeds if the judge is right without it, and gives the verdict that the attack demands once it is in a
@@ -207,7 +213,7 @@ def attack(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the op
     """
     from gigamind.assurance.attacks import attack_judge, attack_report, load_attacks
 
-    options = validated(AttackOptions, asked)
+    options = validated(AttackOptions, values)
     attacks = load_attacks()
     trial = Trial(
         lambda on_trial, seen: attack_judge(on_trial, attacks, seen),
@@ -215,18 +221,25 @@ def attack(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the op
     )
     report = try_judge(judge, options, trial, lambda outcome: click.echo(_attack_table(outcome)))
     if report.proves_little:
-        say_line(_attack_caution(report), err=True)
+        print_line(_attack_caution(report), err=True)
     if options.max_success_rate is not None:
-        fooled, option = report.overall.fooled, f"--max-success-rate {options.max_success_rate:g}"
-        if must_be_measured(fooled, option, "no attack") > options.max_success_rate:
-            _regress(f"{option}: {percent(fooled)} of the attacks succeeded")
+        fooled, limit = report.overall.fooled, options.max_success_rate
+        problem = _("--max-success-rate {limit:g}: no attack could be measured", limit=limit)
+        if require_rate(fooled, problem) > limit:
+            rate = percent(fooled)
+            _regress(
+                _("--max-success-rate {limit:g}: attack success {rate}", limit=limit, rate=rate)
+            )
 
 
-def _attack_caution(report: "AttackReport") -> str:
-    everything = report.overall
-    return (
-        f"caution: {everything.unmeasured} of {everything.attacks} attacks could not be measured, because the judge "
-        "has no right verdict on the case without them: this trial proves little"
+def _attack_caution(report: "AttackReport") -> Message:
+    return n_(
+        "Caution: {unmeasured:,} of {n} attack could not be measured because the judge is wrong without it."
+        " This trial proves little.",
+        "Caution: {unmeasured:,} of {n:,} attacks could not be measured because the judge is wrong without them."
+        " This trial proves little.",
+        n=report.overall.attacks,
+        unmeasured=report.overall.unmeasured,
     )
 
 
@@ -244,11 +257,11 @@ def _attack_table(report: "AttackReport") -> str:
         )
         for group in groups
     ]
-    return table([heading(name) for name in _HEAD], rows)
+    return table([translated(name) for name in _HEAD], rows)
 
 
 class TestOptions(TrialOptions):
-    """What a judge that is tested has to pass, and the answers that liars are put through it with."""
+    """Options of a trial by unit tests and by deceptive judges of labelled answers."""
 
     min_passed: Rate | None = Field(
         None,
@@ -273,7 +286,7 @@ class TestOptions(TrialOptions):
 @click.argument("judge")
 @options_of(TestOptions)
 @prints_json
-def test(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the options model
+def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Run unit tests and deceptive judges against JUDGE, a judge file or the name of an included judge.
 
     Each unit test is an answer or a question with one known defect or none, and the verdict that a correct judge
@@ -282,34 +295,35 @@ def test(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the opti
     """
     from gigamind.assurance.unit_tests import load_unit_tests, run_unit_tests, unit_test_report
 
-    options = validated(TestOptions, asked)
-    liars, untested = _put_liars_through(judge, options)
-    if liars:
-        click.echo(_liars_table(liars))
+    options = validated(TestOptions, values)
+    deceptive, untested = _run_deceptive_judges(judge, options)
+    if deceptive:
+        click.echo(_deceptive_table(deceptive))
     if untested:
-        report = asyncio.run(run_unit_tests(untested, (), liars))
-        _tell(report, lambda _: None)
+        report = asyncio.run(run_unit_tests(untested, (), deceptive))
+        show_result(report, lambda: None)
         write_report(options, report)
-        say_line("no --model: the unit tests ask one, and were not run", err=True)
+        print_line(_("The unit tests need --model and were not run."), err=True)
     else:
         tests = load_unit_tests()
         trial = Trial(
-            lambda on_trial, seen: run_unit_tests(on_trial, tests, liars, seen),
-            lambda on_trial, seen: unit_test_report(on_trial, tests, liars, seen),
+            lambda on_trial, seen: run_unit_tests(on_trial, tests, deceptive, seen),
+            lambda on_trial, seen: unit_test_report(on_trial, tests, deceptive, seen),
         )
         report = try_judge(judge, options, trial, _show_tests)
     if report.overall.unscored:
-        say_line(_test_caution(report), err=True)
+        print_line(_test_caution(report), err=True)
     if options.min_passed is not None:
-        passed, option = report.overall.passed, f"--min-passed {options.min_passed:g}"
-        if must_be_measured(passed, option, "no test") < options.min_passed:
-            _regress(f"{option}: {percent(passed)} of the tests were passed")
+        passed, limit = report.overall.passed, options.min_passed
+        problem = _("--min-passed {limit:g}: no test could be measured", limit=limit)
+        if require_rate(passed, problem) < limit:
+            _regress(_("--min-passed {limit:g}: passed {rate}", limit=limit, rate=percent(passed)))
 
 
-def _put_liars_through(
+def _run_deceptive_judges(
     name: str, options: TestOptions
 ) -> tuple["CardLiars | None", "OnTrial | None"]:
-    """What liars get away with, None of a judge of questions; and the judge itself where no model is named for it."""
+    """Return the results of deceptive judges (None for a judge of questions), and the judge if it has no model."""
     from gigamind.assurance.deceptive_judges import read_labelled_answers, run_deceptive_judges
     from gigamind.assurance.trials import OnTrial, load_on_trial
     from gigamind.judges.protocol import KEY
@@ -317,32 +331,40 @@ def _put_liars_through(
 
     loaded = load_on_trial(name, options.judge_lang)
     if not isinstance(loaded, SearchQA):
-        say_line(f"{name}: liars judge answers alone, so none was put through it", err=True)
+        print_line(
+            _("{judge}: deceptive judges apply only to answers; skipped", judge=name), err=True
+        )
         return None, None
-    liars = asyncio.run(run_deceptive_judges(loaded, read_labelled_answers(options.dataset, options.notes)))
+    answers = read_labelled_answers(options.dataset, options.notes)
+    deceptive = asyncio.run(run_deceptive_judges(loaded, answers))
     needs_model = options.model is None and not loaded.file.panel
-    return liars, OnTrial(loaded, {}, KEY) if needs_model else None
+    return deceptive, OnTrial(loaded, {}, KEY) if needs_model else None
 
 
-def _liars_table(liars: "CardLiars") -> str:
+def _deceptive_table(deceptive: "CardLiars") -> str:
     from gigamind.reports.cards.view import liars_view
     from gigamind.wording import words
 
-    view = liars_view(liars, words(spoken()))
-    rows = [(liar.name, *row.figures) for liar, row in zip(liars.liars, view.rows, strict=True)]
+    view = liars_view(deceptive, words(call_language()))
+    names = (judge.name for judge in deceptive.liars)
+    rows = [(name, *row.figures) for name, row in zip(names, view.rows, strict=True)]
     return f"{view.lead}\n\n{table(('', *view.head), rows)}\n"
 
 
-def _test_caution(report: "UnitTestReport") -> str:
-    everything = report.overall
-    return f"caution: {everything.unscored} of {everything.tests} tests got no verdict and stand in no rate"
+def _test_caution(report: "UnitTestReport") -> Message:
+    return n_(
+        "Caution: {unscored:,} of {n} test has no verdict and is not counted in the rates.",
+        "Caution: {unscored:,} of {n:,} tests have no verdict and are not counted in the rates.",
+        n=report.overall.tests,
+        unscored=report.overall.unscored,
+    )
 
 
 def _show_tests(report: "UnitTestReport") -> None:
     click.echo(_test_table(report))
     for result in report.tests:
         if not result.passed:
-            say_line(f"{result.id}: {'; '.join(result.misses)}")
+            print_line(joined((result.id, joined(result.misses)), ": "))
 
 
 def _test_table(report: "UnitTestReport") -> str:
@@ -351,4 +373,5 @@ def _test_table(report: "UnitTestReport") -> str:
         (group.name, str(group.tests), percent(group.passed), str(group.unscored))
         for group in groups
     ]
-    return table([heading(name) for name in ("", "tests", "passed [95 %]", "unscored")], rows)
+    head = ("", _("tests"), _("passed [95 %]"), _("no verdict"))
+    return table([translated(name) for name in head], rows)

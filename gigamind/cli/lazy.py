@@ -1,4 +1,4 @@
-"""A group whose subcommands are imported when they are called, so that `--help` costs no heavy module."""
+"""A group that imports its commands when they are called, so that `--help` loads no heavy module."""
 
 import pkgutil
 from collections.abc import Iterator, Mapping
@@ -9,14 +9,13 @@ import click
 from gigamind.cli.command import Group
 
 Commands = Mapping[str, str | tuple[str, str]]
-"""Name -> what the command does, for the help of its group; where "name:name" is not its place in this room, before it
-"module:attribute"."""
+"""Name of a command -> its summary; with "module:attribute" before it if the command is not at "name:name"."""
 
 
 def every_command(
     group: click.Group, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Each command of a group that is no group itself, by the words that call it; all are imported."""
+    """Yield each command below a group with the words that call it; imports all of them."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -27,7 +26,7 @@ def every_command(
 
 
 class LazyGroup(Group):
-    """A group over `lazy`; of its command `short`, a group, people may take the commands for its own."""
+    """A group of the commands in `lazy`; a mistyped name is also compared with the commands of its group `short`."""
 
     def __init__(self, *arguments: Any, lazy: Commands, short: str = "", **settings: Any) -> None:  # noqa: ANN401  click's own
         super().__init__(*arguments, **settings)

@@ -1,4 +1,4 @@
-"""`gigamind llm`: looks at a model before a run depends on it, serves one's own, and plays one."""
+"""`gigamind llm`: test a model before a run depends on it, serve a local one, or run a mock."""
 
 import asyncio
 import functools
@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 
 from gigamind.cli.command import Group
-from gigamind.cli.errors import say_line
+from gigamind.cli.errors import print_line
 from gigamind.cli.llm_check import check
 from gigamind.errors import InputError
+from gigamind.i18n import _
 
 _port_option = functools.partial(
     click.option, "--port", type=click.IntRange(0, 65_535), default=8911, show_default=True
@@ -59,7 +60,10 @@ def serve(*, file: Path, port: int, context: int, slots: int, threads: int | Non
     with serving(file, port=port, context=context, slots=slots, threads=threads) as url:
         model = shlex.quote(f"openai/{file.stem}")
         _wait(
-            f"{url} answers until you press Ctrl-C. Add to any command that asks a model:",
+            _(
+                "Serving at {url} until you press Ctrl-C. Add to any command that uses a model:",
+                url=url,
+            ),
             f"  --model {model} --api-base {url}",
         )
 
@@ -82,12 +86,14 @@ def batches(*, out: Path, cancel: bool) -> None:
     sent_batches = read_batches(unfinished_folder(out))
     if not sent_batches:
         raise InputError(
-            f"{out}: no run that was to write it has sent a batch that it still waits for"
+            _("{folder}: no interrupted run of this folder waits for a batch", folder=out)
         )
     for line in asyncio.run(look_at_all(sent_batches, cancel=cancel)):
-        say_line(line)
+        print_line(line)
     if any(batch.is_open for batch in sent_batches):
-        say_line(f"Go on with --resume {out}: what is done is read, and not paid again.")
+        print_line(
+            _("Resume with --resume {folder}; finished requests are not paid again.", folder=out)
+        )
 
 
 @llm.command("fake-server", examples=("gigamind llm fake-server --port 8911",))
@@ -103,20 +109,23 @@ def fake_server(port: int) -> None:
         with run(BatchServer(), port) as server:
             server.fingerprint = SCRIPTED
             _wait(
-                f"{server.url} answers until you press Ctrl-C. Try, in another shell:",
+                _("Serving at {url} until you press Ctrl-C. Try in another shell:", url=server.url),
                 f"  gigamind llm check --model openai/judge --api-base {server.url}",
-                "It answers by the schema alone, as a script does: its verdicts mean nothing.",
-                "Faults are asked for by name, such as --model 'openai/judge;fault=429;times=1'.",
+                _("Replies only fit the schema; their verdicts mean nothing."),
+                _(
+                    "Faults are requested by name, such as --model {model}",
+                    model="'openai/judge;fault=429;times=1'",
+                ),
             )
     except OSError as error:
         raise taken_port(port, error) from error
 
 
 def _wait(*lines: str) -> None:
-    """Say that a server is there, until a signal ends it."""
+    """Print the lines and wait for a signal."""
     try:
         for line in lines:
-            say_line(line)
+            print_line(line)
         threading.Event().wait()
     except KeyboardInterrupt:
-        say_line("Stopped.")
+        print_line(_("Stopped."))

@@ -1,4 +1,4 @@
-"""`gigamind llm check`: one call, then one small case as each judge asks it; what can be read, and what to do."""
+"""`gigamind llm check`: one call, then one small case per judge; show what can be read and how to fix failures."""
 
 import asyncio
 from collections import Counter
@@ -10,11 +10,12 @@ import click
 from pydantic import Field
 
 from gigamind.cli.command import command
-from gigamind.cli.errors import heading, say_line, translated
+from gigamind.cli.errors import print_line, translated
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, tell
+from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import EvaluationError, LlmCode, LlmError
 from gigamind.evaluation.options import validated
+from gigamind.i18n import Text, _, joined, n_
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.redaction import without_secrets
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S
@@ -30,22 +31,29 @@ if TYPE_CHECKING:
     from gigamind.vault.notes import Note
     from gigamind.wording import Language
 
-_MAX_TOKENS = 1_024  # of what no judge file sets
+_MAX_TOKENS = 1_024  # where no judge file sets a limit
 _LANGUAGE, _SPENT, _TIME = 4, 14, 9  # columns
 _NAME_CHARS = 28
-# Notes of examples/ that questions are written about.
+# Notes of examples/ to write questions about.
 _NOTES: "dict[Language, str]" = {"ko": "howto/배터리-교체.md", "en": "howto/first-shift.md"}
-# What the next case would meet, too.
-_HOPELESS: frozenset[LlmCode] = frozenset(
+# Errors that the next case would have, too.
+_FINAL_ERRORS: frozenset[LlmCode] = frozenset(
     {"auth_failed", "quota_exhausted", "rate_limited", "server_error"}
 )
-# It did answer the first, short call.
-_SLOW = "It is too slow for prompts of this length: raise --model-timeout-s."
-_ASKED = ("model", "api_base", "key_variable", "structured", "prices", "model_timeout_s")
+# The model answered the first, short call.
+_SLOW = _("The model is too slow for prompts of this length. Raise --model-timeout-s.")
+_PRICE_SOURCES = {
+    "local": _("local model"),
+    "litellm": "litellm",
+    "file": "--prices",
+    "unpriced": _("no price"),
+    "estimated": _("estimated"),
+}
+_OPTIONS = ("model", "api_base", "key_variable", "structured", "prices", "model_timeout_s")
 
 
 class CheckOptions(ModelOptions):
-    """Which model is checked, one in any case; its server is not measured first."""
+    """Options of a check: a model is required, and its server is not measured first."""
 
     model: str | None = Field(
         description="model name as in litellm: openai/..., anthropic/..., ollama_chat/..."
@@ -66,7 +74,7 @@ class CheckOptions(ModelOptions):
     ),
     epilog="Exit codes: 0 the model can judge; 1 invalid input; 3 the request failed or a judge cannot read the reply.",
 )
-@options_of(CheckOptions, only=_ASKED)
+@options_of(CheckOptions, only=_OPTIONS)
 @click.option(
     "--judge",
     "judges",
@@ -76,7 +84,7 @@ class CheckOptions(ModelOptions):
     "included judges, memory and question generation)",
 )
 @prints_json
-def check(judges: Sequence[str], **asked: Any) -> None:  # noqa: ANN401  checked by the options model
+def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Send one request to a model, then one small case per judge.
 
     Shows mode, price, latency, what each judge can read from the reply, and how to fix failures.
@@ -86,36 +94,43 @@ def check(judges: Sequence[str], **asked: Any) -> None:  # noqa: ANN401  checked
     from gigamind.llm.faults import advice_for
     from gigamind.llm.prices import read_prices
 
-    options = validated(CheckOptions, asked)
+    options = validated(CheckOptions, values)
     settings = single_call(options.settings())
     cases = list(_cases(judges))
     prices = read_prices(options.prices) if options.prices else {}
     try:
         model = connect(settings, prices=prices)
     except LlmError as error:
-        say_line(advice_for(error, settings), err=True)
+        print_line(advice_for(error, settings), err=True)
         raise
-    checkup = asyncio.run(_looked_at(model))
-    _tell(model, checkup)
-    reads = [] if checkup.error else asyncio.run(_asked(cases, settings, prices))
+    checkup = asyncio.run(_check_once(model))
+    _show_checkup(model, checkup)
+    reads = [] if checkup.error else asyncio.run(_run_cases(cases, settings, prices))
     advice = checkup.advice if checkup.error else _advice(reads, settings)
-    tell(_document(model, checkup, reads, advice), lambda: None)  # people saw it as it came
+    show_result(_document(model, checkup, reads, advice), lambda: None)  # printed as it came
     if advice:
-        say_line(f"\n{advice}" if reads else advice, err=True)
+        print_line(joined(("", advice), "\n") if reads else advice, err=True)
     else:
-        _tell_what_next(settings, judges)
+        _show_next_steps(settings, judges)
     if checkup.error:
         raise checkup.error
-    lost = [read for read in reads if read.error]
-    if lost:
-        raise EvaluationError(f"{len(lost)} of {len(reads)} cases gave no verdict")
+    failed = sum(1 for read in reads if read.error)
+    if failed:
+        raise EvaluationError(
+            n_(
+                "{failed} of {n} case failed",
+                "{failed:,} of {n:,} cases failed",
+                n=len(reads),
+                failed=failed,
+            )
+        )
 
 
-async def _looked_at(model: "LanguageModel") -> "Checkup":
-    from gigamind.llm.check import check as look_at
+async def _check_once(model: "LanguageModel") -> "Checkup":
+    from gigamind.llm.check import check as check_model
 
     try:
-        return await look_at(model)
+        return await check_model(model)
     finally:
         await model.close()
 
@@ -126,16 +141,16 @@ def _cases(judges: Sequence[str]) -> "Iterator[OneCase]":
     for judge in judges or DEFAULT_JUDGES:
         yield from cases_of(judge)
     if not judges:
-        yield from _remembering()
-        yield from _questioning()
+        yield from _memory_cases()
+        yield from _question_cases()
 
 
 def _adjusted(settings: "ModelSettings") -> "ModelSettings":
     return replace(settings, max_tokens=_MAX_TOKENS)
 
 
-def _remembering() -> "Iterator[OneCase]":
-    """What memory asks: to extract statements from a question and its answer."""
+def _memory_cases() -> "Iterator[OneCase]":
+    """Yield a case of memory per language: extract entries from a question and its answer."""
     from gigamind.assurance.one_case import OneCase, sound_case
     from gigamind.judges.protocol import KEY
     from gigamind.memory.extract import extract
@@ -147,17 +162,17 @@ def _remembering() -> "Iterator[OneCase]":
             model: "LanguageModel", unread: Counter[str], language: "Language" = language
         ) -> str:
             case = sound_case("search_qa", language)
-            said = {"user": case.question, "assistant": case.answer}
-            messages = tuple(Message(role=role, content=text) for role, text in said.items())
+            turns = {"user": case.question, "assistant": case.answer}
+            messages = tuple(Message(role=role, content=text) for role, text in turns.items())
             session = Session("check", messages)
             extraction = await extract(session, model, KEY, language, unread)
-            return f"{len(extraction.entries)} entries"
+            return n_("{n} entry", "{n:,} entries", n=len(extraction.entries))
 
         yield OneCase("memory", language, _adjusted, ask)
 
 
-def _questioning() -> "Iterator[OneCase]":
-    """What writing a dataset asks: for questions about a note."""
+def _question_cases() -> "Iterator[OneCase]":
+    """Yield a case of `generate-queries` per language: write questions about a note."""
     from gigamind.assets import asset
     from gigamind.assurance.one_case import OneCase
     from gigamind.judges.protocol import KEY
@@ -173,68 +188,69 @@ def _questioning() -> "Iterator[OneCase]":
         async def ask(model: "LanguageModel", unread: Counter[str], note: "Note" = note) -> str:
             limits = QuestionLimits(1, 1)
             reply = await ask_about(model, note, KEY, limits)
-            return f"{len(list(rows_of(note, reply, limits, unread)))} questions that hold"
+            count = len(list(rows_of(note, reply, limits, unread)))
+            return n_("{n} usable question", "{n:,} usable questions", n=count)
 
         yield OneCase("generate-queries", language, _adjusted, ask)
 
 
-async def _asked(
+async def _run_cases(
     cases: "Iterable[OneCase]", settings: "ModelSettings", prices: "dict[str, Price]"
 ) -> "list[CaseRead]":
-    """One after the other, for a server of one's own computes one at a time; a line each, as it ends."""
+    """Run one case after the other, because a local server computes one at a time; print a line for each."""
     from gigamind.assurance.one_case import ask_once
     from gigamind.llm.ask import connect
 
-    spent, seconds = (
-        padded(heading(name), width, right=True)
-        for name, width in (("tokens", _SPENT), ("seconds", _TIME))
-    )
-    click.echo(
-        f"\n{padded(heading('judge'), _NAME_CHARS + _LANGUAGE)}{spent}{seconds}  {heading('what was read')}"
-    )
+    judge = padded(translated(_("judge")), _NAME_CHARS + _LANGUAGE)
+    spent = padded(translated(_("tokens")), _SPENT, right=True)
+    seconds = padded(translated(_("seconds")), _TIME, right=True)
+    click.echo(f"\n{judge}{spent}{seconds}  {translated(_('reply'))}")
     reads: list[CaseRead] = []
     for case in cases:
         model = connect(case.adjust(settings), prices=prices)
         read = await ask_once(case, model)
         reads.append(read)
         click.echo(_line(read))
-        if read.error and read.error.code in _HOPELESS:
+        if read.error and read.error.code in _FINAL_ERRORS:
             break
     return reads
 
 
 def _line(read: "CaseRead") -> str:
     spent = f"{read.spent.prompt_tokens} + {read.spent.completion_tokens}"
-    what = translated(f"failed ({read.error.code}): {read.error}" if read.error else read.read)
+    what: Text = read.read
+    if read.error:
+        what = _("failed ({code}): {reason}", code=read.error.code, reason=read.error.message)
     if read.unread:
-        lost = ", ".join(f"{name}: {count}" for name, count in sorted(read.unread.items()))
-        what += translated(f"; dropped: {lost}")
+        counts = ", ".join(f"{name}: {count}" for name, count in sorted(read.unread.items()))
+        what = _("{reply}; dropped: {counts}", reply=what, counts=counts)
     case = read.case
     name = case.name if len(case.name) < _NAME_CHARS else f"…{case.name[2 - _NAME_CHARS :]}"
     seconds = f"{read.seconds:>{_TIME}.1f}"
-    return f"{name:<{_NAME_CHARS}}{case.language:<{_LANGUAGE}}{spent:>{_SPENT}}{seconds}  {what}"
+    return f"{name:<{_NAME_CHARS}}{case.language:<{_LANGUAGE}}{spent:>{_SPENT}}{seconds}  {translated(what)}"
 
 
-def _tell_what_next(settings: "ModelSettings", judges: Sequence[str]) -> None:
-    say_line("\nIts replies can be read. Whether its verdicts are right, see by:")
+def _show_next_steps(settings: "ModelSettings", judges: Sequence[str]) -> None:
+    click.echo()
+    print_line(_("The replies can be read. To check whether the verdicts are correct:"))
     for name in judges or ("search_qa", "unanswerable_llm"):
         click.echo(f"  gigamind judge test {name} --model {settings.model}")
 
 
-def _advice(reads: "Sequence[CaseRead]", settings: "ModelSettings") -> str:
-    """What to do about what failed most; "" where nothing did."""
+def _advice(reads: "Sequence[CaseRead]", settings: "ModelSettings") -> Text:
+    """Return how to fix the most frequent failure; "" if nothing failed."""
     from gigamind.llm.faults import advice_for
 
     errors = [read.error for read in reads if read.error]
     if not errors:
         return ""
-    code, _ = Counter(error.code for error in errors).most_common(1)[0]
+    code, _count = Counter(error.code for error in errors).most_common(1)[0]
     first = next(error for error in errors if error.code == code)
     return _SLOW if code == "timeout" else advice_for(first, settings)
 
 
 def _document(
-    model: "LanguageModel", checkup: "Checkup", reads: "Sequence[CaseRead]", advice: str
+    model: "LanguageModel", checkup: "Checkup", reads: "Sequence[CaseRead]", advice: Text
 ) -> "ModelCheckDocument":
     from gigamind.cli.documents import CheckedCase, ModelCheckDocument
 
@@ -249,7 +265,7 @@ def _document(
             read=read.read,
             dropped=dict(read.unread),
             code=read.error.code if read.error else None,
-            error=str(read.error) if read.error else None,
+            error=read.error.message if read.error else None,
         )
         for read in reads
     )
@@ -260,29 +276,39 @@ def _document(
         prompt_usd=price.prompt / 1e6 if price else None,
         completion_usd=price.completion / 1e6 if price else None,
         latency_ms=attempt.latency_ms if attempt and not attempt.http_status else None,
-        error=str(checkup.error) if checkup.error else None,
+        error=checkup.error.message if checkup.error else None,
         cases=cases,
         advice=advice or None,
     )
 
 
-def _tell(model: "LanguageModel", checkup: "Checkup") -> None:
+def _show_checkup(model: "LanguageModel", checkup: "Checkup") -> None:
     settings, price, attempt = model.settings, model.price, checkup.attempt
-    say_line(f"model     {settings.model} at {settings.api_base or 'its provider'}")
-    say_line(f"mode      {settings.mode}: {'failed' if checkup.error else 'a valid reply'}")
-    parameters = (f"{name}={value:g}" for name, value in model.parameters.items())
-    say_line(f"sent      {', '.join(parameters)}")
+    address = settings.api_base or _("its provider")
+    print_line(_("model     {model} at {address}", model=settings.model, address=address))
+    outcome = _("failed") if checkup.error else _("valid reply")
+    print_line(_("mode      {mode}: {outcome}", mode=settings.mode, outcome=outcome))
+    parameters = [f"{name}={value:g}" for name, value in model.parameters.items()]
+    print_line(_("sent      {parameters}", parameters=parameters))
     if price is None:
-        say_line("price     unpriced: name one with --prices, or no limit in dollars can be kept")
+        print_line(_("price     unknown; without --prices, cost limits cannot be kept"))
     else:
-        prompt, completion = f"{price.prompt / 1e6:g} USD", f"{price.completion / 1e6:g} USD"
-        source = heading(price.source)
-        say_line(f"price     {prompt} prompt, {completion} completion a million tokens ({source})")
-    if attempt and not attempt.http_status:
-        say_line(f"latency   {attempt.latency_ms:.0f} ms")
-        say_line(
-            f"tokens    {attempt.prompt_tokens} prompt, {attempt.completion_tokens} completion"
+        line = _(
+            "price     {prompt:g} USD prompt, {completion:g} USD completion, per million tokens ({source})",
+            prompt=price.prompt / 1e6,
+            completion=price.completion / 1e6,
+            source=_PRICE_SOURCES.get(price.source, price.source),
         )
+        print_line(line)
+    if attempt and not attempt.http_status:
+        print_line(_("latency   {latency:.0f} ms", latency=attempt.latency_ms))
+        line = _(
+            "tokens    {prompt:,} prompt, {completion:,} completion",
+            prompt=attempt.prompt_tokens,
+            completion=attempt.completion_tokens,
+        )
+        print_line(line)
         if attempt.cost_pico_usd is not None:
-            source = heading(attempt.cost_source)
-            say_line(f"cost      {attempt.cost_pico_usd / 1e12:.6f} USD ({source})")
+            source = _PRICE_SOURCES.get(attempt.cost_source, attempt.cost_source)
+            cost = attempt.cost_pico_usd / 1e12
+            print_line(_("cost      {usd:.6f} USD ({source})", usd=cost, source=source))

@@ -1,8 +1,8 @@
-"""`gigamind`, the command line, and how a command is stopped from outside.
+"""The command line `gigamind`, and how signals stop a command.
 
-SIGTERM does what Ctrl-C does: a service manager, a container and `kill` send it, and what was paid for by then must be
-kept.  An ignored Ctrl-C stays ignored: `nohup` and `command &` in a script start a process so, and Python leaves it, as
-do asyncio, rich and Prefect, which replace Python's own handler alone.
+SIGTERM does the same as Ctrl-C: service managers, containers and `kill` send it, and paid work must be kept.  An
+ignored Ctrl-C stays ignored.  `nohup` and `command &` in a script start a process that way; asyncio, rich and Prefect
+replace only Python's own handler.
 """
 
 import errno
@@ -19,55 +19,52 @@ from typing import NoReturn
 
 import click
 
-from gigamind.cli.errors import Spoken, extra_of, show_error, show_usage_error, translated
+from gigamind.cli.errors import CallLanguage, missing_extra, show_error, show_usage_error
 from gigamind.cli.lazy import LazyGroup
-from gigamind.errors import GigamindError, InputError
+from gigamind.errors import GigamindError, InputError, reason_of
+from gigamind.i18n import _, translator
 from gigamind.version import __version__
 
-# What may take long enough to be stopped.
+# Commands that run long enough to be stopped by users.
 _LONG = {"eval", "tune", "suggest-links", "memory", "judge", "llm"}
 _HELP = {"-h", "--help"}
-# Allocations between two searches for garbage in cycles, of which there is little.  At Python's 700 the imports alone
-# set off hundreds: a fourteenth of the CPU of a short run.
+# Allocations between two garbage collections.  With Python's 700 the imports alone cause hundreds of collections, which
+# take a fourteenth of the CPU time of a short run.
 _ALLOCATIONS = 50_000
-_NO_ROOM = {
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
-    errno.EROFS,
-}  # no bug: a full or read-only disk
+# A full or read-only disk is not a bug.
+_DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 
 _COMMANDS = {
-    "eval": ("main:evaluate", "Evaluate search, answers and links, and generate datasets."),
-    "tune": "Compare search settings and recommend one.",
-    "compare": ("release:compare", "Compare runs; for two runs, apply the release gates."),
-    "history": ("release:history", "Show metrics over time and their change points."),
-    "baseline": ("release:baseline", "Choose the baseline for later comparisons."),
+    "eval": ("main:evaluate", _("Evaluate search, answers and links, and generate datasets.")),
+    "tune": _("Compare search settings and recommend one."),
+    "compare": ("release:compare", _("Compare runs; for two runs, apply the release gates.")),
+    "history": ("release:history", _("Show metrics over time and their change points.")),
+    "baseline": ("release:baseline", _("Choose the baseline for later comparisons.")),
     "suggest-links": (
         "suggest:suggest",
-        "Suggest links between notes, each with a confidence and a reason.",
+        _("Suggest links between notes, each with a confidence and a reason."),
     ),
-    "import": ("imports:collection", "Convert another tool's files into a dataset."),
-    "export": ("exports:export", "Export a run for other tools."),
-    "dataset": "Check, describe, sample and label datasets.",
-    "align": "Find where quotes occur in their sources.",
-    "memory": "Extract and verify facts from sessions.",
-    "judge": ("main:judge", "Fit, test, attack and certify judges."),
-    "serve": "Answer questions about the notes in a browser and evaluate each answer.",
-    "init": "Create gigamind.toml so that daily commands need no options.",
-    "doctor": "Check the installation and configuration, and say how to fix problems.",
-    "llm": "Test, serve or mock a language model.",
+    "import": ("imports:collection", _("Convert another tool's files into a dataset.")),
+    "export": ("exports:export", _("Export a run for other tools.")),
+    "dataset": _("Check, describe, sample and label datasets."),
+    "align": _("Find where quotes occur in their sources."),
+    "memory": _("Extract and verify facts from sessions."),
+    "judge": ("main:judge", _("Fit, test, attack and certify judges.")),
+    "serve": _("Answer questions about the notes in a browser and evaluate each answer."),
+    "init": _("Create gigamind.toml so that daily commands need no options."),
+    "doctor": _("Check the installation and configuration, and say how to fix problems."),
+    "llm": _("Test, serve or mock a language model."),
 }
 
 
-_EXIT = 128  # and the number of the signal, as shells have it
+_EXIT = 128  # plus the number of the signal, as in shells
 
 
 class Stop:
-    """What a process was told by signals.
+    """How signals stopped the process.
 
     Attributes:
-        signal: that stopped it; SIGINT unless it was another.
+        signal: the signal that stopped it; SIGINT by default.
     """
 
     def __init__(self) -> None:
@@ -75,23 +72,23 @@ class Stop:
 
     @property
     def exit_code(self) -> int:
-        """130 after Ctrl-C, 143 after SIGTERM."""
+        """Return 130 after Ctrl-C, 143 after SIGTERM."""
         return _EXIT + self.signal
 
     def by_sigterm(self, _number: int, frame: FrameType | None) -> None:
-        """Do what Ctrl-C would do now: asyncio has a handler of its own for it while it runs."""
+        """Do what Ctrl-C would do now: a running asyncio loop has its own handler for it."""
         again, self.signal = self.signal == signal.SIGTERM, signal.SIGTERM
         by_ctrl_c = signal.getsignal(signal.SIGINT)
         if callable(by_ctrl_c):
             by_ctrl_c(signal.SIGINT, frame)
             return
-        _interrupt(at_once=again)  # Ctrl-C is ignored, and nobody has a handler for it
+        _interrupt(immediately=again)  # Ctrl-C is ignored and has no handler
 
 
-def _interrupt(*, at_once: bool) -> None:
-    """Raise KeyboardInterrupt: between two steps of asyncio's tasks, for one that it ends tells it with a traceback."""
-    if (asyncio := sys.modules.get("asyncio")) and not at_once:
-        with suppress(RuntimeError):  # no loop runs
+def _interrupt(*, immediately: bool) -> None:
+    """Raise KeyboardInterrupt; in asyncio between two steps, because a task that it ends prints a traceback."""
+    if (asyncio := sys.modules.get("asyncio")) and not immediately:
+        with suppress(RuntimeError):  # no running loop
             asyncio.get_running_loop().call_soon_threadsafe(_raise)
             return
     _raise()
@@ -103,10 +100,10 @@ def _raise() -> None:
 
 @contextmanager
 def stoppable() -> Generator[Stop]:
-    """Listen to SIGTERM, unless the process was started with it ignored."""
+    """Handle SIGTERM, unless the process was started with it ignored."""
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
-        yield stop  # Python lets no other thread listen
+        yield stop  # Python allows handlers only in the main thread
         return
     before = signal.getsignal(signal.SIGTERM)
     if before is not signal.SIG_IGN:
@@ -119,7 +116,7 @@ def stoppable() -> Generator[Stop]:
 
 
 def ctrl_c_is_ignored() -> bool:
-    """Whether the process was started so that SIGINT does nothing."""
+    """Return whether the process was started with SIGINT ignored."""
     return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
@@ -139,95 +136,99 @@ def cli() -> None:
     Exit codes: 0 success, 1 invalid input, 2 notes or index not accessible, 3 evaluation failed, 4 regression, 130
     interrupted (Ctrl-C), 143 terminated (SIGTERM). An interrupted or terminated run keeps its finished work.
     """
-    if os.environ.get("NO_COLOR"):  # rich sees to itself
+    if os.environ.get("NO_COLOR"):  # rich reads it, click does not
         click.get_current_context().color = False
 
 
 _EVALUATIONS = {
-    "search": ("evaluations:search", "Measure retrieval quality and latency."),
-    "links": ("evaluations:links", "Measure how many removed links are suggested again."),
+    "search": ("evaluations:search", _("Measure retrieval quality and latency.")),
+    "links": ("evaluations:links", _("Measure how many removed links are suggested again.")),
     "answers": (
         "evaluations:answers",
-        "Judge answers claim by claim, with quotes from the notes as evidence.",
+        _("Judge answers claim by claim, with quotes from the notes as evidence."),
     ),
     "generate-links": (
         "generate:generate_links",
-        "Generate a link dataset by removing links from a copy of a vault.",
+        _("Generate a link dataset by removing links from a copy of a vault."),
     ),
-    "generate-queries": ("generate:generate_queries", "Generate search questions for review."),
+    "generate-queries": ("generate:generate_queries", _("Generate search questions for review.")),
 }
 
 
 @click.group(name="eval", cls=LazyGroup, lazy=_EVALUATIONS)
 def evaluate() -> None:
-    "Evaluate search, links and answers over a vault, and generate datasets for it."
+    """Evaluate search, links and answers over a vault, and generate datasets for it."""
 
 
-_OF_JUDGES = {
-    "fit": ("judge_fit:fit", "Fit a judge to labelled queries."),
+_JUDGE_COMMANDS = {
+    "fit": ("judge_fit:fit", _("Fit a judge to labelled queries.")),
     "certify": (
         "judge_certify:certify",
-        "Measure how well a run's judge agrees with human labels.",
+        _("Measure how well a run's judge agrees with human labels."),
     ),
     "attack": (
         "judge_trials:attack",
-        "Test a judge against prompt injection in notes and answers.",
+        _("Test a judge against prompt injection in notes and answers."),
     ),
-    "test": ("judge_trials:test", "Run a judge on cases with known verdicts."),
+    "test": ("judge_trials:test", _("Run a judge on cases with known verdicts.")),
 }
 
 
-@click.group("judge", cls=LazyGroup, lazy=_OF_JUDGES)
+@click.group("judge", cls=LazyGroup, lazy=_JUDGE_COMMANDS)
 def judge() -> None:
-    "Fit, test, attack and certify judges."
+    """Fit, test, attack and certify judges."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line, by default the process's own, and leave with its exit code."""
-    # Before NumPy is loaded: one BLAS thread a worker, or a busy machine spends its time in their locks.
+    """Run the command line, by default the process's own, and exit with its code."""
+    # Before NumPy is loaded: one BLAS thread per worker; more spend a busy machine's time in their locks.
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
     gc.set_threshold(_ALLOCATIONS)
     reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure:  # a terminal without UTF-8 must not cost the result
+    if reconfigure:  # a terminal without UTF-8 must not lose the result
         reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else list(arguments)
     with stoppable() as stop:
         if given and given[0] in _LONG and not _HELP & set(given) and ctrl_c_is_ignored():
-            ignored = f"Ctrl-C is ignored, as this was started in the background: stop it by `kill {os.getpid()}`."
-            click.echo(translated(ignored, Spoken(given).language), err=True)
+            hint = _(
+                "Ctrl-C is ignored because this process runs in the background. Stop it with: kill {pid}",
+                pid=os.getpid(),
+            )
+            click.echo(translator(CallLanguage(given).language)(hint), err=True)
         code = _run(given, stop)
-    gc.freeze()  # the process ends: its last collection need not look through all that is in memory
+    gc.freeze()  # the process ends: the last collection can skip everything in memory
     sys.exit(code)
 
 
 def _run(arguments: Sequence[str], stop: Stop) -> int:
-    spoken = Spoken(arguments)
+    call = CallLanguage(arguments)
     try:
-        return int(cli.main(arguments, "gigamind", standalone_mode=False, obj=spoken) or 0)
+        return int(cli.main(arguments, "gigamind", standalone_mode=False, obj=call) or 0)
     except click.ClickException as error:
-        show_usage_error(error, spoken.language)
-        return InputError.exit_code  # not click's 2, which here means: notes not accessible
+        show_usage_error(error, call.language)
+        return InputError.exit_code  # not click's 2, which means here: notes not accessible
     except GigamindError as error:
-        show_error(error.message, spoken.language)
+        show_error(error.message, call.language)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        ended = "Interrupted." if stop.signal == signal.SIGINT else "Terminated."
-        click.echo(translated(ended, spoken.language), err=True)
+        ended = _("Interrupted.") if stop.signal == signal.SIGINT else _("Terminated.")
+        click.echo(translator(call.language)(ended), err=True)
         return stop.exit_code
     except OSError as error:
-        if error.errno not in _NO_ROOM:
+        if error.errno not in _DISK_ERRORS:
             traceback.print_exc()
         else:
-            where = f"{error.filename}: " if error.filename else ""
-            show_error(f"{where}cannot be written ({error.strerror})", spoken.language)
+            file, reason = error.filename or _("A file"), reason_of(error)
+            message = _("{file} cannot be written: {reason}", file=file, reason=reason)
+            show_error(message, call.language)
         return GigamindError.exit_code
-    except Exception as error:  # noqa: BLE001  a bug: Python's own exit code for it, 1, says that the input is wrong
-        missing = extra_of(error)
+    except Exception as error:  # noqa: BLE001  a bug: Python's exit code 1 would mean invalid input
+        missing = missing_extra(error)
         if missing is None:
             traceback.print_exc()
         else:
-            show_error(missing, spoken.language)
+            show_error(missing, call.language)
         return GigamindError.exit_code if missing is None else InputError.exit_code
 
 

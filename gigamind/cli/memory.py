@@ -1,7 +1,7 @@
-"""`gigamind memory`: graduates sessions to entries, by a file or by a model, and shows the events.
+"""`gigamind memory`: turn sessions into verified entries, from a file or by a model, and show the events.
 
-Answers of a model are kept beside the event log: repeating a session, or going on after a crash, costs nothing and says
-the same.
+Replies of a model are stored next to the event log: repeating a session or resuming it costs nothing and gives the same
+result.
 """
 
 import json
@@ -17,13 +17,14 @@ from pydantic import Field
 
 from gigamind.cli.asking import ask_model
 from gigamind.cli.command import Group
-from gigamind.cli.errors import say_line
+from gigamind.cli.errors import print_line, translated
 from gigamind.cli.files import STDIN, read_text
 from gigamind.cli.options import options_of
-from gigamind.cli.output import is_json, prints_json, tell
+from gigamind.cli.output import is_json, prints_json, show_result
 from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
 from gigamind.evidence.settings import AlignOptions
+from gigamind.i18n import _
 from gigamind.llm.options import ModelOptions
 from gigamind.memory.events import DEFAULT_LOG, EventLog, read_events
 from gigamind.text import printable
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class ExtractionOptions(ModelOptions, AlignOptions):
-    """Which model extracts, and what it may cost."""
+    """Options of the model that extracts entries."""
 
     prompt_lang: Literal["auto", "ko", "en"] = Field(
         "auto", description="language of the prompt; auto uses the session's language"
@@ -104,7 +105,7 @@ def graduate(
     The entries come from a file (--extracted) or a language model (--model). Repeating the command for the same
     session adds nothing to the log and sends no requests.
     """
-    del form  # says the same as --json
+    del form  # the same as --json
     from gigamind.loading import numbered_lines
     from gigamind.memory import sessions
     from gigamind.memory.extract import extract
@@ -113,15 +114,19 @@ def graduate(
 
     options = validated(ExtractionOptions, given)
     if (extracted_name is None) == (not options.model):
-        raise InputError("give either --extracted or --model")
+        raise InputError(_("Give either --extracted or --model."))
     if session_name == extracted_name == STDIN:
-        raise InputError('"-" (standard input) can be read once: give one of the two as a file')
+        raise InputError(
+            _('"-" (standard input) can be read only once: give one of the two as a file')
+        )
     lines = list(numbered_lines(read_text(session_name, sessions.MAX_BYTES)))
     called = session_id or (
         session_name if session_name == STDIN else sessions.session_id(Path(session_name).stem)
     )
     session = parse_session(called, lines, session_name)
-    if extracted_name is None:  # before the log is opened: nobody else waits for the model
+    if (
+        extracted_name is None
+    ):  # before the log is opened, so that the model blocks no other process
         language = None if options.prompt_lang == "auto" else options.prompt_lang
         dropped: Counter[str] = Counter()
         extraction = ask_model(
@@ -132,12 +137,12 @@ def graduate(
             ledger=options.ledger or log_path.parent / "attempts.jsonl",
         )
         for reason, count in sorted(dropped.items()):
-            say_line(f"dropped: {count}: {reason}", err=True)
+            print_line(_("dropped {count:,}: {reason}", count=count, reason=reason), err=True)
     else:
         extraction = parse_extraction(read_text(extracted_name, sessions.MAX_BYTES), extracted_name)
     with EventLog(log_path) as log:
         entries = graduate_session(session, extraction, log, options.alignment)
-    tell(entries, lambda: _print(entries))
+    show_result(entries, lambda: _print(entries))
 
 
 @memory.command("graduate-all", examples=("gigamind memory graduate-all --folder sessions",))
@@ -163,7 +168,7 @@ def graduate_all(
     The Prefect flow `graduate-memory` does the same. If a session fails, it is reported, the others are processed and
     the exit code is 1.
     """
-    del form  # says the same as --json
+    del form  # the same as --json
     from gigamind.memory import sessions
 
     options = validated(sessions.FolderOptions, {"folder": folder, "log": log_path, **given})
@@ -174,7 +179,7 @@ def graduate_all(
             reports.append(report)
             if not is_json():
                 _print_report(report)
-    tell(reports, lambda: None)  # shown to people as they came
+    show_result(reports, lambda: None)  # printed as they came
     if problem := sessions.problem(reports):
         raise InputError(problem)
 
@@ -209,17 +214,23 @@ def _print(entries: "Iterable[Entry]") -> None:
             line = f"{line}  {entry.promotion_block_reason}"
         click.echo(line)
         for quote in entry.failed_quotes:
-            say_line(f"           not proven: {printable(quote)}")
+            line = _("not in the messages: {quote}", quote=printable(quote))
+            click.echo(f"{'':<11}{translated(line)}")
 
 
 def _print_report(report: "SessionReport") -> None:
     name = printable(report["session"])
     if report["status"] == "failed":
-        say_line(f"{name}: not graduated: {printable(report['reasons'][0])}")
+        print_line(_("{session}: failed: {reason}", session=name, reason=report["reasons"][0]))
         return
-    say_line(
-        f"{name}: {report['verified']} of {report['entries']} entries verified; "
-        f"quotes: {report['quotes_aligned']} aligned, {report['quotes_failed']} failed"
+    line = _(
+        "{session}: {verified:,} of {entries:,} entries verified; quotes: {aligned:,} found, {missing:,} not found",
+        session=name,
+        verified=report["verified"],
+        entries=report["entries"],
+        aligned=report["quotes_aligned"],
+        missing=report["quotes_failed"],
     )
+    print_line(line)
     for reason in report["reasons"]:
-        say_line(f"  {printable(reason)}")
+        click.echo(f"  {printable(translated(reason))}")

@@ -1,4 +1,4 @@
-"""Command line options from an options model: names, types, defaults and help stand in one place, the model."""
+"""Command-line options from an options model, which holds their names, types, defaults and help."""
 
 import inspect
 from collections.abc import Callable, Collection
@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from gigamind.cli.command import GroupedOption
 from gigamind.errors import InputError
 from gigamind.evaluation.options import FIRST, SECTIONS, EvalOptions
+from gigamind.i18n import _
 from gigamind.loading import demand_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -26,25 +27,28 @@ class ModelOption(GroupedOption):
         self._field = field
 
     def check(self, value: object, where: str) -> None:
-        """See `config.Checking`."""
+        """Check a value from a file; see `config.Checking`."""
         kind: Any = self._field.annotation
         if self._field.metadata:
             kind = Annotated[kind, *self._field.metadata]
         try:
             TypeAdapter[Any](kind).validate_python(value)
         except ValidationError as error:
-            raise InputError(f"{where} = {value!r}: {demand_of(error.errors()[0])}") from error
+            demand = demand_of(error.errors()[0])
+            raise InputError(
+                _("{where} = {value}: {demand}", where=where, value=repr(value), demand=demand)
+            ) from error
 
 
 def options_of(
     model: type[BaseModel], *, only: Collection[str] | None = None
 ) -> Callable[[Command], Command]:
-    """A decorator that adds one option for each field of `model`: its own in their order, then those of its parents.
+    """Return a decorator that adds one option per field of `model`: its own fields first, then those of its parents.
 
-    A field with one possible value is no option, and neither is one that holds another model.
+    Fields with one possible value and fields that hold another model are left out.
 
     Args:
-        only: names of the fields that are options here; the others keep their defaults.
+        only: fields to add as options; the others keep their defaults.
     """
     fields = {
         name: field for name, field in model.model_fields.items() if only is None or name in only
@@ -64,7 +68,7 @@ def options_of(
 
 
 def _distance(model: type[BaseModel], name: str) -> int:
-    """How many classes up from `model` the field was last declared."""
+    """Return how many classes above `model` the field is declared."""
     return next(
         at for at, kind in enumerate(model.__mro__) if name in inspect.get_annotations(kind)
     )
@@ -97,18 +101,29 @@ def _option(model: type[BaseModel], name: str, field: FieldInfo) -> Callable[[Co
     return click.option(flag, **settings)
 
 
+_HEADINGS = {
+    "what": _("Input"),
+    "where": _("Output"),
+    "search": _("Search"),
+    "links": _("Links"),
+    "answers": _("Answers"),
+    "judge": _("Judge"),
+    "model": _("Model"),
+    "budget": _("Budget"),
+    "gate": _("Gate"),
+}
+
+
 def _group(model: type[BaseModel], name: str) -> dict[str, Any]:
-    """The heading of an option in a page of help, and whether a short page has it."""
+    """Return the heading of an option in a page of help, and whether a shortened page shows it."""
     section = next((section for section, names in SECTIONS.items() if name in names), None)
-    if section is not None:
-        return {"group": section.title(), "first": name in FIRST}
-    if issubclass(model, EvalOptions):
-        return {"group": str(model.model_fields["task"].default).title(), "first": name in FIRST}
-    return {}
+    if section is None and issubclass(model, EvalOptions):
+        section = str(model.model_fields["task"].default)
+    return {"group": _HEADINGS[section], "first": name in FIRST} if section else {}
 
 
 def _bare(annotation: Any) -> Any:  # noqa: ANN401  an annotation may be anything
-    """The type without `| None` and without what `Annotated` adds."""
+    """Return the type without `| None` and `Annotated`."""
     if get_origin(annotation) in {Union, UnionType}:
         return _bare(next(part for part in get_args(annotation) if part is not NoneType))
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation

@@ -1,4 +1,4 @@
-"""What a command found, shown to people or, with `--json`, written for a program."""
+"""Results of commands: text for people or, with `--json`, a JSON document for programs."""
 
 import functools
 import json
@@ -10,13 +10,15 @@ from typing import Any, TextIO
 
 import click
 
-_STDOUT = "gigamind.stdout"  # where the document goes; absent where people read
+from gigamind.i18n import Text
+
+_STDOUT = "gigamind.stdout"  # stream of the JSON document; absent without --json
 
 
 def prints_json(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command `--json`, which `--format json` means, too, where a command has it.
+    """Add `--json` to a command; `--format json` means the same.
 
-    Standard output is then what `tell` is given, one JSON document; whatever else is printed goes to standard error.
+    Standard output is then the JSON document that `show_result` prints; all other output goes to standard error.
     """
 
     @functools.wraps(command)
@@ -37,12 +39,12 @@ def prints_json(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_json() -> bool:
-    """Whether the running command prints JSON, which a program reads."""
+    """Return whether the running command prints JSON."""
     return _STDOUT in click.get_current_context().meta
 
 
-def tell(document: object, show: Callable[[], None]) -> None:
-    """Print the document for a program, or show it to people.
+def show_result(document: object, show: Callable[[], None]) -> None:
+    """Print the document with `--json`, else call `show`.
 
     Args:
         document: JSON values, models, dataclasses, or these in lists and mappings.
@@ -54,19 +56,18 @@ def tell(document: object, show: Callable[[], None]) -> None:
         click.echo(_text(document, stdout.encoding), file=stdout)
 
 
-def tell_written(out: Path, counts: Mapping[str, int], line: str) -> None:
-    """Tell of a file or folder that was written: what is in it for a program, the line for people."""
+def show_written(out: Path, counts: Mapping[str, int], line: Text) -> None:
+    """Report a file or folder that was written: its counts as JSON, or the line."""
     from gigamind.cli.documents import WrittenDocument
-    from gigamind.cli.errors import translated
+    from gigamind.cli.errors import print_line
 
-    tell(WrittenDocument(out=str(out), counts=dict(counts)), lambda: click.echo(translated(line)))
+    show_result(WrittenDocument(out=str(out), counts=dict(counts)), lambda: print_line(line))
 
 
 def _text(document: object, encoding: str | None) -> str:
     from pydantic_core import to_jsonable_python
 
     values = to_jsonable_python(document)
-    plain = (
-        not (encoding or "utf-8").lower().startswith("utf")
-    )  # escaped by Python, it were no JSON
+    # Where Python escaped what the stream cannot encode, the output was not JSON.
+    plain = not (encoding or "utf-8").lower().startswith("utf")
     return json.dumps(values, ensure_ascii=plain, indent=2, allow_nan=False)

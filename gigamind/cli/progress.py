@@ -1,4 +1,4 @@
-"""What the command line shows while it works: a bar on a terminal, now and then a line elsewhere."""
+"""Progress of a command: a bar on a terminal, a line now and then elsewhere."""
 
 import contextlib
 import os
@@ -10,43 +10,43 @@ from rich.progress import Progress as Bars
 from rich.progress import Task as BarTask
 from rich.text import Text
 
-from gigamind.cli.errors import heading, translated
+from gigamind.cli.errors import translated
 from gigamind.evaluation.progress import Left, Lines, Progress, clock, left_s
 from gigamind.text import printable
 
-_SLOW = 10  # pieces a second, below which a decimal says something
-_PER_MINUTE = 0.1  # below which minutes do
+_SLOW = 10  # items per second; slower rates have a decimal
+_PER_MINUTE = 0.1  # items per second; slower rates are per minute
 
 
-def rate_of(pieces: int, seconds: float) -> str:
-    """So many pieces in so many seconds, as a rate; empty for none."""
-    if not pieces or seconds <= 0:
+def rate_of(items: int, seconds: float) -> str:
+    """Return the rate of so many items in so many seconds; empty for no items."""
+    if not items or seconds <= 0:
         return ""
-    speed = pieces / seconds
+    speed = items / seconds
     if speed < _PER_MINUTE:
         return f"{60 * speed:.1f}/min"
     return f"{speed:.0f}/s" if speed >= _SLOW else f"{speed:.1f}/s"
 
 
 def tell(console: Console, line: str) -> None:
-    """Print it in the language of the running command."""
+    """Print a line in the language of the running command."""
     console.print(printable(translated(line)), markup=False, highlight=False, soft_wrap=True)
 
 
 def _ended(task: BarTask) -> int:
-    """Pieces that ended in this run; rich itself looks at the last half minute alone, in which none may end."""
+    """Return the items finished in this run; rich counts only the last half minute, in which none may end."""
     return int(task.completed) - int(task.fields["first"])
 
 
 class _Rate(ProgressColumn):
-    """Pieces a second."""
+    """Items per second."""
 
     def render(self, task: BarTask) -> Text:
         return Text(rate_of(_ended(task), task.elapsed or 0.0), style="progress.data.speed")
 
 
 class _Left(ProgressColumn):
-    """Time left, by the pieces that have ended."""
+    """Time left, estimated from the finished items."""
 
     def render(self, task: BarTask) -> Text:
         ahead = int((task.total or 0) - task.completed)
@@ -63,9 +63,9 @@ class _OnTerminal:
 
     def stage(self, name: str, done: int, total: int) -> None:
         if name not in self._tasks:
-            # `first`: what an earlier run had done.
+            # `first`: items finished by an earlier run.
             self._tasks[name] = self._bars.add_task(
-                heading(name),
+                translated(name),
                 total=total,
                 completed=done,
                 first=done,
@@ -88,7 +88,7 @@ class _OnTerminal:
 
 @contextlib.contextmanager
 def progress_bar() -> Generator[Progress]:
-    """A bar with rate and time left on a terminal; elsewhere and in CI a line now and then."""
+    """Show a bar with rate and time left on a terminal; elsewhere and in CI a line now and then."""
     console = Console(stderr=True)
     if not console.is_terminal or os.environ.get("CI"):
         yield Lines(lambda line: tell(console, line))

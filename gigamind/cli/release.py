@@ -1,4 +1,4 @@
-"""`gigamind compare` and `gigamind baseline`: finished runs held against each other, without running anything."""
+"""`gigamind compare`, `history` and `baseline`: compare finished runs without running anything."""
 
 import sys
 from pathlib import Path
@@ -8,8 +8,9 @@ import click
 from gigamind.choices import BASELINES
 from gigamind.cli.command import Group, command, lang_option
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, tell, tell_written
+from gigamind.cli.output import prints_json, show_result, show_written
 from gigamind.evaluation.options import ReleaseOptions, validated
+from gigamind.i18n import _
 from gigamind.wording import LanguageChoice, language_of, words
 
 
@@ -30,12 +31,11 @@ def baseline() -> None:
 @click.option("--force", is_flag=True, help="accept a run with failed gates")
 @prints_json
 def promote(run: Path, folder: Path, *, force: bool) -> None:
-    """Make RUN (an output folder or a snapshot.json) the baseline of the folder. If this fails, the previous baseline
-    stays.
+    """Make RUN (an output folder or a snapshot.json) the baseline of the folder.
 
-    A run with a failed gate requires --force.
+    A run with a failed gate requires --force.  If the command fails, the previous baseline stays.
     """
-    from gigamind.cli.errors import spoken
+    from gigamind.cli.errors import call_language
     from gigamind.reports.release import worst_value_text
     from gigamind.tasks.promotion import promote_checked, refuse_failed
 
@@ -43,8 +43,8 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
         refuse_failed(run, folder)
     file, worst = promote_checked(run, folder)
     if worst:
-        click.echo(worst_value_text(worst, words(spoken())), err=True)
-    tell_written(file, {"runs": 1}, f"Baseline: {file}")
+        click.echo(worst_value_text(worst, words(call_language())), err=True)
+    show_written(file, {"runs": 1}, _("Baseline: {file}", file=file))
 
 
 @command(
@@ -59,7 +59,7 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
     type=click.Path(path_type=Path),
     help="folder for compare.html and compare.json; for two runs also compare.md and the second run's report.html",
 )
-@lang_option("language of the pages; auto uses that of the last run")
+@lang_option(_("language of the pages; auto uses that of the last run"))
 @options_of(ReleaseOptions)
 @prints_json
 def compare(
@@ -83,11 +83,11 @@ def compare(
     options = validated(ReleaseOptions, values)
     if out:
         check_out_folder(out)
-    held = compare_runs(runs, options, lang, TASKS)
+    comparison = compare_runs(runs, options, lang, TASKS)
     if out:
-        write_texts(out, held.files())
-    tell(held.dump(), lambda: show_experiment(held, out))
-    verdict = held.verdict
+        write_texts(out, comparison.files())
+    show_result(comparison.dump(), lambda: show_experiment(comparison, out))
+    verdict = comparison.verdict
     sys.exit(verdict.exit_code(fail_on_regression=options.fail_on_regression) if verdict else 0)
 
 
@@ -98,7 +98,7 @@ def compare(
 @click.option(
     "--out", type=click.Path(path_type=Path), help="folder for history.html and history.json"
 )
-@lang_option("language of history.html; auto follows LC_ALL, LC_MESSAGES or LANG")
+@lang_option(_("language of history.html; auto follows LC_ALL, LC_MESSAGES or LANG"))
 @click.option(
     "--seed", type=int, default=42, show_default=True, help="random seed for the permutation test"
 )
@@ -119,4 +119,4 @@ def history(runs: Path, *, out: Path | None, lang: LanguageChoice, seed: int) ->
         write_texts(
             out, {"history.html": page, "history.json": text_of(histories, indent=2) + "\n"}
         )
-    tell(histories, lambda: show_history(histories, out, language_of(lang)))
+    show_result(histories, lambda: show_history(histories, out, language_of(lang)))

@@ -1,4 +1,4 @@
-"""`gigamind serve`: people ask their notes in a browser, and see how far each answer may be trusted."""
+"""`gigamind serve`: answer questions about the notes in a browser, with an evaluation of each answer."""
 
 import logging
 import os
@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from gigamind.cli.command import command
-from gigamind.cli.errors import translated
+from gigamind.cli.errors import print_line
 from gigamind.cli.options import options_of
 from gigamind.errors import GigamindError
 from gigamind.evaluation.options import validated
+from gigamind.i18n import _
 from gigamind.service.options import ServiceOptions
 
 if TYPE_CHECKING:
@@ -25,10 +24,10 @@ if TYPE_CHECKING:
 
 TOKEN_VARIABLE = "GIGAMIND_SERVICE_TOKEN"  # noqa: S105  the name of a variable
 _DRAINING_S = 30
-# Longer than clients and proxies keep an idle connection (60 s mostly): who closes first must not be we, or a question
-# that was just being sent is lost.
+# Longer than clients and proxies keep an idle connection (mostly 60 s): if the server closes first, a question that is
+# just being sent is lost.
 _KEEP_ALIVE_S = 75
-_SWITCH_S = 0.0005  # of 0.005: a search must not hold up the streams
+_SWITCH_S = 0.0005  # instead of 0.005: a search must not delay the streams
 
 
 @command(
@@ -55,8 +54,9 @@ def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
         raise taken_port(options.port, error) from error
     with listening:
         port = listening.getsockname()[1]
-        line = f"gigamind serves {options.notes} at http://{options.host}:{port}"
-        app = create_app(options, ready=lambda: click.echo(translated(line), err=True))
+        url = f"http://{options.host}:{port}"
+        line = _("gigamind serves {notes} at {url}", notes=options.notes, url=url)
+        app = create_app(options, ready=lambda: print_line(line, err=True))
         config = uvicorn.Config(
             app,
             log_level="warning",
@@ -65,33 +65,33 @@ def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
             timeout_keep_alive=_KEEP_ALIVE_S,
             server_header=False,
         )
-        # Why it cannot start is told by who called, in one line; uvicorn would tell it with its traceback.
-        logging.getLogger("uvicorn.error").addFilter(lambda _: _refused(app) is None)
+        # The caller prints a failed start in one line; uvicorn would add a traceback.
+        logging.getLogger("uvicorn.error").addFilter(lambda _record: _refused(app) is None)
         server = uvicorn.Server(config)
         try:
-            with _terminated_after(server):
+            with _sigterm_after_shutdown(server):
                 server.run(sockets=[listening])
-        except SystemExit:  # of a start that failed
+        except SystemExit:  # a failed start
             if refused := _refused(app):
                 raise refused from None
             raise
 
 
 @contextmanager
-def _terminated_after(server: "uvicorn.Server") -> Generator[None]:
-    """SIGTERM is answered when the server has ended: uvicorn raises it once more while its loop still runs."""
-    told: list[int] = []
+def _sigterm_after_shutdown(server: "uvicorn.Server") -> Generator[None]:
+    """Raise SIGTERM when the server has ended, because uvicorn raises it again while its loop still runs."""
+    received: list[int] = []
 
     def end(number: int, _frame: FrameType | None) -> None:
-        told.append(number)
-        server.should_exit = True  # where uvicorn does not listen yet
+        received.append(number)
+        server.should_exit = True  # before uvicorn has its own handler
 
     before = signal.signal(signal.SIGTERM, end)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-    if told:
+    if received:
         signal.raise_signal(signal.SIGTERM)
 
 

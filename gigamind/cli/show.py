@@ -1,4 +1,4 @@
-"""What the command line shows at the end: the figures, what is missing, and how to go on."""
+"""Results of an evaluation on the terminal: metrics, what is missing, and next steps."""
 
 import textwrap
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.table import Table
 
 from gigamind.choices import TaskName
-from gigamind.cli.errors import spoken, translated
+from gigamind.cli.errors import call_translator
 from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
 from gigamind.evaluation.unfinished import is_resumable
+from gigamind.i18n import LANGUAGES, Message, Text, Translator, _, c_, joined, n_, translator
 from gigamind.loading import ConfigReport
-from gigamind.messages import warning_in
 from gigamind.metrics.spec import OWN, blocks_of
 from gigamind.metrics.table import metric_of
 from gigamind.records.schema import RunReport, by_item
@@ -35,43 +35,52 @@ from gigamind.reports.release import (
 )
 from gigamind.tasks import TASKS
 from gigamind.text import printable, printable_lines
-from gigamind.wording import Words, between, change_in, share, words
+from gigamind.wording import Words, between, share, words
 
-_LINES_SHOWN = 10
-_ITEMS_SHOWN = 5
+_MAX_LINES = 10
+_MAX_ITEMS = 5
 _TEXT_CHARS = 120  # of a question
+_VERDICTS = {
+    "passed": _("PASSED"),
+    "failed": _("FAILED"),
+    "warned": _("WARNED"),
+    "inconclusive": _("INCONCLUSIVE"),
+    "not-comparable": _("NOT COMPARABLE"),
+}
 
 
 def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
-    """The outcome of `--dry-run`, and what the run would need, were it the first."""
-    console = plain_console()
-    console.print(translated(checked.terminal))
-    rows = ["\n".join(error.message for error in row) for row in by_item(checked.errors)]
-    show_lines(console, "rejected row", "rejected rows", rows)
-    warnings = [warning_in(spoken(), text) for text in checked.warnings]
-    show_lines(console, "warning", "warnings", warnings)
+    """Print the result of `--dry-run` and the expected work of a first run."""
+    console, say = plain_console(), call_translator()
+    console.print(say(checked.terminal))
+    rows = [joined((error.message for error in row), "\n") for row in by_item(checked.errors)]
+    if rows:
+        _show_first(
+            console, n_("{n} rejected row:", "{n:,} rejected rows:", n=len(rows)), rows, say
+        )
+    show_warning_lines(console, checked.warnings)
     console.print(f"dataset_hash {checked.dataset_hash}")
     if checked.notes_hash:
         console.print(f"notes_hash   {checked.notes_hash}")
     for work in checked.estimate():
-        console.print(translated(f"estimate: {work.describe()}"))
+        console.print(say(_("estimate: {work}", work=work.describe())))
     if least := checked.least_calls():
-        console.print(
-            translated(
-                f"--max-calls {least} is enough to judge one item whole; fewer may judge none"
-            )
+        line = _(
+            "--max-calls {n:,} is enough to judge one item completely; fewer may judge none",
+            n=least,
         )
+        console.print(say(line))
     if config:
-        console.print(translated(f"from {config.file}: {', '.join(config.options)}"))
+        console.print(say(_("from {file}: {options}", file=config.file, options=config.options)))
 
 
 def show_finished(
     name: TaskName,
     finished: Evaluated[Any],
-    shown_warnings: Sequence[str],
+    shown_warnings: Sequence[Text],
     bounds: GateResult | None,
 ) -> None:
-    """The gates' verdict where the run is complete and was compared, or what its bounds say, and the run."""
+    """Print the run, preceded by the verdict of the gates or bounds if the run is complete."""
     if finished.summary.status == "complete" and (finished.verdict or bounds):
         run = RunReport.model_validate_json((finished.out / "run.json").read_bytes())
         if finished.verdict:
@@ -83,9 +92,9 @@ def show_finished(
 
 
 def show_run(
-    task: Task[Any, Any, Any], summary: BaseModel, out: Path, shown_warnings: Sequence[str] = ()
+    task: Task[Any, Any, Any], summary: BaseModel, out: Path, shown_warnings: Sequence[Text] = ()
 ) -> None:
-    """The main figures and where the report is; problems, and warnings not yet told, on standard error."""
+    """Print the main metrics and the report; problems and new warnings go to standard error."""
     view, console = task.view, plain_console()
     run = RunReport.model_validate_json((out / "run.json").read_bytes())
     say = words_of(run)
@@ -96,87 +105,99 @@ def show_run(
     if figures.row_count:
         console.print(figures)
     detail = "summary.md" if (out / "summary.md").exists() else "summary.json"
-    console.print(say("terminal.all_figures", place=out / detail))
+    console.print(say(_("All metrics: {file}", file=out / detail)))
     lines = (view.finding(summary, say), view.caution(summary, say), view.times(summary, say))
     for line in (*filter(None, lines), *(cost_lines(llm, say) if llm else ())):
         console.print(line)
     pages = ("report.html", "summary.md", "summary.json")
     report = next(page for page in pages if (out / page).exists())
-    console.print(say("terminal.report", place=out / report))
-    aside = plain_console(stderr=True)
+    console.print(say(_("Report: {file}", file=out / report)))
+    stderr = plain_console(stderr=True)
     show_warnings([text for text in run.warnings if text not in shown_warnings], say)
     missing = [say(kind) for kind in view.missing(summary)]
     if missing:
         what = ", ".join(missing)
-        if (out / "report.html").exists():  # where they are told in the reader's language
-            aside.print(say("terminal.see_page", what=what, place=out / "report.html"))
+        if (out / "report.html").exists():  # its errors are in the reader's language
+            line = _("{problems}: see Errors in {file}", problems=what, file=out / "report.html")
         else:
-            aside.print(say("terminal.see", what=what, place=out / "errors.jsonl"))
+            line = _("{problems}: see {file}", problems=what, file=out / "errors.jsonl")
+        stderr.print(say(line))
     if run.status == "interrupted" and (left := view.not_run(summary)):
-        aside.print(say("terminal.not_run", count=left, units=say(f"units.{task.name}")))
+        stderr.print(say(_not_run(task.name, left)))
     if is_resumable(out):
-        aside.print(say("terminal.resume", place=out))
+        stderr.print(say(_("Resume with --resume {folder}", folder=out)))
 
 
-def show_warnings(warnings: Sequence[str], say: Words) -> None:
-    """The first warnings and how many there are, on standard error."""
-    if warnings:
-        key = "terminal.one_warning" if len(warnings) == 1 else "terminal.warnings"
-        texts = [warning_in(say.language, text) for text in warnings]
-        _show_first(plain_console(stderr=True), say(key, count=len(texts)), texts, say)
+def _not_run(task: TaskName, count: int) -> Message:
+    match task:
+        case "search":
+            return n_("{n} query was not run", "{n:,} queries were not run", n=count)
+        case "links":
+            return n_("{n} link was not run", "{n:,} links were not run", n=count)
+        case "answers":
+            return n_("{n} answer was not judged", "{n:,} answers were not judged", n=count)
+
+
+def show_warnings(warnings: Sequence[Text], say: Words) -> None:
+    """Print the number of warnings and the first ones to standard error."""
+    show_warning_lines(plain_console(stderr=True), warnings, translator(say.language))
 
 
 def words_of(run: RunReport) -> Words:
-    """The phrases of the language that a run was told to be shown in."""
-    return words("ko" if run.options.get("lang") == "ko" else "en")
+    """Return the words of a run's language; older runs have none, which means English."""
+    lang = run.options.get("lang")
+    return words(lang if lang in LANGUAGES else "en")
 
 
 def plain_console(*, stderr: bool = False) -> Console:
-    """Prints text as it is: no markup, no colours of numbers, no line breaks of its own."""
+    """Return a console without markup, highlighting and line breaks."""
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def show_release(verdict: ReleaseVerdict, out: Path | None, say: Words) -> None:
-    """Whether to release, the gates' verdict with its reasons, and the items that got worse."""
+    """Print the release decision, the verdict of the gates with its reasons, and the items that got worse."""
     console, gate, comparison = plain_console(), verdict.gate, verdict.comparison
     console.print(decision_text(verdict.release, say))
-    sentence = say(
-        "terminal.gate", phase=gate.phase, verdict=say(f"terminal.verdict_{gate.verdict}")
-    )
+    verdict_name = _VERDICTS[gate.verdict]
+    sentence = say(_("Release gate ({phase}): {verdict}", phase=gate.phase, verdict=verdict_name))
     console.print(" – ".join(filter(None, (sentence, ungated_text(verdict.release, say)))))
     for reason in (*reason_texts(gate, comparison, say), *passing_notes(comparison, gate, say)):
         console.print(f"  {printable(reason)}")
     for what, meaning in other_mismatches(gate, comparison, say):
         console.print(f"  {what}: {meaning}")
     lost = [
-        say("terminal.lost", what=f"{_short(item.text)} ({item.id})") for item in comparison.lost
+        _("lost: {question} ({id})", question=_short(item.text), id=item.id)
+        for item in comparison.lost
     ]
     worse = [
-        say(
-            "terminal.worse",
-            what=f"{_short(item.text)} ({item.id}): {change_in(say.language, item.what)}",
+        _(
+            "worse: {question} ({id}): {change}",
+            question=_short(item.text),
+            id=item.id,
+            change=item.what,
         )
         for item in comparison.changes
         if item.change == "worse"
     ]
     for lines in (lost, worse):
-        for line in lines[:_ITEMS_SHOWN]:
-            console.print(f"  {printable(line)}")
-        if len(lines) > _ITEMS_SHOWN:
-            console.print(f"  {say('terminal.more', count=len(lines) - _ITEMS_SHOWN)}")
+        for line in lines[:_MAX_ITEMS]:
+            console.print(f"  {printable(say(line))}")
+        if len(lines) > _MAX_ITEMS:
+            console.print(f"  {say(_more(len(lines) - _MAX_ITEMS))}")
     if out:
         pages = ("compare.html", "compare.md")
         page = out / next(p for p in pages if (out / p).exists())
-        console.print(say("terminal.comparison", place=page))
+        console.print(say(_("Comparison: {file}", file=page)))
     console.print()
 
 
 def _show_bounds(gate: GateResult, say: Words) -> None:
-    """The verdict on a run that was compared with nothing, and what it misses."""
-    verdict = say(f"terminal.verdict_{gate.verdict}")
+    """Print the verdict on a run without a baseline, and the bounds that it misses."""
     console = plain_console()
     console.print(bounds_decision(gate, say))
-    console.print(say("terminal.bounds", phase=gate.phase, verdict=verdict))
+    verdict = _VERDICTS[gate.verdict]
+    line = _("Release gate ({phase}, no baseline): {verdict}", phase=gate.phase, verdict=verdict)
+    console.print(say(line))
     for reason in missed_bounds(gate, say):
         console.print(f"  {printable(reason)}")
     console.print()
@@ -187,43 +208,46 @@ def _short(text: str) -> str:
 
 
 def _figures(task: Task[Any, Any, Any], summary: Any, say: Words) -> Table:  # noqa: ANN401  of the task's own kind
-    """The few figures of all items that summary.md shows of each slice, too, and those of a checklist."""
-    table = Table(
-        *(say(f"page.{name}") for name in ("metric", "value", "interval", "count")),
-        box=None,
-        pad_edge=False,
-    )
+    """Return the main metrics over all items, as in the slices of summary.md, and those of a checklist."""
+    heads = (_("metric"), _("value"), _("95 % interval"), c_("number of items", "n"))
+    table = Table(*map(say, heads), box=None, pad_edge=False)
     main = blocks_of(task.name)[0]
     figures = main_figures(summary.overall)
     metrics = [metric_of(figure.key) for figure in figures]
     few = [
         figure
         for figure, of in zip(figures, metrics, strict=True)
-        if of and (of.use.summary or of.key in OWN)  # an own one that says it is main
+        if of and (of.use.summary or of.key in OWN)  # or a custom metric marked as main
     ]
     for figure in few or figures:
         name = plain_label(figure.key, say)
         if figure.block != main:
-            name = say(f"terminal.{figure.block}", metric=name)
+            name = say(_("unanswerable: {metric}", metric=name))
         interval = figure.interval
         table.add_row(name, share(figure.value), between(interval), str(interval.n))
     for row in task.view.rows(summary, say):
         if row.block == "checklist":
-            name = say("terminal.checklist", metric=row.metric)
+            name = say(_("checklist: {metric}", metric=row.metric))
             table.add_row(name, row.value, row.interval, str(row.n))
     return table
 
 
-def show_lines(console: Console, one: str, many: str, lines: Sequence[str]) -> None:
-    """The first lines of a kind, which is called so in one or many, and how many there are."""
-    if lines:
-        title = f"{len(lines)} {one if len(lines) == 1 else many}:"
-        _show_first(console, translated(title), list(map(translated, lines)), words(spoken()))
+def show_warning_lines(
+    console: Console, warnings: Sequence[Text], say: Translator | None = None
+) -> None:
+    """Print the number of warnings and the first ones, by default in the language of the call."""
+    if warnings:
+        title = n_("{n} warning:", "{n:,} warnings:", n=len(warnings))
+        _show_first(console, title, warnings, say or call_translator())
 
 
-def _show_first(console: Console, title: str, lines: Sequence[str], say: Words) -> None:
-    console.print(title)
-    for line in lines[:_LINES_SHOWN]:
-        console.print(textwrap.indent(printable_lines(line), "  "))
-    if len(lines) > _LINES_SHOWN:
-        console.print(f"  {say('terminal.more', count=len(lines) - _LINES_SHOWN)}")
+def _show_first(console: Console, title: Message, lines: Sequence[Text], say: Translator) -> None:
+    console.print(say(title))
+    for line in lines[:_MAX_LINES]:
+        console.print(textwrap.indent(printable_lines(say(line)), "  "))
+    if len(lines) > _MAX_LINES:
+        console.print(f"  {say(_more(len(lines) - _MAX_LINES))}")
+
+
+def _more(count: int) -> Message:
+    return _("... and {n:,} more", n=count)

@@ -1,4 +1,4 @@
-"""`gigamind suggest-links`: which words of a note could be links (seed 10.4), and writing them there."""
+"""`gigamind suggest-links`: suggest links for notes (seed 10.4) and write them."""
 
 import difflib
 import functools
@@ -11,11 +11,12 @@ from click.core import ParameterSource
 
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.cli.command import command, is_quiet, lang_option
-from gigamind.cli.errors import say_line
-from gigamind.cli.output import is_json, prints_json, tell
+from gigamind.cli.errors import print_line
+from gigamind.cli.output import is_json, prints_json, show_result
 from gigamind.errors import InputError
+from gigamind.i18n import Translator, _, joined, translator
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
-from gigamind.wording import LanguageChoice, Words, language_of, words
+from gigamind.wording import LanguageChoice, language_of
 
 if TYPE_CHECKING:
     from gigamind.cli.suggestions import Suggested
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from gigamind.vault.notes import Note, Vault
 
 _LINES = {".jsonl", ".md"}
+_PHRASES_LEFT_OUT = _(
+    "Phrases were left out because they are less often right than names. --phrases includes them."
+)
+_UNCALIBRATED = _(
+    "The vault has too few links to calibrate confidence, so the values come from other vaults."
+)
 _path = click.Path(path_type=Path)
 _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
 
@@ -90,7 +97,9 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
 @click.option(
     "--undo", "undo_file", type=_path, metavar="FILE", help="remove the links that --in-place wrote"
 )
-@lang_option("language of the output; auto follows LC_ALL, LC_MESSAGES or LANG", show_default=False)
+@lang_option(
+    _("language of the output; auto follows LC_ALL, LC_MESSAGES or LANG"), show_default=False
+)
 @prints_json
 @click.pass_context
 def suggest(
@@ -121,7 +130,8 @@ def suggest(
     With --apply or --in-place, you confirm each link. With --yes, names are linked without confirmation. --in-place
     keeps a backup of the notes and an undo file in .gigamind/links in the vault.
     """
-    say = words(language_of(lang))
+    language = language_of(lang)
+    say = translator(language)
     if undo_file is not None:
         _check_alone(context)
         from gigamind.cli.suggest_apply import undone
@@ -129,14 +139,16 @@ def suggest(
         undone(undo_file, say)
         return
     applied = _applied(copy, in_place=in_place, yes=yes, phrases=phrases)
-    del form  # says the same as --json
+    del form  # the same as --json
     _check_choices(name, every=every, out=out, applied=applied)
     _check_places(notes, out, copy)
     if applied and not yes:
         from gigamind.cli.suggest_apply import check_terminal
 
         if is_quiet():
-            raise InputError("--quiet: each link is asked about. Give --yes, or leave it out.")
+            raise InputError(
+                _("--quiet hides the confirmation of links. Add --yes or leave it out.")
+            )
         check_terminal()
     from gigamind.cli.progress import progress_bar
     from gigamind.cli.suggestions import Suggested, note_document
@@ -149,7 +161,7 @@ def suggest(
     identities = Identities(vault.notes)
     chosen = vault.notes if name is None else (_note(vault, identities, name),)
     options = SuggestOptions(
-        most, min_confidence, not include_linked, context_chars, language=say.language
+        most, min_confidence, not include_linked, context_chars, language=language
     )
     with progress_bar() as progress:
         suggester = load_suggester(
@@ -157,11 +169,11 @@ def suggest(
             identities,
             embedder if semantic else None,
             default_cache_folder(),
-            functools.partial(progress.stage, "Names"),
+            functools.partial(progress.stage, _("Names")),
         )
-        suggester.prepare(chosen, functools.partial(progress.stage, "Phrases"), options)
+        suggester.prepare(chosen, functools.partial(progress.stage, _("Phrases")), options)
         all_suggested: list[Suggested] = []
-        left_out = False
+        has_phrases = False
         for note in chosen:
             suggestions = suggester.suggest(note, options)
             names = [
@@ -169,60 +181,66 @@ def suggest(
                 for suggestion in suggestions
                 if phrases or not yes or not suggestion.is_phrase
             ]
-            left_out |= len(names) < len(suggestions)
+            has_phrases |= len(names) < len(suggestions)
             all_suggested.append(Suggested(note, names))
-            progress.stage("Notes", len(all_suggested), len(chosen))
+            progress.stage(_("Notes"), len(all_suggested), len(chosen))
         suggester.keep()
     writer = LinkWriter(vault, identities)
     is_unknown = suggester.habits.calibration.is_of_other_vaults
     if applied:
         _apply(all_suggested, vault, writer, copy, say, yes=yes)
-        if left_out:
-            click.echo(say("suggest.phrases_left"))
+        if has_phrases:
+            print_line(_PHRASES_LEFT_OUT)
     else:
         shown = [note_document(suggested) for suggested in all_suggested]
-        tell(
+        show_result(
             shown if every else shown[0],
             lambda: _show(all_suggested, writer, out, say, every=every, names_first=is_unknown),
         )
     is_any = any(suggested.suggestions for suggested in all_suggested)
     if is_any and is_unknown and not is_quiet():
-        click.echo(say("suggest.few_links"), err=True)
+        print_line(_UNCALIBRATED, err=True)
 
 
 def _check_alone(context: click.Context) -> None:
-    """Raises InputError where another option is given beside --undo."""
+    """Raise InputError if another option is given with --undo."""
     for parameter in context.command.params:
         name = parameter.name or ""
         given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
         if given and name not in {"undo_file", "lang"}:
-            raise InputError(
-                f"{parameter.opts[0]}: makes no sense with --undo, whose file tells what to undo"
-            )
+            raise InputError(_("{option} cannot be used with --undo.", option=parameter.opts[0]))
 
 
 def _applied(copy: Path | None, *, in_place: bool, yes: bool, phrases: bool) -> bool:
-    """Whether links are to be written."""
+    """Return whether to write links."""
     if copy is not None and in_place:
-        raise InputError("give either --apply, for a copy, or --in-place")
+        raise InputError(_("Give either --apply COPY or --in-place."))
     if phrases and not yes:
-        raise InputError("--phrases: says what --yes writes. Give --yes, too, or leave it out.")
+        raise InputError(_("--phrases needs --yes."))
     if yes and copy is None and not in_place:
-        raise InputError("--yes: says to write every link; give --apply COPY or --in-place, too")
+        raise InputError(_("--yes needs --apply COPY or --in-place."))
     return copy is not None or in_place
 
 
 def _check_choices(name: str | None, *, every: bool, out: Path | None, applied: bool) -> None:
     if every == (name is not None):
-        raise InputError("give either --note or --all")
+        raise InputError(_("Give either --note or --all."))
     if is_json() and applied:
-        raise InputError("--json: only shows suggestions. Leave it out to write them.")
+        raise InputError(_("--json only shows suggestions. Leave it out to write links."))
     if out is None:
         return
     if not every or applied or is_json():
-        raise InputError("--out: is for what --all would show; leave the other options out")
+        raise InputError(
+            _("--out saves the suggestions of --all. Leave --apply, --in-place and --json out.")
+        )
     if out.suffix not in _LINES:
-        raise InputError(f"--out {out}: name a file that ends in {' or '.join(sorted(_LINES))}")
+        raise InputError(
+            _(
+                "--out {file}: the name must end in one of {endings}",
+                file=out,
+                endings=sorted(_LINES),
+            )
+        )
 
 
 def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:
@@ -233,7 +251,7 @@ def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:
     if out is not None:
         refuse_existing_file("--out", out)
         if out.resolve().is_relative_to(notes.resolve()):
-            raise InputError(f"--out {out}: lies in the vault. Name a file beside it.")
+            raise InputError(_("--out {file} is in the vault. Use a file outside.", file=out))
 
 
 def _apply(
@@ -241,7 +259,7 @@ def _apply(
     vault: "Vault",
     writer: "LinkWriter",
     copy: Path | None,
-    say: Words,
+    say: Translator,
     *,
     yes: bool,
 ) -> None:
@@ -257,7 +275,7 @@ def _show(
     all_suggested: "Sequence[Suggested]",
     writer: "LinkWriter",
     out: Path | None,
-    say: Words,
+    say: Translator,
     *,
     every: bool,
     names_first: bool,
@@ -278,7 +296,10 @@ def _show(
             else suggestions.as_json(all_suggested),
         )
     click.echo(suggestions.summary(all_suggested, writer, say, names_first=names_first))
-    click.echo("\n" + (say("suggest.all_in", file=out) if out else say("suggest.all_how")))
+    where = _("For all suggestions by note, add --out FILE.md (or .jsonl).")
+    if out:
+        where = _("All suggestions: {file}", file=out)
+    click.echo(f"\n{say(where)}")
 
 
 def _note(vault: "Vault", identities: "Identities", name: str) -> "Note":
@@ -286,8 +307,11 @@ def _note(vault: "Vault", identities: "Identities", name: str) -> "Note":
     if resolution is None:
         paths = [note.path for note in vault.notes]
         close = difflib.get_close_matches(name, paths, n=1)
-        guess = f" Did you mean {close[0]}?" if close else " Give its path, relative to --notes."
-        raise InputError(f"--note {name}: no such note in {vault.root}.{guess}")
+        problem = _("--note {name}: no such note in {vault}.", name=name, vault=vault.root)
+        hint = _("Give its path, relative to --notes.")
+        if close:
+            hint = _("Did you mean {note}?", note=close[0])
+        raise InputError(joined((problem, hint), " "))
     if resolution.collision is not None:
-        say_line(resolution.collision.message, err=True)
+        print_line(resolution.collision.message, err=True)
     return resolution.note

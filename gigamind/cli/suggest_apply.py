@@ -1,38 +1,55 @@
-"""Writes suggested links into notes, asked about one by one or all at once, and takes them out again."""
+"""Write suggested links into notes, after confirmation or all at once, and remove them again."""
 
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
 import click
 
 from gigamind.cli.errors import show_error
 from gigamind.cli.suggestions import Suggested, place_of
 from gigamind.errors import InputError, NotesError
+from gigamind.i18n import Message, Translator, _, joined, n_
 from gigamind.linking.apply import InPlaceWriter, write_copy
 from gigamind.linking.insertion import Insertion, LinkedNote, insert
 from gigamind.linking.link_text import LinkWriter
 from gigamind.linking.undo import undo
 from gigamind.text import printable
 from gigamind.vault.notes import Note, Vault
-from gigamind.wording import Words, counted
+from gigamind.wording import Language
 
-_AROUND = 60  # code points of its line on either side of a link that is asked about
-# With what the same keys give on a Korean keyboard.
+_CONTEXT_CHARS = 60  # code points of its line on either side of a link
+# The second four are the same keys on a Korean keyboard.
+_REFUSALS = {
+    "no_text": _(
+        "it is not in running text (but in code, a heading, a link, HTML, math or a comment)"
+    ),
+    "address": _("it is part of an address or a tag"),
+    "brackets": _(
+        "it is in or right after brackets, and some programs would read them as one link"
+    ),
+    "overlaps": _("it overlaps another suggestion"),
+    "otherwise": _(
+        "a link here would change how the surrounding Markdown is read, such as bold text"
+    ),
+}
 _ANSWERS = {"y": "y", "n": "n", "a": "a", "q": "q", "ㅛ": "y", "ㅜ": "n", "ㅁ": "a", "ㅂ": "q"}
 
 
 def check_terminal() -> None:
-    """See to it that somebody can be asked.
+    """Check that links can be confirmed.
 
     Raises:
-        InputError: standard input is no terminal.
+        InputError: standard input is not a terminal.
     """
     if not sys.stdin.isatty():
         raise InputError(
-            "each link is asked about, and there is no terminal to ask at."
-            " Give --yes, which writes names from --min-confidence on, and with --phrases phrases, too."
+            _(
+                "There is no terminal to confirm links. Add --yes to link names from --min-confidence on,"
+                " and --phrases to link phrases, too."
+            )
         )
 
 
@@ -41,32 +58,35 @@ def into_copy(
     vault: Vault,
     writer: LinkWriter,
     out: Path,
-    say: Words,
+    say: Translator,
     *,
     yes: bool,
 ) -> None:
     """Write a copy of the vault with the links.
 
     Raises:
-        NotesError: notes were changed meanwhile, so that they are in the copy without links; or nothing can be copied.
+        NotesError: the vault cannot be copied, or notes changed meanwhile and are in the copy without links.
     """
     linked = list(_accepted(every, writer, say, yes=yes))
     if not linked:
-        click.echo(say("suggest.no_copy"))
+        click.echo(say(_("No link was added, so there is no copy.")))
         return
     written, problems = write_copy(vault, out, linked)
-    click.echo(_told("copied", written, say, copy=out, vault=vault.root))
+    unchanged = _(
+        "They are in the copy {copy}. The vault {vault} is unchanged.", copy=out, vault=vault.root
+    )
+    click.echo(say(joined((_added(written), unchanged), " ")))
     _end(problems)
 
 
 def in_place(
-    every: Sequence[Suggested], vault: Vault, writer: LinkWriter, say: Words, *, yes: bool
+    every: Sequence[Suggested], vault: Vault, writer: LinkWriter, say: Translator, *, yes: bool
 ) -> None:
-    """Write the links into the notes of the vault, each note as soon as all of its links are decided on.
+    """Write the links into the notes of the vault, each note as soon as all of its links are decided.
 
     Raises:
-        NotesError: notes were changed meanwhile, or cannot be written; the others are.
-        UnwrittenError: the undo file cannot be written, and with it no more notes.
+        NotesError: some notes changed meanwhile or cannot be written; the others are written.
+        UnwrittenError: the undo file cannot be written; no further notes are written.
     """
     written: list[LinkedNote] = []
     problems: list[NotesError] = []
@@ -79,49 +99,49 @@ def in_place(
                     problems.append(error)
                 else:
                     written.append(linked)
-        finally:  # also when it is interrupted
-            click.echo(_told("wrote", written, say) if written else say("suggest.wrote_nothing"))
+        finally:  # also after an interruption
+            click.echo(say(_added(written) if written else _("No link was added.")))
             if written and notes.undo_file:
                 command = f"gigamind suggest-links --undo {shlex.quote(str(notes.undo_file))}"
-                click.echo(say("suggest.undo", command=command))
+                click.echo(say(_("To undo: {command}", command=command)))
     _end(problems)
 
 
-def undone(file: Path, say: Words) -> None:
-    """Take the links of an undo file out again.
+def undone(file: Path, say: Translator) -> None:
+    """Remove the links of an undo file.
 
     Raises:
-        InputError: it is no undo file.
-        NotesError: notes were changed since; the others are restored.
+        InputError: the file is not an undo file.
+        NotesError: some notes changed since; the others are restored.
     """
     result = undo(file)
-    notes = counted(len(result.restored), "note", "notes", say)
-    others = len(result.untouched)
-    click.echo(
-        say("suggest.restored_some" if others else "suggest.restored", notes=notes, others=others)
-    )
+    line = n_("Restored {n} note.", "Restored {n:,} notes.", n=len(result.restored))
+    if result.untouched:
+        others = n_(
+            "{n} other note had none of these links.",
+            "{n:,} other notes had none of these links.",
+            n=len(result.untouched),
+        )
+        line = joined((line, others), " ")
+    click.echo(say(line))
     _end(result.problems)
 
 
-def _told(key: str, written: Sequence[LinkedNote], say: Words, **values: object) -> str:
+def _added(written: Sequence[LinkedNote]) -> Message:
     links = sum(len(linked.insertions) for linked in written)
-    return say(
-        f"suggest.{key}",
-        links=counted(links, "link", "links", say),
-        notes=counted(len(written), "note", "notes", say),
-        **values,
-    )
+    notes = n_("{n} note", "{n:,} notes", n=len(written))
+    return n_("Added {n} link in {notes}.", "Added {n:,} links in {notes}.", n=links, notes=notes)
 
 
 def _end(problems: Sequence[NotesError]) -> None:
     if problems:
-        raise NotesError("\n".join(map(str, problems)))
+        raise NotesError(joined((problem.message for problem in problems), "\n"))
 
 
 def _accepted(
-    every: Sequence[Suggested], writer: LinkWriter, say: Words, *, yes: bool
+    every: Sequence[Suggested], writer: LinkWriter, say: Translator, *, yes: bool
 ) -> Iterator[LinkedNote]:
-    """The notes that get links, one after the other; what cannot be written is told, and not asked about."""
+    """Yield the notes that get links; suggestions that cannot be written are reported and skipped."""
     questions = _Questions(sum(len(suggested.suggestions) for suggested in every), say, yes=yes)
     for note, suggestions in every:
         if not suggestions:
@@ -129,10 +149,16 @@ def _accepted(
         linked = insert(note, suggestions, writer)
         for refusal in linked.refusals:
             suggestion = refusal.suggestion
-            place = place_of(suggestion, note)
-            why = say(f"no_link.{refusal.why}", target=suggestion.target)
-            sentence = say("suggest.refused", place=place, anchor=suggestion.anchor, why=why)
-            click.echo(printable(sentence), err=True)
+            reason = _REFUSALS.get(refusal.why) or _(
+                "no link with these words leads only to {target}", target=suggestion.target
+            )
+            line = _(
+                '{place}: "{anchor}" cannot be linked: {reason}.',
+                place=place_of(suggestion, note),
+                anchor=suggestion.anchor,
+                reason=reason,
+            )
+            click.echo(printable(say(line)), err=True)
         questions.done += len(linked.refusals)
         wanted = [
             insertion for insertion in linked.insertions if questions.accepts(note, insertion)
@@ -146,14 +172,14 @@ def _accepted(
 
 
 class _Questions:
-    """Asks about one link after the other, until the answer is for all that follow.
+    """Ask about one link after the other, until an answer covers the rest.
 
     Attributes:
-        done: how many suggestions were decided on.
+        done: number of suggestions decided.
         ended: no more links are wanted.
     """
 
-    def __init__(self, total: int, say: Words, *, yes: bool) -> None:
+    def __init__(self, total: int, say: Translator, *, yes: bool) -> None:
         self.done = 0
         self.ended = False
         self._total = total
@@ -161,37 +187,41 @@ class _Questions:
         self._say = say
 
     def accepts(self, note: Note, insertion: Insertion) -> bool:
-        """Whether a link is to be written."""
+        """Return whether to write a link."""
         self.done += 1
         if self._yes or self.ended:
             return self._yes
         self._show(note, insertion)
-        answer = self._asked()
+        answer = self._ask()
         self._yes, self.ended = answer == "a", answer == "q"
         return answer in {"y", "a"}
 
     def _show(self, note: Note, insertion: Insertion) -> None:
         suggestion, span = insertion.suggestion, insertion.span
         line = max(note.text.rfind("\n", 0, span.start) + 1, note.document.body_start)
-        left = note.text[max(line, span.start - _AROUND) : span.start]
-        right = note.text[span.end : span.end + _AROUND].split("\n", 1)[0]
+        left = note.text[max(line, span.start - _CONTEXT_CHARS) : span.start]
+        right = note.text[span.end : span.end + _CONTEXT_CHARS].split("\n", 1)[0]
         context = (
             printable(left) + click.style(printable(insertion.link), bold=True) + printable(right)
         )
         place = place_of(suggestion, note)
-        question = self._say(
-            "suggest.question",
+        question = _(
+            '"{anchor}" → {target}, confidence {confidence}: {reason}',
             anchor=printable(suggestion.anchor),
             target=printable(suggestion.target),
             confidence=suggestion.confidence_text,
-            reason=printable(suggestion.reason),
+            reason=suggestion.reason,
         )
-        counted_place = self._say("suggest.place", place=place, number=self.done, total=self._total)
-        click.echo(f"\n{counted_place}\n  {context.strip()}\n  {question}", err=True)
+        where = _(
+            "{place} ({number:,} of {total:,})", place=place, number=self.done, total=self._total
+        )
+        lines = (self._say(where), context.strip(), printable(self._say(question)))
+        click.echo("\n" + "\n  ".join(lines), err=True)
 
-    def _asked(self) -> str:
+    def _ask(self) -> str:
+        prompt = self._say(_("Add this link? (y)es, (n)o, (a)ll remaining, (q)uit"))
         while True:
-            typed = click.prompt(f"  {self._say('suggest.ask')}", err=True)
+            typed = click.prompt(f"  {prompt}", err=True)
             if answer := _ANSWERS.get(typed.strip().lower()[:1]):
                 return answer
-            show_error(self._say("suggest.answers"), self._say.language)
+            show_error(_("Type y, n, a or q."), cast("Language", self._say.language))

@@ -1,19 +1,20 @@
-"""How suggested links are shown: of one note, as a summary of a vault, and as JSON for editors."""
+"""Suggested links as text: of one note, as a summary of a vault, and as JSON for editors."""
 
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from gigamind.cli.documents import NoteDocument, RangeDocument, SuggestionDocument
+from gigamind.i18n import Message, Translator, _, n_
 from gigamind.linking.link_text import LinkWriter
 from gigamind.linking.suggest import LinkSuggestion
 from gigamind.records.folder import as_json as text_of
 from gigamind.spans import Utf16
 from gigamind.text import printable
 from gigamind.vault.notes import Note
-from gigamind.wording import Words, counted
 
-_SUREST, _TARGETS = 20, 10
+_MAX_SUGGESTIONS, _MAX_TARGETS = 20, 10
+_SCORES = {"mention": _("mention"), "context": _("context"), "centrality": _("centrality")}
 
 
 class Suggested(NamedTuple):
@@ -23,52 +24,54 @@ class Suggested(NamedTuple):
     suggestions: list[LinkSuggestion]
 
 
-def note_text(suggested: Suggested, writer: LinkWriter, say: Words) -> str:
-    """The suggestions of one note, as the document's example 10.4 has them."""
+def note_text(suggested: Suggested, writer: LinkWriter, say: Translator) -> str:
+    """Return the suggestions of one note as in example 10.4 of the seed."""
     note, suggestions = suggested
     if not suggestions:
-        return say("suggest.nothing")
-    count = counted(len(suggestions), "suggestion", "suggestions", say)
-    parts = [say("suggest.found", suggestions=count)]
+        return say(_("No link suggestions."))
+    count = _suggestion_count(len(suggestions))
+    parts = [say(_("Found {suggestions}:", suggestions=count))]
     for number, suggestion in enumerate(suggestions, start=1):
-        confidence = suggestion.confidence_text
+        place, confidence = place_of(suggestion, note), suggestion.confidence_text
         lines = (
             f"{number}. {_arrow(suggestion, note, writer)}",
-            say("suggest.position", place=place_of(suggestion, note), confidence=confidence),
-            say("suggest.reason", reason=printable(suggestion.reason)),
-            say("suggest.scores", scores=_scores(suggestion, say)),
+            say(
+                _("Position: {place}, Confidence: {confidence}", place=place, confidence=confidence)
+            ),
+            printable(say(_("Reason: {reason}", reason=suggestion.reason))),
+            say(_("Scores: {scores}", scores=_scores(suggestion, say))),
         )
         parts.append("\n   ".join(lines))
     return "\n\n".join(parts)
 
 
 def place_of(suggestion: LinkSuggestion, note: Note) -> str:
-    """The file and the line where its words begin, as terminals and editors open them."""
+    """Return file and line of a suggestion, in the form that terminals and editors open."""
     line = note.text.count("\n", 0, suggestion.span.start) + 1
     return f"{printable(note.path)}:{line}"
 
 
-def _scores(suggestion: LinkSuggestion, say: Words) -> str:
+def _scores(suggestion: LinkSuggestion, say: Translator) -> str:
     scores = suggestion.scores._asdict().items()
-    return ", ".join(f"{say(f'suggest.{name}')} {value:.2f}" for name, value in scores)
+    return ", ".join(f"{say(_SCORES[name])} {value:.2f}" for name, value in scores)
 
 
-def vault_text(every: Sequence[Suggested], writer: LinkWriter, say: Words) -> str:
-    """All suggestions, note by note."""
+def vault_text(every: Sequence[Suggested], writer: LinkWriter, say: Translator) -> str:
+    """Return all suggestions, note by note."""
     parts = (
         f"# {printable(suggested.note.path)}\n{note_text(suggested, writer, say)}"
-        for suggested in _having(every)
+        for suggested in _with_suggestions(every)
     )
     return "\n\n".join((_headline(every, say), *parts))
 
 
 def summary(
-    every: Sequence[Suggested], writer: LinkWriter, say: Words, *, names_first: bool = False
+    every: Sequence[Suggested], writer: LinkWriter, say: Translator, *, names_first: bool = False
 ) -> str:
-    """How many suggestions there are, the surest, and which notes are suggested most.
+    """Return the number of suggestions, those with the highest confidence, and the most suggested notes.
 
     Args:
-        names_first: among the surest: where nothing tells what a confidence of phrases is worth.
+        names_first: list names before phrases, because the confidence of phrases is not calibrated.
     """
     rows = [(note, suggestion) for note, suggestions in every for suggestion in suggestions]
     rows.sort(
@@ -81,17 +84,17 @@ def summary(
     )
     lines = [_headline(every, say)]
     if rows:
-        lines.append(f"\n{say('suggest.surest')}")
-    for note, suggestion in rows[:_SUREST]:
+        lines.append(f"\n{say(_('Highest confidence:'))}")
+    for note, suggestion in rows[:_MAX_SUGGESTIONS]:
         place = place_of(suggestion, note)
         lines += [
             f"  {suggestion.confidence_text}  {place}: {_arrow(suggestion, note, writer)}",
-            f"        {printable(suggestion.reason)}",
+            f"        {printable(say(suggestion.reason))}",
         ]
-    targets = Counter(suggestion.target for _, suggestion in rows)
-    often = [(target, number) for target, number in targets.most_common(_TARGETS) if number > 1]
+    targets = Counter(suggestion.target for _note, suggestion in rows)
+    often = [(target, number) for target, number in targets.most_common(_MAX_TARGETS) if number > 1]
     if often:
-        lines.append(f"\n{say('suggest.most')}")
+        lines.append(f"\n{say(_('Suggested most often:'))}")
         lines += [
             f"  {number:4}  {printable(writer.place(target, ''))}" for target, number in often
         ]
@@ -99,12 +102,12 @@ def summary(
 
 
 def as_json(every: Sequence[Suggested]) -> list[str]:
-    """One line of JSON a note that has suggestions."""
-    return [text_of(note_document(suggested)) for suggested in _having(every)]
+    """Return one line of JSON for each note with suggestions."""
+    return [text_of(note_document(suggested)) for suggested in _with_suggestions(every)]
 
 
 def note_document(suggested: Suggested) -> NoteDocument:
-    """The suggestions of a note; ranges count UTF-16 code units."""
+    """Return the suggestions of a note; ranges count UTF-16 code units."""
     note, suggestions = suggested
     units = Utf16(note.text)
     rows: list[SuggestionDocument] = []
@@ -121,18 +124,23 @@ def note_document(suggested: Suggested) -> NoteDocument:
     return NoteDocument(note=note.path, suggestions=tuple(rows))
 
 
-def _having(every: Sequence[Suggested]) -> list[Suggested]:
+def _with_suggestions(every: Sequence[Suggested]) -> list[Suggested]:
     return [suggested for suggested in every if suggested.suggestions]
 
 
-def _headline(every: Sequence[Suggested], say: Words) -> str:
+def _headline(every: Sequence[Suggested], say: Translator) -> str:
     total = sum(len(suggested.suggestions) for suggested in every)
-    return say(
-        "suggest.in_vault",
-        suggestions=counted(total, "suggestion", "suggestions", say),
-        having=len(_having(every)),
-        notes=counted(len(every), "note", "notes", say),
+    line = _(
+        "{suggestions} in {having:,} of {notes}.",
+        suggestions=_suggestion_count(total),
+        having=len(_with_suggestions(every)),
+        notes=n_("{n} note", "{n:,} notes", n=len(every)),
     )
+    return say(line)
+
+
+def _suggestion_count(count: int) -> Message:
+    return n_("{n} link suggestion", "{n:,} link suggestions", n=count)
 
 
 def _arrow(suggestion: LinkSuggestion, note: Note, writer: LinkWriter) -> str:

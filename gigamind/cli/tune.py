@@ -1,4 +1,4 @@
-"""`gigamind tune search`: which settings of search to take, over one's own queries."""
+"""`gigamind tune search`: compare search settings on your own queries and recommend one."""
 
 from pathlib import Path
 from typing import Any
@@ -7,8 +7,9 @@ import click
 
 from gigamind.cli.command import Group
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, tell
+from gigamind.cli.output import prints_json, show_result
 from gigamind.evaluation.options import validated
+from gigamind.i18n import _, translator
 from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 
@@ -41,7 +42,6 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
     from gigamind.evaluation.run import out_folder
     from gigamind.tasks import evaluate
     from gigamind.tasks.search.tune import tune as tune_search
-    from gigamind.wording import words
 
     axes = {name: values.pop(name) for name in GridOptions.model_fields}
     grid = validated(GridOptions, axes)
@@ -61,6 +61,7 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
         console = plain_console()
         for line in tuned.finding:
             console.print(line)
-        console.print(words(options.language)("terminal.page", place=tuned.page))
+        say = translator(options.language)
+        console.print(say(_("Page: {place}", place=tuned.page)))
 
-    tell(tuned.tuning, show)
+    show_result(tuned.tuning, show)

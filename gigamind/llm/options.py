@@ -21,7 +21,7 @@ class Determinism(BaseModel):
 
     deterministic: bool = Field(
         default=False,
-        description="repeatable results: temperature 0, stored replies reused, no sampling",
+        description=_("repeatable results: temperature 0, stored replies reused, no sampling"),
     )
 
 

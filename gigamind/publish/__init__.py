@@ -1,1 +1,1 @@
-"""The one room of the package that speaks to Prefect: runs flow files, publishes artifacts, names end states."""
+"""The only package that uses Prefect: runs flow files, publishes artifacts and names end states."""

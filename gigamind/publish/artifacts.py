@@ -1,6 +1,6 @@
-"""Artifacts and events of a flow run: a view of what its out folder records.
+"""Artifacts and events of a flow run, made from its output folder.
 
-What cannot be published is a warning in the log of the run: the evaluation stands, in its out folder.
+If publishing fails, the run logs a warning and keeps its result.
 """
 
 import hashlib
@@ -15,7 +15,8 @@ from gigamind.errors import GigamindError
 from gigamind.evaluation.finish import FlowResult
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.release import ReleaseVerdict
-from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_its_language
+from gigamind.i18n import Text, _, n_
+from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_run_language
 from gigamind.publish.restarts import deployment_name, through_restart
 from gigamind.reports.decision import failed_page
 from gigamind.reports.release import deciding_reasons
@@ -23,11 +24,20 @@ from gigamind.tasks import TASKS
 from gigamind.wording import Words, words
 
 CARD_KEY = "judge-card"
-_REASONS_TOLD = 20
+_MAX_REASONS = 20
+
+
+_VERDICTS = {
+    "passed": _("passed"),
+    "failed": _("failed"),
+    "warned": _("warned"),
+    "inconclusive": _("inconclusive"),
+    "not-comparable": _("not comparable"),
+}
 
 
 class Keys(NamedTuple):
-    """Keys of the artifacts of a history: a deployment's, or that of a task over a vault for runs of none."""
+    """Keys of the artifacts of a deployment, or of a task and vault for runs without a deployment."""
 
     page: str
     figures: str
@@ -35,7 +45,7 @@ class Keys(NamedTuple):
 
 
 def artifact_keys(options: EvalOptions) -> Keys:
-    """Those of a run; a name that a key cannot hold, for it has letters a-z and digits only, is told by its hash."""
+    """Return the keys of a run; a name with other characters than a-z and digits gets a hash."""
     history = deployment_name() or "-".join(tags_of(options))
     plain = re.sub("[^a-z0-9]+", "-", history.lower()).strip("-")
     if not history.isascii():
@@ -44,12 +54,12 @@ def artifact_keys(options: EvalOptions) -> Keys:
 
 
 def tags_of(options: EvalOptions) -> tuple[str, ...]:
-    """By which runs of a task, and over a vault, are found: their names."""
+    """Return the tags of a run: the names of its task and vault."""
     return (options.task, options.notes.resolve().name) if options.notes else (options.task,)
 
 
 def tag_run(options: EvalOptions) -> None:
-    """Tag the flow run; where that fails, a warning in its log says so."""
+    """Tag the flow run; a failure is logged as a warning."""
     from prefect import get_client
     from prefect.logging import get_run_logger
     from prefect.runtime import flow_run
@@ -63,12 +73,13 @@ def tag_run(options: EvalOptions) -> None:
 
     try:
         through_restart(tag)
-    except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the run
-        get_run_logger().warning(in_its_language(f"The run has no tags of its own ({error})"))
+    except Exception as error:  # noqa: BLE001  no failure here may fail the run
+        warning = _("The run was not tagged: {reason}", reason=str(error))
+        get_run_logger().warning(in_run_language(warning))
 
 
 def publish_run(finished: FlowResult, keys: Keys) -> None:
-    """Publish what `finish_run` returned, from within its flow run: its page, and its figures as a table."""
+    """Publish the page and the metrics table of a finished run, from within its flow run."""
     from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
     task = finished["task"]
@@ -78,53 +89,63 @@ def publish_run(finished: FlowResult, keys: Keys) -> None:
 
 
 def publish_failure(error: GigamindError, options: EvalOptions, subject: str, keys: Keys) -> None:
-    """Publish the page of a run that has nothing else to show."""
+    """Publish the page of a run that failed before it had a result."""
     from prefect.artifacts import create_markdown_artifact
 
-    page = failed_page(str(error), error.exit_code, subject, words(options.language))
+    page = failed_page(error.message, error.exit_code, subject, words(options.language))
     _publish(create_markdown_artifact, keys.page, page.headline, markdown=page.markdown)
 
 
 def end_of_gate(run_id: str, result: Mapping[str, Any], say: Words) -> Any:  # noqa: ANN401  Prefect's State or None
-    """Tell the gates' verdict of what the flow would return as an event, and name the end it means.
+    """Emit the verdict of the gates as an event and return the end state of the flow.
 
-    Returns the Failed state of a regression or of runs that cannot be compared, a Completed one of another name where
-    only soft gates failed, and None where nothing did.
+    Returns a Failed state for a regression or incomparable runs, a named Completed state if only warnings failed, and
+    None if the gates passed.
     """
     from prefect.states import Completed
 
     verdict = ReleaseVerdict.load(result["release"])
     gate = verdict.gate
-    about = in_its_language(f"Release gate of {run_id} (phase {gate.phase}): {gate.verdict}")
-    _tell(verdict, Path(result["out"]))
+    about = _(
+        "Release gate of {run} (phase {phase}): {verdict}",
+        run=run_id,
+        phase=gate.phase,
+        verdict=_VERDICTS[gate.verdict],
+    )
+    _emit_verdict(verdict, Path(result["out"]))
     if gate.verdict == "warned":
-        return Completed(name="RegressedSoft", message=about, data=dict(result))
+        return Completed(name="RegressedSoft", message=in_run_language(about), data=dict(result))
     if gate.verdict in {"passed", "inconclusive"}:
         return None
     ended, name = (
         (ReleaseStopped, "Regressed") if gate.verdict == "failed" else (NoVerdict, "NotComparable")
     )
-    stopped = ended(f"{about}: {_first_of(deciding_reasons(verdict.release, say))}")
+    reason = _first_of(deciding_reasons(verdict.release, say))
+    stopped = ended(_("{verdict}: {reason}", verdict=about, reason=reason))
     stopped.result = result
     return failed(stopped, name)
 
 
-def _first_of(reasons: Sequence[str]) -> str:
-    """The first of several sentences, and how many there are besides."""
-    first, *others = reasons or (in_its_language("no reason was given"),)
-    return first.rstrip(".") + in_its_language(f", and {len(others)} more") if others else first
+def _first_of(reasons: Sequence[str]) -> Text:
+    """Return the first reason and the number of further ones."""
+    first = reasons[0].rstrip(".") if reasons else _("no reason was given")
+    others = len(reasons) - 1
+    if others < 1:
+        return first
+    return n_("{first}, and {n} more", "{first}, and {n:,} more", first=first, n=others)
 
 
-def publish_card(made: Mapping[str, Any]) -> None:
-    """Publish the card that `steps.write_card` made, from within its flow run."""
+def publish_card(written: Mapping[str, Any]) -> None:
+    """Publish the judge report of `steps.write_card`, from within its flow run."""
     from prefect.artifacts import create_markdown_artifact
 
-    about = in_its_language(f"{made['subject']}, written to {Path(made['out']).absolute()}")
-    _publish(create_markdown_artifact, CARD_KEY, about, markdown=made["markdown"])
+    folder = Path(written["out"]).absolute()
+    about = _("{subject}, written to {folder}", subject=written["subject"], folder=folder)
+    _publish(create_markdown_artifact, CARD_KEY, about, markdown=written["markdown"])
 
 
-def _tell(verdict: ReleaseVerdict, out: Path) -> None:
-    """Emit `gigamind.gate.passed` or `.failed` (or what else the verdict is), with little beside the verdict."""
+def _emit_verdict(verdict: ReleaseVerdict, out: Path) -> None:
+    """Emit `gigamind.gate.<verdict>` with a short payload."""
     from prefect.events import emit_event
     from prefect.logging import get_run_logger
 
@@ -138,32 +159,36 @@ def _tell(verdict: ReleaseVerdict, out: Path) -> None:
                 "phase": gate.phase,
                 "out": str(out.absolute()),
                 "baseline": comparison.baseline.run_id,
-                "reasons": list(gate.reasons[:_REASONS_TOLD]),
+                "reasons": list(gate.reasons[:_MAX_REASONS]),
                 "worse": sum(change.change == "worse" for change in comparison.changes),
                 "lost": len(comparison.lost),
             },
         )
-    except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the verdict
-        get_run_logger().warning(in_its_language(f"The gate's event was not emitted ({error})"))
+    except Exception as error:  # noqa: BLE001  no failure here may change the verdict
+        warning = _("The event of the gate was not emitted: {reason}", reason=str(error))
+        get_run_logger().warning(in_run_language(warning))
 
 
-def _publish(create: Callable[..., Any], key: str, about: str, **content: Any) -> None:  # noqa: ANN401  text or rows
+def _publish(create: Callable[..., Any], key: str, about: Text, **content: Any) -> None:  # noqa: ANN401  text or rows
     from prefect.logging import get_run_logger
     from prefect.settings import get_current_settings
 
     logger = get_run_logger()
     try:
-        made = through_restart(lambda: create(key=key, description=about, **content))
-    except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the evaluation
-        why = f"{type(error).__name__}: {error}"
-        logger.warning(in_its_language(f"Artifact {key} was not published ({why})"))
+        description = in_run_language(about)
+        artifact = through_restart(lambda: create(key=key, description=description, **content))
+    except Exception as error:  # noqa: BLE001  no failure here may fail the evaluation
+        reason = f"{type(error).__name__}: {error}"
+        warning = _("Artifact {key} was not published: {reason}", key=key, reason=reason)
+        logger.warning(in_run_language(warning))
         return
-    # No menu of the UI leads to an artifact.  Without a server there is no UI: the short-lived one ends with the run.
+    # The UI has no menu entry for artifacts.  A short-lived server ends with the run and has no UI.
     if ui := get_current_settings().ui_url:
-        logger.info(in_its_language(f"Artifact {key}: {ui}/v2/artifacts/artifact/{made}"))
+        url = f"{ui}/v2/artifacts/artifact/{artifact}"
+        logger.info(in_run_language(_("Artifact {key}: {url}", key=key, url=url)))
 
 
 def metric_table(task: str, summary: BaseModel) -> list[dict[str, str | int]]:
-    """One row a metric; cells are scalars, for the UI shows nothing else, and a figure that is no number is a dash."""
+    """Return one row per metric; cells are scalars, as the UI requires, and a missing value is a dash."""
     known = type(summary).model_validate_json(summary.model_dump_json())  # JSON writes NaN as null
     return [row._asdict() for row in TASKS[task].view.rows(known, words("en"))]

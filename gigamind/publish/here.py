@@ -1,4 +1,4 @@
-"""`gigamind eval ... --flow`: the flow of a task, such as `flows/eval_search.py`, run in this process."""
+"""`gigamind eval ... --flow`: run the flow of a task, such as `flows/eval_search.py`, in this process."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
 
 
-# No telemetry; a first start on a slow machine takes its time; task records of a short-lived server get written.
+# No telemetry; time for a first start on a slow machine; task records of a short-lived server are written.
 _SETTINGS = {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -32,16 +32,16 @@ _HEARTBEAT_S = 30  # as in deployments/server.env; automations.yaml waits for th
 
 
 def run_flow(options: EvalOptions, runner: str | None = None) -> Evaluated[Any]:
-    """Run the task's flow, such as `flows/eval_search.py`, here.
+    """Run a task's flow, such as `flows/eval_search.py`, in this process.
 
-    It speaks to the configured Prefect server, or to a short-lived one where none is.
+    The flow uses the configured Prefect server, or a short-lived one.
 
     Args:
-        runner: where its batches and shards run, such as `processes:2`; None for this process.
+        runner: where batches and shards run, such as `processes:2`; None for this process.
 
     Raises:
         ServerError: the server cannot be reached or used.
-        GigamindError: as the evaluation itself raises it.
+        GigamindError: the evaluation failed.
     """
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
@@ -58,8 +58,8 @@ def run_flow(options: EvalOptions, runner: str | None = None) -> Evaluated[Any]:
         "Callable[..., State[Any]]",
         load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False),
     )
-    # By its heartbeats a server knows that a run was killed.  Their thread holds up the end of the run for a second,
-    # which a short-lived server is not worth.
+    # A server detects killed runs by missing heartbeats.  Their thread delays the end of a run by a second, which is
+    # too much for a short-lived server.
     with (
         temporary_settings(
             {prefect.settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: _HEARTBEAT_S if server else None}

@@ -1,7 +1,7 @@
-"""Where the tasks of a flow run: in threads or processes beside it, or on the workers of a Dask or Ray cluster.
+"""Run the tasks of a flow in threads or processes, or on the workers of a Dask or Ray cluster.
 
-A task that is called runs in the flow's process, whatever its task runner.  So a pool is a task runner of its own, to
-which tasks are submitted, as many at a time as it has places.
+A task that is called directly runs in the flow's process, whatever its task runner.  Therefore a pool has its own task
+runner and submits as many tasks at a time as it has slots.
 """
 
 import multiprocessing
@@ -19,6 +19,7 @@ from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from gigamind.errors import EvaluationError, GigamindError, InputError
+from gigamind.i18n import Message, Text, _, joined
 
 if TYPE_CHECKING:
     from prefect.task_runners import TaskRunner
@@ -27,44 +28,44 @@ _RUNNER = re.compile(
     r"(?P<here>threads|processes):(?P<places>[1-9]\d*)"
     r"|(?P<cluster>dask|ray):(?:local(?::(?P<local>[1-9]\d*))?|(?P<address>(?!local(?::|$)).+))"
 )
-_POSSIBLE = (
+_EXAMPLES = (
     "threads:4, processes:2, dask:tcp://HOST:8786, dask:local:2, ray:ray://HOST:10001, ray:local:2"
 )
-_CONNECT_S = 5  # that a scheduler may take for its first answer
-_LOOK_S = 1.0
+_CONNECT_S = 5  # limit for the first reply of a scheduler
+_POLL_S = 1.0
 
 
 @dataclass(eq=False)
 class Job:
-    """One task that is to run in a pool.
+    """One task to run in a pool.
 
     Attributes:
-        label: as the run's page shows it; no other job of the pool has it.
-        call: of a module, for a worker imports it by name.
-        is_lost: whether nobody has heard of it for too long; asked now and then.
-        kept: what becomes of what it did, should it break off for good.
+        label: unique name on the page of the run.
+        call: function of a module, because workers import it by name.
+        is_lost: returns whether the job has given no sign for too long; polled.
+        advice: how to continue if the job fails for good.
     """
 
     label: str
     call: Callable[..., Any]
     parameters: Mapping[str, Any]
     is_lost: Callable[[], bool] = lambda: False
-    kept: str = ""
+    advice: Message | None = None
 
 
 class Jobs(Protocol):
-    """What a pool is to run."""
+    """The jobs of a pool."""
 
     def following(self) -> Job | None:
-        """The next one; None as long as there is none."""
+        """Return the next job; None if there is none at the moment."""
         ...
 
     def ended(self, job: Job, result: Any) -> None:  # noqa: ANN401  what its call gave
-        """One has ended."""
+        """Handle the result of a job."""
         ...
 
     def broke_off(self, job: Job, *, may_live: bool) -> None:
-        """The process of one has died, or is not heard of any more; `following` is to give it once more."""
+        """Handle a job whose process died or is lost; `following` returns it once more."""
         ...
 
 
@@ -75,10 +76,10 @@ class Pool:
         runner: such as `processes:2`.
 
     Attributes:
-        places: jobs at a time.
+        places: number of jobs at a time.
 
     Raises:
-        InputError: there is no such runner, or its package is not installed.
+        InputError: the runner is unknown, or its package is not installed.
     """
 
     def __init__(self, runner: str) -> None:
@@ -97,15 +98,15 @@ class Pool:
         self._runner.__exit__(None, None, None)
 
     def run(self, jobs: Jobs) -> None:
-        """Run jobs, each once more where its process dies, until none is left.
+        """Run all jobs; a job whose process dies runs once more.
 
         Raises:
-            GigamindError: that of a job; or one broke off twice.
+            GigamindError: a job failed, or its process died twice.
             KeyboardInterrupt: Ctrl-C; see `drain`.
         """
         while True:
             if self._broken and not self._running:
-                self._begin_anew(jobs)
+                self._restart(jobs)
             while (
                 not self._broken
                 and len(self._running) < self.places
@@ -120,7 +121,7 @@ class Pool:
                 self._look_for_lost(jobs)
 
     def drain(self, jobs: Jobs) -> None:
-        """Wait for what runs, and take what it gives; what breaks off is left."""
+        """Wait for running jobs and take their results; failed ones are left."""
         while self._running:
             if job := self._next_ended():
                 with suppress(Exception, KeyboardInterrupt):
@@ -130,38 +131,34 @@ class Pool:
         from prefect import task
         from prefect.cache_policies import NO_CACHE
 
-        # NO_CACHE: an evaluation that answers from an earlier run's results would measure nothing.
+        # NO_CACHE: cached results of an earlier run would not be a measurement.
         kind = job.label.split()[0]
-        settled = task(name=kind, task_run_name=job.label, retries=1, cache_policy=NO_CACHE)
-        # Not quoted, as in the flow's own process: Dask would look at the annotation, and take it for a tuple of tasks.
-        future = self._runner.submit(settled(job.call), dict(job.parameters))
+        prefect_task = task(name=kind, task_run_name=job.label, retries=1, cache_policy=NO_CACHE)
+        # Not quoted, unlike in the flow's own process: Dask would take the annotation for a tuple of tasks.
+        future = self._runner.submit(prefect_task(job.call), dict(job.parameters))
         self._running[job] = future
-        future.add_done_callback(partial(self._tell, job))
+        future.add_done_callback(partial(self._finish, job))
 
-    def _tell(self, job: Job, _future: object) -> None:
+    def _finish(self, job: Job, _future: object) -> None:
         self._ended.put(job)
 
     def _next_ended(self) -> Job | None:
-        """One of those that run; None where none has ended for a second."""
+        """Return a finished job; None if none has finished within a second."""
         try:
-            job = self._ended.get(timeout=_LOOK_S)
+            job = self._ended.get(timeout=_POLL_S)
         except Empty:
             return None
-        return (
-            job if job in self._running else None
-        )  # else it was given up, and another took its place
+        return job if job in self._running else None  # None: it was lost and has been replaced
 
     def _take(self, job: Job, jobs: Jobs) -> None:
         try:
             result = self._running.pop(job).result()
         except GigamindError:
             raise
-        except (
-            BrokenExecutor
-        ) as error:  # all that ran end so, and nothing can be submitted any more
+        except BrokenExecutor as error:  # ends all jobs; nothing more can be submitted
             self._refuse_second(job, repr(error))
             self._broken.append(job)
-        except Exception as error:  # noqa: BLE001  a bug, or a worker that is gone: engines have errors of their own
+        except Exception as error:  # noqa: BLE001  a bug or a lost worker; each engine has its own errors
             self._refuse_second(job, repr(error))
             jobs.broke_off(job, may_live=True)
         else:
@@ -170,19 +167,20 @@ class Pool:
     def _look_for_lost(self, jobs: Jobs) -> None:
         for job in [job for job in self._running if job.is_lost()]:
             del self._running[job]
-            self._refuse_second(job, "nobody has heard of it for too long")
+            self._refuse_second(job, _("it gave no sign for too long"))
             jobs.broke_off(job, may_live=True)
 
-    def _begin_anew(self, jobs: Jobs) -> None:
-        """With new processes, once the old ones are surely gone."""
+    def _restart(self, jobs: Jobs) -> None:
+        """Start new processes after the old ones have ended."""
         self.__exit__()
         self.__enter__()
         while self._broken:
             jobs.broke_off(self._broken.pop(), may_live=False)
 
-    def _refuse_second(self, job: Job, why: str) -> None:
+    def _refuse_second(self, job: Job, reason: Text) -> None:
         if job.label in self._broken_once:
-            raise EvaluationError(f"{job.label} broke off twice: {why}{job.kept}")
+            problem = _("{job} failed twice: {reason}", job=job.label, reason=reason)
+            raise EvaluationError(joined((problem, job.advice), ". ") if job.advice else problem)
         self._broken_once.add(job.label)
 
 
@@ -190,10 +188,12 @@ Opened = tuple["TaskRunner[Any]", int]
 
 
 def _opener(runner: str) -> Callable[[], Opened]:
-    """What opens a runner, and tells how many jobs it runs at a time."""
+    """Return a function that opens a runner and returns it with its number of slots."""
     match = _RUNNER.fullmatch(runner)
     if match is None:
-        raise InputError(f"--runner {runner}: must be such as {_POSSIBLE}")
+        raise InputError(
+            _("--runner {runner}: must be like {examples}", runner=runner, examples=_EXAMPLES)
+        )
     if here := match["here"]:
         return lambda: _opened_here(here, int(match["places"]))
     cluster, local = match["cluster"], int(match["local"] or os.cpu_count() or 1)
@@ -201,7 +201,11 @@ def _opener(runner: str) -> Callable[[], Opened]:
         import_module(f"prefect_{cluster}")
     except ImportError as error:
         raise InputError(
-            f"--runner {runner}: needs a package: pip install gigamind-eval[{cluster}]"
+            _(
+                "--runner {runner} needs a package. Run: pip install gigamind-eval[{extra}]",
+                runner=runner,
+                extra=cluster,
+            )
         ) from error
     opened = _opened_dask if cluster == "dask" else _opened_ray
     return lambda: opened(match["address"], local)
@@ -216,7 +220,7 @@ def _opened_here(kind: str, places: int) -> Opened:
 
 
 def _follow_parent() -> None:
-    """In a process of the pool: end with the flow's, and not before, by the Ctrl-C that reaches all of a terminal."""
+    """In a process of the pool, end with the flow's process, not by the Ctrl-C that a terminal sends to all."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -231,7 +235,7 @@ def _opened_dask(address: str | None, local: int) -> Opened:
     runner: Any = import_module("prefect_dask").DaskTaskRunner(
         address=address,
         client_kwargs={"timeout": _CONNECT_S} if address else None,
-        # One thread each: Python runs one at a time anyway.
+        # One thread per worker, because Python runs one at a time anyway.
         cluster_kwargs=None
         if address
         else {"n_workers": local, "threads_per_worker": 1, "dashboard_address": ":0"},
@@ -241,11 +245,18 @@ def _opened_dask(address: str | None, local: int) -> Opened:
         places = sum(runner.client.nthreads().values())
     except OSError as error:
         raise EvaluationError(
-            f"no Dask scheduler answers at {address}: start one with: dask scheduler ({error})"
+            _(
+                "No Dask scheduler answers at {address} ({reason}). Start one with: dask scheduler",
+                address=address,
+                reason=str(error),
+            )
         ) from error
     if not places:
         raise EvaluationError(
-            f"the Dask scheduler at {address} has no worker: start one with: dask worker {address}"
+            _(
+                "The Dask scheduler at {address} has no worker. Start one with: dask worker {address}",
+                address=address,
+            )
         )
     return runner, places
 
@@ -256,5 +267,7 @@ def _opened_ray(address: str | None, local: int) -> Opened:
     try:
         runner.__enter__()
     except (OSError, ValueError) as error:
-        raise EvaluationError(f"no Ray cluster answers at {address}: {error}") from error
+        raise EvaluationError(
+            _("No Ray cluster answers at {address}: {reason}", address=address, reason=str(error))
+        ) from error
     return runner, int(import_module("ray").cluster_resources().get("CPU", 1))

@@ -1,7 +1,7 @@
-"""What asks the Prefect server with a client of its own waits where the server is being restarted.
+"""Wait while the Prefect server restarts.
 
-Prefect's client asks again only once it has been connected; a new one, as artifacts and `prefect.runtime` make, gives
-up after a second, and a server takes ten to start.
+Prefect's client retries only after a first connection.  A new client, as artifacts and `prefect.runtime` use, gives up
+after a second, but a server takes ten seconds to start.
 """
 
 from collections.abc import Callable
@@ -11,11 +11,11 @@ Result = TypeVar("Result")
 _PATIENCE_S = 60.0
 
 
-def through_restart(ask: Callable[[], Result], patience_s: float = _PATIENCE_S) -> Result:
-    """What `ask` gives, asked again for so many seconds while nothing answers.
+def through_restart(call: Callable[[], Result], patience_s: float = _PATIENCE_S) -> Result:
+    """Return the result of `call`; retry for so many seconds while the server does not answer.
 
     Raises:
-        httpx.TransportError: nothing answered in that time.
+        httpx.TransportError: the server did not answer in that time.
     """
     import httpx
     from tenacity import Retrying, retry_if_exception_type, stop_before_delay, wait_exponential
@@ -26,11 +26,11 @@ def through_restart(ask: Callable[[], Result], patience_s: float = _PATIENCE_S) 
         wait=wait_exponential(0.5, max=4),
         reraise=True,
     )
-    return retrying(ask)
+    return retrying(call)
 
 
 def deployment_name() -> str | None:
-    """The deployment that the flow run is of; None for a run of none."""
+    """Return the name of the flow run's deployment; None without one."""
     from prefect.runtime import deployment
 
     return cast("str | None", through_restart(lambda: deployment.name))  # pyright: ignore[reportUnknownMemberType, reportUnknownLambdaType]  a module of properties

@@ -1,7 +1,7 @@
-"""An evaluation on the workers of a pool: batches of items to score, then shards of them to ask models about.
+"""An evaluation on the workers of a pool: score batches of items, then judge shards of them with models.
 
-The flow's process makes the index first, so that workers open it in the cache folder, or on the Qdrant server, instead
-of making it; and it puts together what they found, which stands in the run's folder whatever becomes of them.
+The flow's process builds the index first, so that workers open it in the cache folder or on the Qdrant server.  It also
+combines their results, which are in the run's folder whatever happens to the workers.
 """
 
 import time
@@ -17,37 +17,38 @@ from gigamind.evaluation.progress import Lines, Progress
 from gigamind.evaluation.run import Batch, Plan, Verdicts
 from gigamind.evaluation.shards import Range, Shard, ShardEnd, Shards, shard_folders
 from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.i18n import _, translator
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S
-from gigamind.messages import message_in
 from gigamind.publish.pool import Job, Pool
 from gigamind.runs.store import ITEMS_FILE, Journal
 from gigamind.tasks.steps import STEPS
 
-_OPENING_S = 1800.0  # that a worker may take for a large vault, beside its first request
-_LONGEST_S = 3600.0  # of a request to a server of one's own, whose patience may grow
+_OPENING_S = 1800.0  # limit for opening a large vault, in addition to the first request
+_LONGEST_S = 3600.0  # limit for a request to a local server, whose timeout may grow
 
 
 def score_batch(options: EvalOptions, first: int, end: int, run: str) -> Batch:
-    """See `Steps.run_batch`; for workers, which import it by name."""
-    with _sent():
+    """Run a batch; see `Steps.run_batch`.  Workers import this function by name."""
+    with _without_cause():
         return STEPS.run_batch(options, first, end, run)
 
 
 def judge_shard(
     options: EvalOptions, results: Sequence[Any], out: Path, shard: Shard, run: str
 ) -> ShardEnd:
-    """See `Steps.judge_shard`; what it is at stands in the log of the run."""
+    """Judge a shard; see `Steps.judge_shard`.  Progress goes to the log of the run."""
     from prefect.logging import get_run_logger
 
     logger = get_run_logger()
-    progress = Lines(lambda line: logger.info(message_in(options.language, line)))
-    with _sent():
+    say = translator(options.language)
+    progress = Lines(lambda line: logger.info(say(line)))
+    with _without_cause():
         return STEPS.judge_shard(options, results, out, shard, run=run, progress=progress)
 
 
 @contextmanager
-def _sent() -> Generator[None]:
-    """Our errors leave a worker without what led to them: Dask sends that, too, and not all of it can be read again."""
+def _without_cause() -> Generator[None]:
+    """Drop the causes of our errors: Dask sends them, too, and not all can be unpickled."""
     try:
         yield
     except GigamindError as error:
@@ -56,7 +57,7 @@ def _sent() -> Generator[None]:
 
 
 def for_workers(options: EvalOptions) -> EvalOptions:
-    """The options with paths that are right in any folder, and the flow's cache folder."""
+    """Return the options with absolute paths and the flow's cache folder."""
     options = options.in_any_folder()
     if isinstance(options, ModelRunOptions):
         return options.model_copy(update={"cache_dir": options.cache.absolute()})
@@ -74,7 +75,7 @@ class _Scoring:
 
     @property
     def batches(self) -> list[Batch]:
-        """Those that have ended, in the order of their items."""
+        """The finished batches, in the order of their items."""
         return [self._done[first] for first in sorted(self._done)]
 
     def following(self) -> Job | None:
@@ -88,7 +89,7 @@ class _Scoring:
         self._done[job.parameters["first"]] = result
 
     def broke_off(self, job: Job, *, may_live: bool) -> None:
-        del may_live  # it pays for nothing
+        del may_live  # scoring costs nothing
         self._waiting.append((job.parameters["first"], job.parameters["end"]))
 
 
@@ -123,11 +124,11 @@ class _Judging:
             judge_shard,
             self.parameters(shard),
             lambda: time.time() - self._last_sign(shard.items, begun) > self._silence_s,
-            f"; what was judged is kept: continue it with --resume {self._out}",
+            _("Finished judgements are kept; resume with --resume {folder}", folder=self._out),
         )
 
     def parameters(self, shard: Shard) -> Mapping[str, Any]:
-        """What `judge_shard` is told."""
+        """Return the arguments of `judge_shard`."""
         return {
             "options": self._options,
             "results": self._results[slice(*shard.items)],
@@ -154,7 +155,7 @@ class _Judging:
 
 
 def _longest_s(options: EvalOptions) -> float:
-    """Seconds that a shard may tell nothing, since it waits for one request."""
+    """Return the seconds without a sign while a shard waits for one request."""
     if not isinstance(options, ModelRunOptions):
         return 0.0
     waits = _LONGEST_S if options.api_base else DEFAULT_TIMEOUT_S
@@ -162,7 +163,7 @@ def _longest_s(options: EvalOptions) -> float:
 
 
 def score(pool: Pool, options: EvalOptions, plan: Plan, run: str) -> tuple[list[Batch], bool]:
-    """What the batches gave, and whether Ctrl-C stopped them; what had ended by then is kept."""
+    """Score the batches; return the finished ones and whether Ctrl-C stopped them."""
     jobs = _Scoring(for_workers(options), plan, run)
     try:
         pool.run(jobs)
@@ -181,9 +182,9 @@ def judge(
     run: str,
     progress: Progress,
 ) -> Verdicts:
-    """What models say of the items, shard by shard; what they had said when Ctrl-C stopped it is kept."""
+    """Judge the items shard by shard; after Ctrl-C, the finished verdicts are kept."""
     if not isinstance(options, ModelRunOptions):
-        raise TypeError(f"{type(options).__name__} asks no model")
+        raise TypeError(f"{type(options).__name__} uses no model")
     start = time.perf_counter()
     folder = unfinished_folder(out)
     ranges = STEPS.begin_shards(options, out, pool.places, run)
@@ -193,14 +194,13 @@ def judge(
     def advance(count: int) -> None:
         nonlocal ended
         ended += count
-        progress.stage("Judging", ended, items)
+        progress.stage(_("Judging"), ended, items)
 
     jobs = _Judging(for_workers(options), batches, out, run, shards=shards, progress=advance)
     interrupted = False
     try:
-        with Journal(
-            folder / ITEMS_FILE
-        ):  # shards stop when it is let go of, or its process is killed
+        # Shards stop when this journal is closed or its process is killed.
+        with Journal(folder / ITEMS_FILE):
             pool.run(jobs)
             for shard in shards.unasked():
                 judge_shard(**jobs.parameters(shard))

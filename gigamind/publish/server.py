@@ -1,8 +1,7 @@
-"""Whether Prefect can be used: its server, our credentials, the storage of results, a worker; told in a line, at once.
+"""Check quickly whether Prefect can be used: its server, the credentials, the result storage and a worker.
 
-Prefect itself asks an unreachable server again for a quarter of a minute and ends in a traceback, its worker asks for
-ever, and a run that no worker takes waits for ever.  The server is first asked by plain HTTP, for loading Prefect takes
-two seconds.
+Prefect itself retries an unreachable server for 15 seconds and ends in a traceback; its worker retries forever, and a
+run without a worker waits forever.  The first check uses plain HTTP because loading Prefect takes two seconds.
 """
 
 import base64
@@ -15,7 +14,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from gigamind.errors import ServerError
+from gigamind.errors import ServerError, reason_of
+from gigamind.i18n import Text, _
 
 if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
@@ -25,26 +25,26 @@ _REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 
 
 def check_server() -> str | None:
-    """The address of the configured server, which answers and accepts our credentials; None where none is configured.
+    """Return the address of the configured server after checking it; None if none is configured.
 
     Raises:
-        ServerError: it does not.
+        ServerError: the server does not answer or rejects the credentials.
     """
     url = os.environ.get("PREFECT_API_URL")
     if not url:
         from prefect.settings import get_current_settings  # a profile may name it
 
         url = get_current_settings().api.url
-    if url and _asked(url) in _REFUSED:  # the credentials may stand in a profile, too
+    if url and _status(url) in _REFUSED:  # a profile may hold other credentials
         _check_credentials(url)
     return url or None
 
 
 def check_result_storage() -> None:
-    """See to it that the block that is configured for results, if one is, is there: Prefect opens it before any flow.
+    """Check that the configured block for results exists, because Prefect opens it before any flow.
 
     Raises:
-        ServerError: it is not.
+        ServerError: the block does not exist.
     """
     from prefect.client.orchestration import get_client
     from prefect.exceptions import ObjectNotFound
@@ -53,41 +53,46 @@ def check_result_storage() -> None:
     block = get_current_settings().results.default_storage_block
     if block is None:
         return
-    kind, _, name = block.partition("/")
+    kind, _slash, name = block.partition("/")
     try:
         with get_client(sync_client=True) as client:
             client.read_block_document_by_name(name, kind)
     except ObjectNotFound as error:
         raise ServerError(
-            f"the storage of results is missing: the server has no block {block}; create it, or name another in"
-            " PREFECT_DEFAULT_RESULT_STORAGE_BLOCK"
+            _(
+                "The Prefect server has no block {block} for results. Create it, or set another in"
+                " PREFECT_DEFAULT_RESULT_STORAGE_BLOCK.",
+                block=block,
+            )
         ) from error
 
 
 def check_reports_port(host: str, port: str) -> None:
-    """See to it that the reports of runs can be served at that port; it is the first thing `make server` does.
+    """Check that the reports of runs can be served at a port; the first step of `make server`.
 
     Raises:
-        ServerError: something else listens there, or nobody may.
+        ServerError: the port is in use or not allowed.
     """
     with socket.socket() as listening:
-        listening.setsockopt(
-            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-        )  # as the server of reports has it
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # like the report server
         try:
             listening.bind((host, int(port)))
         except (OSError, ValueError, OverflowError) as error:
             raise ServerError(
-                f"the port {port} for the reports of runs cannot be used ({_line(error)}): name another in"
-                " GIGAMIND_REPORTS_PORT, the same for make server, make deploy and make worker"
+                _(
+                    "Port {port} for the reports of runs cannot be used ({reason}). Set another in"
+                    " GIGAMIND_REPORTS_PORT, the same for make server, make deploy and make worker.",
+                    port=port,
+                    reason=_reason(error),
+                )
             ) from error
 
 
 def check_worker_can_start(pool: str, kind: str) -> None:
-    """See to it that a worker of that type would run what is started in a work pool; it makes one where there is none.
+    """Check that a worker of a type can run the jobs of a work pool; a missing pool is created later.
 
     Raises:
-        ServerError: it would not.
+        ServerError: the pool has another type, or results cannot be stored.
     """
     from prefect.client.orchestration import get_client
     from prefect.exceptions import ObjectNotFound
@@ -100,16 +105,21 @@ def check_worker_can_start(pool: str, kind: str) -> None:
             return
     if work_pool.type != kind:
         raise ServerError(
-            f"the work pool {pool} is of type {work_pool.type}, and this starts a worker of type {kind}: delete the"
-            f" pool with prefect work-pool delete {pool}, then make deploy"
+            _(
+                "The work pool {pool} has type {type}, but this worker has type {kind}. Delete the pool with"
+                " prefect work-pool delete {pool}, then run make deploy.",
+                pool=pool,
+                type=work_pool.type,
+                kind=kind,
+            )
         )
 
 
 def check_deployment(name: str) -> None:
-    """See to it that a run of a deployment, such as `eval-search/search-nightly`, would be taken by a worker.
+    """Check that a worker would run a deployment such as `eval-search/search-nightly`.
 
     Raises:
-        ServerError: it would not.
+        ServerError: the deployment or its work pool is missing, or no worker polls it.
     """
     from prefect.client.orchestration import get_client
     from prefect.exceptions import ObjectNotFound
@@ -119,47 +129,63 @@ def check_deployment(name: str) -> None:
             deployment = client.read_deployment_by_name(name)
         except (ObjectNotFound, ValueError) as error:  # a name without "/"
             raise ServerError(
-                f"no deployment {name} on the server; register those of deployments/prefect.yaml with make deploy,"
-                " and name one as FLOW/DEPLOYMENT"
+                _(
+                    "The Prefect server has no deployment {name}. Register deployments/prefect.yaml with make deploy,"
+                    " and name a deployment as FLOW/DEPLOYMENT.",
+                    name=name,
+                )
             ) from error
         if deployment.work_pool_name is None:
             raise ServerError(
-                f"the deployment {name} names no work pool: give it one in deployments/prefect.yaml, then make deploy"
+                _(
+                    "The deployment {name} has no work pool. Add one in deployments/prefect.yaml, then run"
+                    " make deploy.",
+                    name=name,
+                )
             )
         check_worker(client, deployment.work_pool_name)
 
 
 def check_worker(client: "SyncPrefectClient", pool: str) -> None:
-    """See to it that a worker takes what is started in a work pool.
+    """Check that a worker polls a work pool.
 
     Raises:
-        ServerError: none does, or there is no such pool.
+        ServerError: no worker polls the pool, or the pool is missing or paused.
     """
     from prefect.exceptions import ObjectNotFound
 
     try:
         work_pool = client.read_work_pool(pool)
     except ObjectNotFound as error:
-        raise ServerError(f"no work pool {pool} on the server: make it with make deploy") from error
+        raise ServerError(
+            _("The Prefect server has no work pool {pool}. Create it with make deploy.", pool=pool)
+        ) from error
     if work_pool.is_paused:
         raise ServerError(
-            f"the work pool {pool} is paused: resume it with prefect work-pool resume {pool}"
+            _(
+                "The work pool {pool} is paused. Resume it with prefect work-pool resume {pool}.",
+                pool=pool,
+            )
         )
     if not any(worker.status == "ONLINE" for worker in client.read_workers_for_work_pool(pool)):
         others = [other.name for other in client.read_work_pools() if other.status == "READY"]
-        elsewhere = f" (workers poll {', '.join(others)})" if others else ""
-        raise ServerError(
-            f"no worker polls the work pool {pool}{elsewhere}: start one with make worker"
-        )
+        problem = _("No worker polls the work pool {pool}. Start one with make worker.", pool=pool)
+        if others:
+            problem = _(
+                "No worker polls the work pool {pool} (workers poll {others}). Start one with make worker.",
+                pool=pool,
+                others=others,
+            )
+        raise ServerError(problem)
 
 
-def _asked(url: str) -> int:
-    """The status of the answer to a small request that needs credentials where any are needed.
+def _status(url: str) -> int:
+    """Return the status of a small request that requires credentials if the server does.
 
     Raises:
-        ServerError: no answer.
+        ServerError: the server does not answer.
     """
-    request = urllib.request.Request(  # noqa: S310  whatever the caller has configured
+    request = urllib.request.Request(  # noqa: S310  the configured address
         f"{_shown(url).rstrip('/')}/flows/count",
         data=b"{}",
         headers={"Content-Type": "application/json", **_credentials()},
@@ -173,10 +199,14 @@ def _asked(url: str) -> int:
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         if isinstance(reason, ssl.SSLCertVerificationError):
-            return HTTPStatus.OK  # Prefect has settings of its own for whom to trust
+            return HTTPStatus.OK  # Prefect has its own settings for certificates
         raise ServerError(
-            f"no Prefect server answers at {_shown(url)} ({_line(reason)}): start one with make server, or mend"
-            " PREFECT_API_URL"
+            _(
+                "No Prefect server answers at {url} ({reason}). Start one with make server, or correct"
+                " PREFECT_API_URL.",
+                url=_shown(url),
+                reason=_reason(reason),
+            )
         ) from error
 
 
@@ -199,16 +229,21 @@ def _check_credentials(url: str) -> None:
         status = error.response.status_code
         if status in _REFUSED:
             raise ServerError(
-                f"the Prefect server at {_shown(url)} refuses the credentials (HTTP {status}), which are missing,"
-                " wrong or expired: set PREFECT_API_KEY, or PREFECT_API_AUTH_STRING for a server of your own"
+                _(
+                    "The Prefect server at {url} rejects the credentials (HTTP {status}): they are missing, wrong or"
+                    " expired. Set PREFECT_API_KEY, or PREFECT_API_AUTH_STRING for your own server.",
+                    url=_shown(url),
+                    status=status,
+                )
             ) from None
 
 
 def _shown(url: str) -> str:
-    """The address without a password that it may hold."""
+    """Return the address without a password."""
     return urlsplit(url)._replace(netloc=urlsplit(url).netloc.rpartition("@")[2]).geturl()
 
 
-def _line(error: object) -> str:
-    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return str(text).splitlines()[0]
+def _reason(error: object) -> Text:
+    if isinstance(error, OSError) and error.errno:
+        return reason_of(error)
+    return (str(error) or type(error).__name__).splitlines()[0]

@@ -1,1 +1,1 @@
-"""Search-QA over HTTP (seed 004): people ask their notes, see the answer stream, and how far it may be trusted."""
+"""Search-QA over HTTP (seed 004): questions about the notes, streamed answers and their evaluation."""

@@ -1,4 +1,4 @@
-"""What the service asks of models, as figures for Prometheus, and what its evaluations cost today."""
+"""Prometheus metrics of the service, and the cost of its evaluations today."""
 
 import time
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _MICRO_PER_USD = 10**6
 
 
 class Tally(Ledger):
-    """A ledger that keeps no rows, for the service has no end: each is handed on."""
+    """A ledger that keeps no rows, because the service runs without end: it passes each row on."""
 
     def __init__(self, on_row: Callable[[Attempt], None]) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Tally(Ledger):
 
 
 class Figures:
-    """The figures of one service."""
+    """The metrics of one service."""
 
     def __init__(self, today: Callable[[], str] = lambda: f"{datetime.now(UTC):%F}") -> None:
         self.registry = CollectorRegistry()
@@ -34,18 +34,16 @@ class Figures:
         self.asks = Counter(
             "gigamind_asks", "Questions", ["feature", "status"], registry=self.registry
         )
-        self.streams = Gauge(
-            "gigamind_streams", "Answers that are being given", registry=self.registry
-        )
+        self.streams = Gauge("gigamind_streams", "Answers in progress", registry=self.registry)
         self.first_byte = Histogram(
             "gigamind_first_text_seconds",
-            "Until the first text",
+            "Time until the first text",
             buckets=_SECONDS,
             registry=self.registry,
         )
         self.evaluating = Histogram(
             "gigamind_evaluation_seconds",
-            "Check and evaluation",
+            "Time of quality check and evaluation",
             buckets=_SECONDS,
             registry=self.registry,
         )
@@ -60,13 +58,13 @@ class Figures:
         )
         self.usd = Counter(
             "gigamind_cost_usd",
-            "What they cost, where prices are known",
+            "Cost of requests with known prices",
             ["role"],
             registry=self.registry,
         )
 
     def tally(self) -> Tally:
-        """A ledger whose rows count here."""
+        """Return a ledger whose rows are counted here."""
         return Tally(self._count)
 
     def _count(self, row: Attempt) -> None:
@@ -77,21 +75,21 @@ class Figures:
             self._usd_of_day = self.spent_today() + usd
 
     def spent_today(self) -> float:
-        """What evaluations have cost since midnight UTC, in USD."""
+        """Return the cost of evaluations since midnight UTC, in USD."""
         if self._today() != self._day:
             self._day, self._usd_of_day = self._today(), 0.0
         return self._usd_of_day
 
     def text(self) -> bytes:
-        """All of them, as Prometheus reads them."""
+        """Return all metrics in the format of Prometheus."""
         return generate_latest(self.registry)
 
 
-class Since:
-    """Seconds since it was made."""
+class Timer:
+    """Seconds since its creation."""
 
     def __init__(self) -> None:
-        self._begun = time.monotonic()
+        self._start = time.monotonic()
 
     def __call__(self) -> float:
-        return time.monotonic() - self._begun
+        return time.monotonic() - self._start

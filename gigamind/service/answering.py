@@ -1,6 +1,7 @@
-"""One question from its notes to its evaluation, as events in the seed's order; a failure ends nothing but itself.
+"""One question from its notes to its evaluation, as events in the seed's order; a failed step stops no other step.
 
-metadata, chunks, [DONE], quality, qa_evaluation.  Who leaves stops the models; who reads slowly slows them down.
+The events are metadata, chunks, [DONE], quality and qa_evaluation.  A client that disconnects stops the models; one
+that reads slowly slows them down.
 """
 
 import asyncio
@@ -9,30 +10,31 @@ import json
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gigamind.errors import GigamindError, LlmError
+from gigamind.i18n import translator
 from gigamind.judges.protocol import AnswerCase
-from gigamind.service.account import Figures, Since
+from gigamind.service.account import Figures, Timer
 from gigamind.service.asking import Ask, Context, Desk
 from gigamind.service.models import Judged, Models
 from gigamind.service.options import ServiceOptions
 
-_KEPT = 500  # answers that feedback and `why` may speak of
-_BUFFERED = 32  # pieces between a model and a reader
+_MAX_ANSWERS = 500  # kept for feedback and `why`
+_BUFFERED = 32  # chunks between a model and a client
 _OFF = "off"
 _HASH_BITS = 64
 
 
 class Event(NamedTuple):
-    """A server-sent event; without a name it is a `data:` line alone."""
+    """A server-sent event; without a name it is only a `data:` line."""
 
     name: str
     data: str
 
     def encode(self) -> bytes:
-        """As it is sent; JSON has no line breaks."""
+        """Return the bytes to send; JSON has no line breaks."""
         head = f"event: {self.name}\n" if self.name else ""
         return f"{head}data: {self.data}\n\n".encode("utf-8", "replace")
 
@@ -47,18 +49,17 @@ def _event(name: str, value: object) -> Event:
 
 @dataclass(slots=True)
 class Answered:
-    """What is known of an answer, for as long as it is kept."""
+    """An answer with its question, context and evaluation."""
 
     ask: Ask
     context: Context
     text: str = ""
     judged: Judged | None = None
     error: LlmError | None = None
-    said: set[str] = field(default_factory=set[str])
 
 
 class Answering:
-    """Answers questions; one event loop."""
+    """Answers questions in one event loop."""
 
     def __init__(
         self, options: ServiceOptions, desk: Desk, models: Models, figures: Figures
@@ -67,40 +68,40 @@ class Answering:
         self.desk = desk
         self.models = models
         self.figures = figures
-        self._kept: OrderedDict[str, Answered] = OrderedDict()
+        self._answers: OrderedDict[str, Answered] = OrderedDict()
 
     def answered(self, answer_id: str) -> Answered | None:
-        """One of the last answers."""
-        return self._kept.get(answer_id)
+        """Return one of the last answers."""
+        return self._answers.get(answer_id)
 
     async def begin(self, ask: Ask) -> tuple[str, Answered]:
-        """The notes for a question, and the id of its answer.
+        """Find the notes for a question; return the id of its answer and the answer.
 
         Raises:
-            GigamindError: they cannot be had.
+            GigamindError: the notes cannot be found or searched.
         """
         context = await self.desk.context(ask)
         answer_id, answered = secrets.token_hex(8), Answered(ask, context)
-        self._kept[answer_id] = answered
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+        self._answers[answer_id] = answered
+        while len(self._answers) > _MAX_ANSWERS:
+            self._answers.popitem(last=False)
         return answer_id, answered
 
     async def whole(self, answered: Answered) -> None:
-        """Answer and judge, for a caller that waits for all of it.
+        """Answer and judge completely, without streaming.
 
         Raises:
             LlmError: there is no answer.
         """
 
-        async def no_one(_: str) -> None:
+        async def ignore(_chunk: str) -> None:
             return
 
-        answered.text = await self.models.answer(answered.ask, answered.context, no_one)
+        answered.text = await self.models.answer(answered.ask, answered.context, ignore)
         answered.judged = await self.judge(answered)
 
     async def events(self, answer_id: str, answered: Answered) -> AsyncIterator[Event]:
-        """The events of a stream."""
+        """Yield the events of a stream."""
         ask, context = answered.ask, answered.context
         yield _event(
             "metadata",
@@ -111,31 +112,33 @@ class Answering:
                 "matched_notes": context.matched(),
             },
         )
-        since, first = Since(), True
+        elapsed_s, first = Timer(), True
         async for piece in self._pieces(answered):
             if first:
-                self.figures.first_byte.observe(since())
+                self.figures.first_byte.observe(elapsed_s())
                 first = False
             yield _event("", {"chunk": piece})
         if answered.error:
             error = answered.error
-            yield _event("error", {"code": error.code, "message": str(error)})
+            yield _event(
+                "error", {"code": error.code, "message": translator(ask.language)(error.message)}
+            )
         yield DONE
         judged = answered.judged = Judged(None, None, {})
         async for name, value in self._judged(answered, judged):
             yield _event(name, value)
 
     async def _pieces(self, answered: Answered) -> AsyncIterator[str]:
-        """The pieces of the answer as they come; where the model fails, `error` says so."""
+        """Yield the chunks of the answer as they come; if the model fails, set `error`."""
         queue: asyncio.Queue[str | None] = asyncio.Queue(_BUFFERED)
 
-        async def tell(piece: str) -> None:
+        async def receive(piece: str) -> None:
             answered.text += piece
             await queue.put(piece)
 
         async def run() -> None:
             try:
-                await self.models.answer(answered.ask, answered.context, tell)
+                await self.models.answer(answered.ask, answered.context, receive)
             except LlmError as error:
                 answered.error = error
             finally:
@@ -150,17 +153,17 @@ class Answering:
             task.cancel()
 
     async def judge(self, answered: Answered) -> Judged:
-        """The check, then the evaluation, whatever the check says."""
+        """Run the quality check and then the evaluation, whatever the check finds."""
         judged = Judged(None, None, {})
-        async for _ in self._judged(answered, judged):
+        async for _name, _value in self._judged(answered, judged):
             pass
         return judged
 
     async def _judged(
         self, answered: Answered, judged: Judged
     ) -> AsyncIterator[tuple[str, dict[str, Any] | None]]:
-        """Name and value of each, as they end; None where there is none, and `judged.why` says why."""
-        ask, since = answered.ask, Since()
+        """Yield name and value of each step as it ends; None if there is none, with the reason in `judged.why`."""
+        ask, elapsed_s = answered.ask, Timer()
         case = AnswerCase(ask.content, answered.text, answered.context.sources, ask.language)
         why = self._why_not(answered)
         judged.quality = await _unless_failed(
@@ -180,13 +183,13 @@ class Answering:
                 use |= {"note_id": name, "utf16_shift": shift}
         judged.evaluation = evaluation
         if not why:
-            self.figures.evaluating.observe(since())
+            self.figures.evaluating.observe(elapsed_s())
         confidence = (evaluation or {}).get("confidence") or "none"
         self.figures.evaluations.labels(confidence).inc()
         yield "qa_evaluation", evaluation
 
     def _why_not(self, answered: Answered) -> str:
-        """Why an answer is not to be judged; "" where it is."""
+        """Return why an answer is not judged; "" if it is."""
         options = self.options
         if answered.error:
             return "no_answer"
@@ -203,7 +206,7 @@ class Answering:
 async def _unless_failed(
     judge: Callable[[], Awaitable[dict[str, Any]]], why: str, reasons: dict[str, str], name: str
 ) -> dict[str, Any] | None:
-    """What a judge says; None where it is not asked or fails, which `reasons` then says: an answer is never harmed."""
+    """Return a judge's result; None with a reason in `reasons` if it is skipped or fails."""
     if why:
         reasons[name] = why
         return None

@@ -1,4 +1,4 @@
-"""The routes of the service; `create_app` takes what stands behind them."""
+"""The routes of the service."""
 
 import asyncio
 import contextlib
@@ -16,22 +16,23 @@ from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
 from gigamind.errors import EmbeddingError, GigamindError, IndexingError, InputError, LlmError
-from gigamind.messages import message_in
+from gigamind.i18n import Message, _, script_messages, translator
+from gigamind.loading import demand_of
 from gigamind.service.account import Figures
 from gigamind.service.answering import HEARTBEAT, Answered, Answering, Event
 from gigamind.service.asking import Ask, Desk, open_desk
 from gigamind.service.feedback import Feedback
-from gigamind.service.guard import Guard, language_asked, refused
+from gigamind.service.guard import Guard, preferred_language, refused
 from gigamind.service.models import Models
-from gigamind.service.options import ServiceOptions
+from gigamind.service.options import LANGUAGES, ServiceOptions
 from gigamind.version import __version__
 
 HEARTBEAT_S = 15.0
 _PASSAGE_CHARS = 300
 
 
-class Said(BaseModel):
-    """What an asker says of an answer, or of one of its claims."""
+class Rating(BaseModel):
+    """A rating of an answer or of one of its claims."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -41,8 +42,8 @@ class Said(BaseModel):
     good: bool
 
 
-class Kept(BaseModel):
-    """A question to be kept as a dataset row."""
+class SavedQuestion(BaseModel):
+    """A question to store as a dataset row."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -57,15 +58,13 @@ def create_app(
     heartbeat_s: float = HEARTBEAT_S,
     ready: Callable[[], None] = lambda: None,
 ) -> FastAPI:
-    """The service.
+    """Return the service.  If it cannot start, `state.refused` is the error.
 
     Args:
-        desk: opens the vault; it is called when the service starts.
-        models: opens the models, in the event loop that serves.
-        heartbeat_s: seconds of silence of a stream until a comment is sent.
-        ready: called once the vault is read.
-
-    Where it cannot start, `state.refused` is why.
+        desk: opens the vault when the service starts.
+        models: opens the models in the event loop of the server.
+        heartbeat_s: seconds of silence in a stream until a comment is sent.
+        ready: called after the vault is read.
 
     Raises:
         InputError: the folder of feedback cannot be written.
@@ -77,36 +76,34 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         try:
             opened = await asyncio.to_thread(desk, options)
-            asked = models(options, figures)
+            models_used = models(options, figures)
         except GigamindError as error:
             app.state.refused = error
             raise
-        app.state.answering = Answering(options, opened, asked, figures)
+        app.state.answering = Answering(options, opened, models_used, figures)
         ready()
         try:
             yield
         finally:
             app.state.answering = None
-            await asked.close()
+            await models_used.close()
             opened.close()
 
     app = FastAPI(
         title="gigamind", version=__version__, lifespan=lifespan, redoc_url=None, docs_url=None
     )
     app.add_middleware(Guard, options=options)  # pyright: ignore[reportArgumentType]  starlette's protocol has no keywords
-    app.add_exception_handler(GigamindError, _told)
+    app.add_exception_handler(GigamindError, _failed)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     _add_health(app, figures)
+    _add_locales(app)
     _add_asking(app, options, figures, heartbeat_s)
     _add_notes(app, options)
     if feedback:
         _add_feedback(app, feedback)
-    here = resources.files("gigamind")
-    app.mount("/locales", StaticFiles(directory=str(here / "locales"), check_dir=False))
-    app.mount(
-        "/", StaticFiles(directory=str(here / "service" / "static"), html=True, check_dir=False)
-    )
+    static = resources.files("gigamind") / "service" / "static"
+    app.mount("/", StaticFiles(directory=str(static), html=True, check_dir=False))
     return app
 
 
@@ -114,29 +111,35 @@ def _answering(request: Request) -> Answering:
     return request.app.state.answering
 
 
-async def _told(request: Request, error: Exception) -> Response:
-    """Our errors as HTTP has them; a failure of the search or a model is not the asker's."""
+async def _failed(request: Request, error: Exception) -> Response:
+    """Return our error as a response: 502 if search or a model failed, else 400."""
+    if not isinstance(error, GigamindError):
+        raise error
     failed = isinstance(error, EmbeddingError | IndexingError | LlmError)
-    return refused(request.headers, 502 if failed else 400, str(error))
+    return refused(request.headers, 502 if failed else 400, error.message)
+
+
+_STATUSES = {
+    404: _("There is no such address."),
+    405: _("This address does not accept the method."),
+}
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """What a route refuses, and a path that is none."""
+    """Return the refusal of a route, or of an unknown path or method."""
     if not isinstance(error, HTTPException):
         raise error
-    return refused(request.headers, error.status_code, error.detail, error.headers)
+    status, detail = error.status_code, error.detail
+    reason = detail if isinstance(detail, Message) else _STATUSES.get(status, detail)
+    return refused(request.headers, status, reason, error.headers)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
-    """What is wrong with a request, in ASCII and without the values: some, as half a character, cannot be sent back."""
+    """Return the problems of a request, in ASCII and without its values, some of which cannot be encoded."""
     errors = cast("RequestValidationError", error).errors()
-    language = language_asked(request.headers)
+    say = translator(preferred_language(request.headers))
     detail = [
-        {
-            "type": problem["type"],
-            "loc": problem["loc"],
-            "msg": message_in(language, problem["msg"]),
-        }
+        {"type": problem["type"], "loc": problem["loc"], "msg": say(demand_of(problem))}
         for problem in errors
     ]
     return Response(json.dumps({"detail": detail}), 422, media_type="application/json")
@@ -145,21 +148,35 @@ async def _invalid(request: Request, error: Exception) -> Response:
 def _add_health(app: FastAPI, figures: Figures) -> None:
     @app.get("/healthz", tags=["operations"])
     async def health() -> dict[str, str]:  # pyright: ignore[reportUnusedFunction]  a route
-        """The process answers."""
+        """Report that the process answers."""
         return {"status": "ok", "version": __version__}
 
-    @app.get(
-        "/readyz", tags=["operations"], responses={503: {"description": "not yet, or no more"}}
-    )
+    @app.get("/readyz", tags=["operations"], responses={503: {"description": "not ready"}})
     async def ready(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
-        """The vault is indexed, and questions can be asked."""
+        """Report whether the vault is indexed and questions are accepted."""
         is_ready = getattr(request.app.state, "answering", None) is not None
         return JSONResponse({"ready": is_ready}, 200 if is_ready else 503)
 
     @app.get("/metrics", tags=["operations"])
     async def metrics() -> Response:  # pyright: ignore[reportUnusedFunction]
-        """Figures for Prometheus."""
+        """Return the metrics for Prometheus."""
         return Response(figures.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _add_locales(app: FastAPI) -> None:
+    @app.get("/locales", tags=["operations"])
+    async def languages() -> list[str]:  # pyright: ignore[reportUnusedFunction]
+        """List the languages of the page."""
+        return list(LANGUAGES)
+
+    @app.get(
+        "/locales/{language}.json", tags=["operations"], responses={404: {"description": "unknown"}}
+    )
+    async def messages(language: str) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+        """Return the messages of the page in a language; empty for English."""
+        if language not in LANGUAGES:
+            raise HTTPException(404)
+        return script_messages(language)
 
 
 def _add_asking(
@@ -170,12 +187,12 @@ def _add_asking(
     def refuse_if_full() -> None:
         if running.locked():
             raise HTTPException(
-                503, "too many answers are being given; try again", {"Retry-After": "1"}
+                503, _("The service is busy. Try again in a moment."), {"Retry-After": "1"}
             )
 
     @app.post("/api/ai/stream", tags=["asking"], response_class=StreamingResponse)
     async def stream(ask: Ask, request: Request) -> StreamingResponse:  # pyright: ignore[reportUnusedFunction]
-        """The answer as server-sent events: metadata, chunks, [DONE], quality, qa_evaluation."""
+        """Stream an answer as server-sent events: metadata, chunks, [DONE], quality, qa_evaluation."""
         refuse_if_full()
         answering = _answering(request)
         answer_id, answered = await answering.begin(ask)
@@ -197,9 +214,9 @@ def _add_asking(
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(sent(), media_type="text/event-stream", headers=headers)
 
-    @app.post("/api/ai/chat", tags=["asking"], responses={502: {"description": "no answer came"}})
+    @app.post("/api/ai/chat", tags=["asking"], responses={502: {"description": "no answer"}})
     async def chat(ask: Ask, request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
-        """The whole answer, with its quality."""
+        """Return a complete answer with its evaluation."""
         refuse_if_full()
         answering = _answering(request)
         answer_id, answered = await answering.begin(ask)
@@ -216,7 +233,7 @@ def _add_asking(
         "/api/ai/answers/{answer_id}", tags=["asking"], responses={404: {"description": "unknown"}}
     )
     async def state(answer_id: str, request: Request) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
-        """Whether an answer is judged, and why it has no evaluation where it has none."""
+        """Return whether an answer is judged, and why it has no evaluation."""
         answered = _known(_answering(request), answer_id)
         judged = answered.judged
         why = judged.why if judged else {}
@@ -228,7 +245,7 @@ def _add_asking(
 
 
 def _chat(answer_id: str, answered: Answered) -> dict[str, Any]:
-    """The seed's body: the evaluation stands within the quality."""
+    """Return the seed's body, in which the evaluation is part of the quality."""
     judged = answered.judged
     quality = judged.quality if judged else None
     if judged and (quality is not None or judged.evaluation is not None):
@@ -244,17 +261,17 @@ def _chat(answer_id: str, answered: Answered) -> dict[str, Any]:
 def _known(answering: Answering, answer_id: str) -> Answered:
     answered = answering.answered(answer_id)
     if answered is None:
-        raise HTTPException(404, "there is no such answer, or it is too long ago")
+        raise HTTPException(404, _("The answer is unknown or too old."))
     return answered
 
 
 async def _with_heartbeats(events: AsyncIterator[Event], every_s: float) -> AsyncGenerator[bytes]:
-    """The events as they are sent, with a comment in each long silence."""
+    """Yield the events as bytes, with a comment after each long silence."""
     waiting: asyncio.Task[Event] | None = None
     try:
         while True:
             waiting = waiting or asyncio.ensure_future(anext(events))
-            done, _ = await asyncio.wait({waiting}, timeout=every_s)
+            done, _pending = await asyncio.wait({waiting}, timeout=every_s)
             if not done:
                 yield HEARTBEAT
                 continue
@@ -277,9 +294,9 @@ async def _with_heartbeats(events: AsyncIterator[Event], every_s: float) -> Asyn
 def _add_notes(app: FastAPI, options: ServiceOptions) -> None:
     @app.get("/api/config", tags=["notes"])
     async def config(request: Request) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
-        """What the page must know."""
+        """Return what the page needs to know."""
         return {
-            "languages": ["ko", "en"],
+            "languages": list(LANGUAGES),
             "feedback": options.feedback is not None,
             "vault": options.notes.resolve().name,
             "model": options.model,
@@ -289,7 +306,7 @@ def _add_notes(app: FastAPI, options: ServiceOptions) -> None:
 
     @app.get("/api/notes", tags=["notes"])
     async def notes(request: Request) -> list[dict[str, str]]:  # pyright: ignore[reportUnusedFunction]
-        """All notes."""
+        """List all notes."""
         vault = _answering(request).desk.vault
         return [{"note_id": note.path, "title": note.title} for note in vault.notes]
 
@@ -297,10 +314,10 @@ def _add_notes(app: FastAPI, options: ServiceOptions) -> None:
         "/api/notes/{path:path}", tags=["notes"], responses={404: {"description": "no such note"}}
     )
     async def note(path: str, request: Request) -> dict[str, str]:  # pyright: ignore[reportUnusedFunction]
-        """One note, as it was when the service started."""
+        """Return a note as it was when the service started."""
         vault_note = _answering(request).desk.vault.note(path)
         if vault_note is None:
-            raise HTTPException(404, "there is no such note")
+            raise HTTPException(404, _("There is no such note."))
         return {"note_id": vault_note.path, "title": vault_note.title, "text": vault_note.text}
 
     @app.get("/api/search", tags=["notes"])
@@ -309,7 +326,7 @@ def _add_notes(app: FastAPI, options: ServiceOptions) -> None:
         q: Annotated[str, Query(min_length=1, max_length=4_000, pattern=r"\S")],
         limit: Annotated[int, Query(ge=1, le=50)] = 5,
     ) -> list[dict[str, Any]]:
-        """The notes that search finds, best first."""
+        """Search the notes, best first."""
         hits = await _answering(request).desk.search(q)
         return [
             {
@@ -326,16 +343,18 @@ def _add_feedback(app: FastAPI, feedback: Feedback) -> None:
     unknown: dict[int | str, dict[str, Any]] = {404: {"description": "the answer is unknown"}}
 
     @app.post("/api/feedback", tags=["feedback"], status_code=204, responses=unknown)
-    async def say(said: Said, request: Request) -> None:  # pyright: ignore[reportUnusedFunction]
-        """Keep what an asker says of an answer."""
-        answered = _known(_answering(request), said.answer_id)
-        if said.kind == "claim" and said.claim_id is None:
-            raise InputError("claim_id: must be given")
-        claim = said.claim_id if said.kind == "claim" else None
-        await asyncio.to_thread(feedback.say, said.answer_id, answered, good=said.good, claim=claim)
+    async def rate(rating: Rating, request: Request) -> None:  # pyright: ignore[reportUnusedFunction]
+        """Store a rating of an answer."""
+        answered = _known(_answering(request), rating.answer_id)
+        if rating.kind == "claim" and rating.claim_id is None:
+            raise InputError(_("claim_id is required"))
+        claim = rating.claim_id if rating.kind == "claim" else None
+        await asyncio.to_thread(
+            feedback.rate, rating.answer_id, answered, good=rating.good, claim=claim
+        )
 
     @app.post("/api/questions", tags=["feedback"], status_code=204, responses=unknown)
-    async def keep(kept: Kept, request: Request) -> None:  # pyright: ignore[reportUnusedFunction]
-        """Keep a question as a row of a dataset."""
-        answered = _known(_answering(request), kept.answer_id)
-        await asyncio.to_thread(feedback.keep_question, kept.answer_id, answered)
+    async def save(question: SavedQuestion, request: Request) -> None:  # pyright: ignore[reportUnusedFunction]
+        """Store a question as a row of a dataset."""
+        answered = _known(_answering(request), question.answer_id)
+        await asyncio.to_thread(feedback.keep_question, question.answer_id, answered)

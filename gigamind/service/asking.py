@@ -1,4 +1,4 @@
-"""What an asker may ask, and the notes that an answer rests on: given with the question, or found by search."""
+"""Questions, and the notes for their answers: given with the question or found by search."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
 from gigamind.evaluation.context import context_of
+from gigamind.i18n import _
 from gigamind.llm.fences import Source
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.retriever import Retriever
@@ -22,19 +23,19 @@ from gigamind.wording import Language
 
 Result = TypeVar("Result")
 Feature = Literal["search_qa", "insight", "writing", "summary"]
-MOST_CHARS = 200_000  # of the notes that come with a question
+MAX_CHARS = 200_000  # of notes given with a question
 _Question = Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"\S")]
 _Texts = Annotated[tuple[str, ...], Field(max_length=50)]
 
 
 class AskOptions(BaseModel):
-    """How a question is to be answered.
+    """How to answer a question.
 
     Attributes:
         mode: "search" lets the service find the notes.
-        context_notes: texts of the notes to answer from; `note_titles` are theirs, in their order.
-        note_id: answer from this note alone.
-        lang: to answer in; that of the question without it.
+        context_notes: texts of the notes to answer from; `note_titles` are their titles in the same order.
+        note_id: answer only from this note.
+        lang: language of the answer; by default that of the question.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -70,14 +71,14 @@ class Ask(BaseModel):
 
     @property
     def language(self) -> Language:
-        """To answer in."""
+        """The language of the answer."""
         if self.options.lang:
             return self.options.lang
         return "ko" if question_language(self.content) == "ko" else "en"
 
     @property
     def searches(self) -> bool:
-        """Whether the service finds the notes; a question of search_qa that brings none has nothing else."""
+        """Whether the service searches for notes, which search_qa always does for a question without notes."""
         options = self.options
         if options.note_id or options.context_notes:
             return False
@@ -85,7 +86,7 @@ class Ask(BaseModel):
 
     @property
     def is_evaluated(self) -> bool:
-        """Whether its answer is one to be held against notes."""
+        """Whether the answer is evaluated against the notes."""
         return self.feature == "search_qa" or (
             self.feature == "insight" and self.options.mode == "search"
         )
@@ -93,12 +94,12 @@ class Ask(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The notes that a model is shown, kept until its answer is judged.
+    """The notes shown to a model, kept until its answer is judged.
 
     Attributes:
-        ids: path of each in the vault; None for one that came with the question.
-        scores: base score of each that search found.
-        shifts: UTF-16 code units of the note's file that stand before what is shown of it.
+        ids: path of each note in the vault; None for a note given with the question.
+        scores: base score of each note found by search.
+        shifts: UTF-16 code units of the note's file before the part that is shown.
     """
 
     sources: tuple[Source, ...]
@@ -107,7 +108,7 @@ class Context:
     shifts: tuple[int, ...]
 
     def matched(self) -> list[dict[str, object]]:
-        """What `event: metadata` tells of them."""
+        """Return the notes as in `event: metadata`."""
         return [
             {"note_id": name, "title": source.title, "score": score}
             for source, name, score in zip(self.sources, self.ids, self.scores, strict=True)
@@ -115,9 +116,9 @@ class Context:
 
 
 class Desk:
-    """The vault, and the search over it.
+    """The vault and the search over it.
 
-    Searches wait for one another: side by side they would end no sooner, and take the processor from the streams.
+    Searches run one after the other: in parallel they would not be faster and would slow down the streams.
     """
 
     def __init__(self, options: ServiceOptions, vault: Vault, retriever: Retriever) -> None:
@@ -127,22 +128,22 @@ class Desk:
         self.vault = vault
 
     async def search(self, query: str) -> list[Hit]:
-        """See `Retriever.search`."""
+        """Search the vault; see `Retriever.search`."""
         return await self._in_turn(self._retriever.search, query)
 
     async def context(self, ask: Ask) -> Context:
-        """What the model is shown.
+        """Return the notes to show to the model.
 
         Raises:
-            InputError: there is no such note, or what came with the question is too long.
+            InputError: the note does not exist, or the given notes are too long.
             EmbeddingError, IndexingError: search failed.
         """
         if ask.searches:
-            return await self._in_turn(self._found, ask.content)
+            return await self._in_turn(self._search_context, ask.content)
         if ask.options.note_id is not None:
             note = self.vault.note(ask.options.note_id)
             if note is None:
-                raise InputError(f"{ask.options.note_id}: there is no such note")
+                raise InputError(_("{note}: no such note", note=ask.options.note_id))
             whole = [(note, Span(0, 0))]
             return self._shown(whole, [None])
         return _given(ask.options)
@@ -151,12 +152,12 @@ class Desk:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._searching, call, query)
 
-    def _found(self, query: str) -> Context:
+    def _search_context(self, query: str) -> Context:
         hits = self._retriever.search(query)
         note_hits = [(note, hit) for hit in hits if (note := self.vault.note(hit.note)) is not None]
         return self._shown(
             [(note, hit.passage.span) for note, hit in note_hits],
-            [round(hit.base_score, 4) for _, hit in note_hits],
+            [round(hit.base_score, 4) for _note, hit in note_hits],
         )
 
     def _shown(self, notes: Sequence[tuple[Note, Span]], scores: Sequence[float | None]) -> Context:
@@ -168,20 +169,22 @@ class Desk:
             tuple(scores[: len(context)]),
             tuple(
                 _shift(note, context_note.start)
-                for (note, _), context_note in zip(notes, context, strict=False)
+                for (note, _span), context_note in zip(notes, context, strict=False)
             ),
         )
 
     def close(self) -> None:
-        """Let go of the index."""
+        """Close the index."""
         self._searching.shutdown(cancel_futures=True)
         self._retriever.close()
 
 
 def _given(options: AskOptions) -> Context:
     texts, titles = options.context_notes, options.note_titles
-    if sum(map(len, texts)) > MOST_CHARS:
-        raise InputError(f"options.context_notes: more than {MOST_CHARS:,} characters in all")
+    if sum(map(len, texts)) > MAX_CHARS:
+        raise InputError(
+            _("options.context_notes: more than {limit:,} characters in total", limit=MAX_CHARS)
+        )
     named = [titles[place] if place < len(titles) else "" for place in range(len(texts))]
     sources = tuple(Source(title, text) for title, text in zip(named, texts, strict=True))
     none = (None,) * len(texts)
@@ -193,10 +196,10 @@ def _shift(note: Note, start: int) -> int:
 
 
 def open_desk(options: ServiceOptions) -> Desk:
-    """The vault of the options, ready to be searched.
+    """Open the vault of the options for search.
 
     Raises:
-        NotesError, IndexingError, EmbeddingError: it cannot be read or indexed.
+        NotesError, IndexingError, EmbeddingError: the vault cannot be read or indexed.
     """
     from gigamind.retrieval.prepare import open_retriever
     from gigamind.vault.notes import read_vault

@@ -1,4 +1,4 @@
-"""What askers say of answers, kept as labels and dataset rows: what `gigamind judge certify` and `eval` read."""
+"""Feedback on answers, stored as labels and dataset rows for `gigamind judge certify` and `eval`."""
 
 import json
 import threading
@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gigamind.errors import InputError
+from gigamind.errors import InputError, reason_of
+from gigamind.i18n import _
 from gigamind.runs.folders import private_folder
 from gigamind.service.answering import Answered
 
@@ -14,10 +15,10 @@ LABELS, ANSWERS, QUERIES = "labels.jsonl", "answers.jsonl", "queries.jsonl"
 
 
 class Feedback:
-    """A folder with labels.jsonl, answers.jsonl and queries.jsonl, each row appended whole.
+    """A folder with labels.jsonl, answers.jsonl and queries.jsonl; rows are appended atomically.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the folder cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -27,12 +28,15 @@ class Feedback:
             private_folder(folder)
             (folder / LABELS).open("ab").close()
         except OSError as error:
-            raise InputError(
-                f"--feedback {folder}: cannot be written ({error.strerror})"
-            ) from error
+            problem = _(
+                "--feedback {folder} cannot be written: {reason}",
+                folder=folder,
+                reason=reason_of(error),
+            )
+            raise InputError(problem) from error
 
-    def say(self, answer_id: str, answered: Answered, *, good: bool, claim: int | None) -> None:
-        """Keep a thumb; that on a claim of the evaluation, by its id, is a label of the claim.
+    def rate(self, answer_id: str, answered: Answered, *, good: bool, claim: int | None) -> None:
+        """Store a rating; with the id of a claim, a label of that claim.
 
         Raises:
             InputError: the answer has no such claim.
@@ -46,13 +50,13 @@ class Feedback:
             (c["text"] for c in (evaluation or {}).get("claims", ()) if c["id"] == claim), None
         )
         if text is None:
-            raise InputError(f"claim_id {claim}: the answer has no such claim")
+            raise InputError(_("claim_id {claim}: the answer has no such claim", claim=claim))
         verdict = "supported" if good else "not_found"
         labels = {"claims": [{"text": text, "verdict": verdict}]}
         self._append(ANSWERS, _row(f"{answer_id}-{claim}", answered, labels))
 
     def keep_question(self, answer_id: str, answered: Answered) -> None:
-        """Keep the question as a row of a search dataset, with the notes that were cited, for a person to review."""
+        """Store the question with its cited notes as a row of a search dataset, for review."""
         evaluation = (answered.judged.evaluation if answered.judged else None) or {}
         cited = [
             use["note_id"]
@@ -77,7 +81,7 @@ class Feedback:
 
 
 def _row(answer_id: str, answered: Answered, labels: dict[str, Any]) -> dict[str, Any]:
-    """A row of answers.jsonl."""
+    """Return a row of answers.jsonl."""
     notes = [
         {"title": source.title or "-", "text": source.text} for source in answered.context.sources
     ]

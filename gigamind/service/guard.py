@@ -1,6 +1,6 @@
-"""Who may ask, how much, and what a browser is told of the page: before any route is reached.
+"""Checks before any route: access, rate limits and security headers.
 
-Why a request is refused is told in the language that its sender asked for.
+The reason of a refusal is in the language that the client prefers.
 """
 
 import hmac
@@ -14,13 +14,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gigamind.messages import message_in
-from gigamind.service.options import ServiceOptions, is_loopback
+from gigamind.i18n import Text, _, translator
+from gigamind.service.options import LANGUAGES, ServiceOptions, is_loopback
 from gigamind.wording import Language
 
-MOST_BYTES = 2_000_000
+MAX_BYTES = 2_000_000
 _MINUTE_S = 60.0
-_MOST_ADDRESSES = 10_000
+_MAX_ADDRESSES = 10_000
 _OPEN = ("/healthz", "/readyz")
 _SECURITY = {
     "Content-Security-Policy": (
@@ -34,7 +34,7 @@ _SECURITY = {
 
 
 class Pace:
-    """So many questions a minute of one address; the addresses of late are known, the others begin anew."""
+    """Rate limit per minute and address; only recent addresses are remembered."""
 
     def __init__(self, per_minute: int, now: Callable[[], float] = time.monotonic) -> None:
         self._rate = per_minute / _MINUTE_S
@@ -43,19 +43,19 @@ class Pace:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait_s(self, address: str) -> float:
-        """Seconds until the address may ask; 0 lets it, and counts."""
+        """Return the seconds until the address may ask; 0 allows and counts the question."""
         now = self._now()
         left, then = self._left.pop(address, (self._most, now))
         left = min(self._most, left + (now - then) * self._rate)
         allowed = left >= 1
         self._left[address] = (left - 1 if allowed else left, now)
-        while len(self._left) > _MOST_ADDRESSES:
+        while len(self._left) > _MAX_ADDRESSES:
             self._left.popitem(last=False)
         return 0.0 if allowed else (1 - left) / self._rate
 
 
 class Guard:
-    """Middleware: refuses strangers, other sites, bodies that are too long, and too many questions."""
+    """Middleware that refuses unknown clients, other sites, long bodies and too many questions."""
 
     def __init__(self, app: ASGIApp, options: ServiceOptions) -> None:
         self._app = app
@@ -82,25 +82,31 @@ class Guard:
         headers, path = Headers(scope=scope), scope["path"]
         host = _host(headers.get("host", ""))
         if is_loopback(self._options.host) and not is_loopback(host):
-            return refused(headers, 421, "this service answers to the name of this machine alone")
+            return refused(
+                headers, 421, _("The service accepts only the host name of this machine.")
+            )
         if path in _OPEN:
             return None
         origin = headers.get("origin")
         if scope["method"] not in {"GET", "HEAD"} and origin and _differs(origin, headers):
-            return refused(headers, 403, "pages of other sites may not ask")
+            return refused(headers, 403, _("Pages of other sites may not send requests."))
         if (path.startswith("/api/") or path == "/metrics") and not self._knows(headers):
-            return refused(headers, 401, "send the token of the service: Authorization: Bearer ...")
+            return refused(
+                headers, 401, _("Send the token of the service: Authorization: Bearer ...")
+            )
         return self._too_much(scope, headers)
 
     def _too_much(self, scope: Scope, headers: Headers) -> JSONResponse | None:
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > MOST_BYTES:
-            return refused(headers, 413, f"the request is longer than {MOST_BYTES:,} bytes")
+        if not length.isdigit() or int(length) > MAX_BYTES:
+            return refused(
+                headers, 413, _("The request is longer than {limit:,} bytes.", limit=MAX_BYTES)
+            )
         if scope["path"].startswith("/api/ai/") and scope["method"] == "POST":
             wait = self._pace.wait_s(scope["client"][0] if scope.get("client") else "")
             if wait:
                 after = {"Retry-After": str(math.ceil(wait))}
-                return refused(headers, 429, "too many questions", after)
+                return refused(headers, 429, _("Too many questions. Try again later."), after)
         return None
 
     def _knows(self, headers: Headers) -> bool:
@@ -112,7 +118,7 @@ class Guard:
 
 
 def _host(header: str) -> str:
-    """The name in a `Host`; "" where there is none, or an address that is none, such as "["."""
+    """Return the name in a `Host` header; "" for none or an invalid one such as "["."""
     try:
         return urlsplit(f"//{header}").hostname or ""
     except ValueError:
@@ -122,43 +128,39 @@ def _host(header: str) -> str:
 def _differs(origin: str, headers: Headers) -> bool:
     try:
         return urlsplit(origin).netloc != headers.get("host", "")
-    except ValueError:  # no address
+    except ValueError:  # not an address
         return True
 
 
 def _limited(receive: Receive) -> Receive:
-    """The same, ended where a body without a length grows too long."""
+    """Return `receive` that ends a body without a length when it gets too long."""
     count = 0
 
     async def counted() -> Message:
         nonlocal count
         message = await receive()
         count += len(message.get("body", b""))
-        if count > MOST_BYTES:
+        if count > MAX_BYTES:
             return {"type": "http.disconnect"}
         return message
 
     return counted
 
 
-_LANGUAGES: Mapping[str, Language] = {"ko": "ko", "en": "en"}
-
-
-def language_asked(headers: Headers) -> Language:
-    """The one of `Accept-Language` that is ours and liked best; English where none is."""
-    liked: dict[Language, float] = {}
+def preferred_language(headers: Headers) -> Language:
+    """Return the language of `Accept-Language` with the highest weight; English if none is known."""
+    weights: dict[Language, float] = {}
     for choice in headers.get("accept-language", "").split(","):
-        name, _, weight = choice.partition(";")
-        language = _LANGUAGES.get(name.strip().lower().partition("-")[0])
-        if language:
-            liked[language] = max(_weight(weight), liked.get(language, 0.0))
-    if not liked:
-        return "en"
-    return max(liked, key=lambda lang: liked[lang])
+        name, _separator, weight = choice.partition(";")
+        primary = name.strip().lower().partition("-")[0]
+        for language in LANGUAGES:
+            if language == primary:
+                weights[language] = max(_weight(weight), weights.get(language, 0.0))
+    return max(weights, key=lambda language: weights[language]) if weights else "en"
 
 
 def _weight(parameter: str) -> float:
-    """The value of `q=0.5`; 1 without one, 0 where it is no number."""
+    """Return the value of `q=0.5`; 1 without one, 0 if it is not a number."""
     try:
         return float(parameter.strip().removeprefix("q=") or 1)
     except ValueError:
@@ -166,7 +168,8 @@ def _weight(parameter: str) -> float:
 
 
 def refused(
-    asked: Headers, status: int, why: str, headers: Mapping[str, str] | None = None
+    request: Headers, status: int, reason: Text, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    """The answer to a request whose headers are `asked`: `detail` is a sentence for people."""
-    return JSONResponse({"detail": message_in(language_asked(asked), why)}, status, headers)
+    """Return a refusal in the language of the request; `detail` is a sentence for people."""
+    detail = translator(preferred_language(request))(reason)
+    return JSONResponse({"detail": detail}, status, headers)

@@ -1,4 +1,4 @@
-"""The models of the service: the one that answers, and those that check and evaluate."""
+"""The models of the service: one answers, the others check and evaluate."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -6,6 +6,7 @@ from typing import Any
 
 from gigamind.assets import asset
 from gigamind.errors import LlmError
+from gigamind.i18n import _
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.quality_gate import QualityGate, load_quality_gate
@@ -19,7 +20,7 @@ from gigamind.llm.prompts import Prompt, as_json, load_prompt
 from gigamind.llm.settings import ModelSettings
 from gigamind.service.account import Figures
 from gigamind.service.asking import Ask, Context, Feature
-from gigamind.service.options import ServiceOptions
+from gigamind.service.options import LANGUAGES, ServiceOptions
 from gigamind.tasks.answers.answering import NO_NOTES
 from gigamind.tasks.answers.checklist import check_answer
 from gigamind.tasks.answers.items import evaluation_of
@@ -27,10 +28,9 @@ from gigamind.wording import Language
 
 _TIMEOUT_S = 60.0
 _ANSWER_TEMPERATURE = 0.3
-# One for all: turns are given by item, and the service has no end of items.
+# One id for all: turns are taken by item, and the service has no last item.
 _ITEM = "service"
-_SHORTER = "start the service with fewer --context-chars"
-_LANGUAGES: tuple[Language, ...] = ("ko", "en")
+_SHORTER = _("Start the service with a smaller --context-chars.")
 _TASKS: dict[Language, dict[Feature, str]] = {
     "ko": {
         "insight": "노트의 내용에서 새로운 연결이나 관점을 찾아 제시하십시오. 사실과 추측을 구분하십시오.",
@@ -47,10 +47,10 @@ _TASKS: dict[Language, dict[Feature, str]] = {
 
 @dataclass(slots=True)
 class Judged:
-    """What became of an answer's evaluation.
+    """The evaluation of an answer.
 
     Attributes:
-        quality, evaluation: JSON values; None where there is none, and `why` says why, by name.
+        quality, evaluation: JSON values; None if there is none, with the reason in `why` by name.
     """
 
     quality: dict[str, Any] | None
@@ -59,7 +59,7 @@ class Judged:
 
 
 class Models:
-    """All that the service asks; made and used in one event loop."""
+    """The models of the service; created and used in one event loop."""
 
     def __init__(self, options: ServiceOptions, figures: Figures) -> None:
         store = options.store or options.cache / "replies"
@@ -77,7 +77,7 @@ class Models:
                 ("nonce", "notes", "question", "task"),
             )
             for name in ("search_chat", "assist")
-            for language in _LANGUAGES
+            for language in LANGUAGES
         }
         gates, ledger, budget = Gates(), figures.tally(), budget_of(options)
 
@@ -85,7 +85,7 @@ class Models:
             role: str, named: ModelOptions, adjust: Callable[[ModelSettings], ModelSettings]
         ) -> LanguageModel:
             def with_role(settings: ModelSettings) -> ModelSettings:
-                # A live answer must not wait for a measurement of the server.
+                # A live answer must not wait until the server is measured.
                 fixed = replace(settings, role=role, timeout_fixed=True, in_flight_fixed=True)
                 return adjust(fixed)
 
@@ -117,10 +117,10 @@ class Models:
     async def answer(
         self, ask: Ask, context: Context, on_text: Callable[[str], Awaitable[None]]
     ) -> str:
-        """The answer to a question, told piece by piece.
+        """Return the answer to a question, and pass it on chunk by chunk.
 
         Raises:
-            LlmError: the model gave none, or not all of it.
+            LlmError: the model gave no answer or not all of it.
         """
         language = ask.language
         if ask.is_evaluated and not context.sources:
@@ -139,7 +139,7 @@ class Models:
         return self._prompts["assist", language], _TASKS[language][ask.feature]
 
     async def check(self, ask: Ask, case: AnswerCase) -> dict[str, Any]:
-        """What the checklist of the feature says, as JSON values of a `QualityReport`.
+        """Return the checklist result of the feature, as JSON values of a `QualityReport`.
 
         Raises:
             LlmError: the model gave no usable reply.
@@ -148,7 +148,7 @@ class Models:
         return await check_answer(self._gates_of[ask.feature], case, asking, twice=False)
 
     async def evaluate(self, case: AnswerCase, language: Language) -> dict[str, Any]:
-        """The evaluation, as JSON values of a `SearchQAEvaluation`.
+        """Return the evaluation, as JSON values of a `SearchQAEvaluation`.
 
         Raises:
             LlmError: the model gave no usable reply.
@@ -157,7 +157,7 @@ class Models:
         verdict = await self._judge.judge(case, asking)
         judgement = verdict.detail.judgement
         if judgement is None:
-            raise LlmError(verdict.why or "there is nothing to judge by", "invalid_output")
+            raise LlmError(verdict.why or _("The judge gave no judgement."), "invalid_output")
         return evaluation_of(judgement, case, language).model_dump(mode="json")
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What the service is told when it starts."""
+"""Options of the service."""
 
 from ipaddress import ip_address
 from pathlib import Path
@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from gigamind.choices import PromptLanguage
 from gigamind.evaluation.options import CacheOptions, ContextOptions
+from gigamind.i18n import _
 from gigamind.llm.options import ModelOptions
 from gigamind.retrieval.settings import (
     DEFAULT_EMBEDDER,
@@ -15,10 +16,14 @@ from gigamind.retrieval.settings import (
     Mode,
     RetrievalSettings,
 )
+from gigamind.wording import Language
+
+LANGUAGES: tuple[Language, ...] = ("ko", "en")
+"""Languages of the page, in the order in which they are offered."""
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can connect."""
+    """Return whether only this machine can connect."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -26,7 +31,7 @@ def is_loopback(host: str) -> bool:
 
 
 class ServiceOptions(ModelOptions, ContextOptions, CacheOptions):
-    """Everything that the service is told.  Paths are relative to the working directory."""
+    """Options of the service.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -76,14 +81,18 @@ class ServiceOptions(ModelOptions, ContextOptions, CacheOptions):
     )
 
     @model_validator(mode="after")
-    def _check_open_door(self) -> Self:
+    def _check_public_host(self) -> Self:
         if self.token is None and not is_loopback(self.host):
             raise ValueError(
-                f"--host {self.host}: others could ask at your cost; give a --token of 16 characters or more"
+                _(
+                    "--host {host}: other machines could use the service at your cost."
+                    " Add a --token of at least 16 characters.",
+                    host=self.host,
+                )
             )
         return self
 
     @property
     def retrieval(self) -> RetrievalSettings:
-        """How notes are found."""
+        """Settings of the search for notes."""
         return self.searched_by(self.mode, self.fusion, self.embedder, self.cache)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from gigamind.i18n import _
 from gigamind.llm.redaction import redacted, without_secrets
 
 BUILTIN = "builtin"
@@ -14,8 +15,9 @@ DAY_MS = 86_400_000
 SystemName = Annotated[
     str | None,
     Field(
-        description="name of the external system; runs with the same name count as the same system, whatever its "
-        "address"
+        description=_(
+            "name of the external system; runs with the same name count as the same system, whatever its address"
+        )
     ),
 ]
 

@@ -306,7 +306,7 @@ def test_two_runs_that_are_not_comparable_have_one_line_that_says_why(runs, giga
     assert ended.code == 0
     (why,) = [line for line in ended.stdout.splitlines() if "No verdict" in line]
     assert why.startswith("No verdict: Retrieval was set differently (topk 3 -> 5)")
-    assert "NOT-COMPARABLE" not in ended.stdout
+    assert "NOT COMPARABLE" not in ended.stdout
     assert gigamind("compare", runs / "top3", runs / "top5", "--fail-on-regression").code == 1
 
 
@@ -330,6 +330,6 @@ def test_a_rule_that_cannot_be_applied_is_no_reason_to_hide_the_verdict(runs, gi
     ended = gigamind("compare", runs / "top5", runs / "top5", "--phase", "ga")
     assert ended.code == 0
     assert ended.stdout.startswith("Not comparable. ")
-    assert "Release gate (ga): NOT-COMPARABLE" in ended.stdout
+    assert "Release gate (ga): NOT COMPARABLE" in ended.stdout
     assert "the worst there is" in ended.stdout
     assert "No verdict" not in ended.stdout

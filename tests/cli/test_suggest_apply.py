@@ -57,9 +57,9 @@ def test_a_copy_gets_the_links_and_the_vault_stays_as_it_is(apply, folder):
     ended = apply("--apply", "copy", "--yes")
     assert (
         ended.stdout
-        == "Wrote 3 links into 2 notes, in the copy copy. The vault vault is as it was.\n"
+        == "Added 3 links in 2 notes. They are in the copy copy. The vault vault is unchanged.\n"
     )
-    assert ended.stderr.startswith('bold.md:1: "게이트" becomes no link: with a link here, ')
+    assert ended.stderr.startswith('bold.md:1: "게이트" ')
     assert ended.code == 0
     assert texts(folder / "copy") == LINKED
     assert notes_hash(folder / "vault") == before
@@ -68,17 +68,17 @@ def test_a_copy_gets_the_links_and_the_vault_stays_as_it_is(apply, folder):
 
 def test_a_floor_of_the_confidence_keeps_links_out(apply, folder):
     ended = apply("--apply", "copy", "--yes", "--min-confidence", "1")
-    assert (ended.code, ended.stdout) == (0, "No link was written, so there is no copy.\n")
+    assert (ended.code, ended.stdout) == (0, "No link was added, so there is no copy.\n")
     assert not (folder / "copy").exists()
 
 
 def test_in_place_links_are_written_and_undone(apply, folder, gigamind):
     before = notes_hash(folder / "vault")
     ended = apply("--in-place", "--yes")
-    assert ended.stdout.startswith("Wrote 3 links into 2 notes.\n")
+    assert ended.stdout.startswith("Added 3 links in 2 notes.\n")
     assert texts(folder / "vault") == LINKED
     again = apply("--in-place", "--yes")
-    assert again.stdout == "No link was written.\n"
+    assert again.stdout == "No link was added.\n"
     undone = gigamind("suggest-links", "--undo", undo_file(ended.stdout))
     assert (undone.code, undone.stdout) == (0, "Restored 2 notes.\n")
     assert notes_hash(folder / "vault") == before
@@ -107,7 +107,7 @@ def test_phrases_are_written_only_where_that_is_said(folder, gigamind, monkeypat
     (folder / "vault" / "t.md").write_text("휴가 정책을 먼저 읽는다.", encoding="utf-8")
     command = ("suggest-links", "--notes", "vault", "--all", "--min-confidence", "0", "--yes")
     told = gigamind(*command, "--apply", "names").stdout.splitlines()
-    assert told[0] == "No link was written, so there is no copy."
+    assert told[0] == "No link was added, so there is no copy."
     assert told[1].startswith("Phrases were left out")
     gigamind(*command, "--apply", "copy", "--phrases")
     written = (folder / "copy" / "t.md").read_text("utf-8")
@@ -122,14 +122,14 @@ def test_what_was_changed_since_is_told_and_left(apply, folder, gigamind):
     assert "Error: a.md: was changed since the links were written" in undone.stderr
     assert texts(folder / "vault") == {**NOTES, "a.md": "mine"}
     again = gigamind("suggest-links", "--undo", file)
-    assert again.stdout == "Restored 0 notes; 1 had no links of it.\n"
+    assert again.stdout == "Restored 0 notes. 1 other note had none of these links.\n"
 
 
 def test_a_note_that_may_not_be_written_is_told_and_the_others_are_written(apply, folder):
     (folder / "vault" / "a.md").chmod(0o444)
     ended = apply("--in-place", "--yes")
     assert ended.code == 2
-    assert ended.stdout.startswith("Wrote 1 link into 1 note.\n")
+    assert ended.stdout.startswith("Added 1 link in 1 note.\n")
     assert "Error: a.md: is read-only." in ended.stderr
     assert texts(folder / "vault") == {**LINKED, "a.md": NOTES["a.md"]}
 
@@ -174,7 +174,7 @@ def ask(folder: Path, *answers: str) -> tuple[Terminal, int, str]:
     """Answers the questions in their order."""
     terminal = Terminal(folder, ASK)
     for number, answer in enumerate(answers, start=1):
-        terminal.read_until(rf"(?s)(?:Write it\?.*?){{{number}}}")
+        terminal.read_until(rf"(?s)(?:\(q\)uit.*?){{{number}}}")
         terminal.type(answer)
     code, output = terminal.end()
     return terminal, code, output
@@ -188,11 +188,11 @@ def test_each_link_is_asked_about_as_it_would_stand(folder):
         r'\n  "임계값" → limit.md, confidence 0\.\d\d: title or file name of the note', shown
     )
     assert "\na.md:1 (2 of 4)\n  임계값은 [[gate|게이트]]에서\n" in shown
-    assert "Error: type y, n, a or q" in shown
+    assert "Error: Type y, n, a or q." in shown
     assert "\nb.md:3 (3 of 4)\n" in shown
-    assert shown.count("Write it?") == 4
+    assert shown.count("(q)uit") == 4
     assert code == 0
-    assert output.startswith("Wrote 2 links into 2 notes.\n")
+    assert output.startswith("Added 2 links in 2 notes.\n")
     expected = {**LINKED, "a.md": LINKED["a.md"].replace("[[limit|임계값]]", "임계값")}
     assert texts(folder / "vault") == expected
 
@@ -228,7 +228,7 @@ def test_an_answer_may_be_for_all_that_follow(folder, answers, expected):
 def test_ctrl_c_leaves_the_notes_that_were_decided_on_and_tells_how_to_undo_them(folder):
     terminal = Terminal(folder, ASK)
     terminal.type("y\ny\n")
-    terminal.read_until(r"\(3 of 4\)(?s:.*)Write it")
+    terminal.read_until(r"\(3 of 4\)(?s:.*)\(q\)uit")
     for _ in range(5):  # Python misses a signal just before it waits for input, until there is some
         terminal.process.send_signal(signal.SIGINT)
         terminal.read_until("Interrupted", seconds=5)

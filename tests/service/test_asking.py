@@ -110,7 +110,8 @@ def test_a_note_alone_answers_where_it_is_asked(serve):
     status, told = service.post(
         "/api/ai/stream", {"content": "x", "options": {"note_id": "../../etc/passwd"}}
     )
-    assert (status, told["detail"]) == (400, "../../etc/passwd: there is no such note")
+    assert status == 400
+    assert told["detail"].startswith("../../etc/passwd: ")
 
 
 def test_a_judge_that_answers_rubbish_harms_nothing(serve, model):

@@ -15,7 +15,7 @@ TOKEN = "a-token-of-some-length"
 
 def test_another_host_than_loopback_wants_a_token():
     given = {"notes": "vault", "model": "openai/chat", "host": "0.0.0.0"}
-    with pytest.raises(ValidationError, match="give a --token"):
+    with pytest.raises(ValidationError, match="--token"):
         ServiceOptions.model_validate(given)
     assert ServiceOptions.model_validate({**given, "token": TOKEN}).token == TOKEN
 

@@ -1,4 +1,4 @@
-"""The words of the service's page: one file a language, nothing missing, nothing that nobody says."""
+"""The messages of the service's page: a sentence for each code, nothing inline, nothing from elsewhere."""
 
 import json
 import re
@@ -17,35 +17,35 @@ WORDS = {
 }
 
 
-def keys(language):
-    return {f"{table}.{name}" for table, phrases in WORDS[language].items() for name in phrases}
-
-
-def phrases_of(prefix, codes):
-    """The phrase of each code, as the page makes its key."""
-    return {prefix + "".join(word.capitalize() for word in code.split("_")) for code in codes}
-
-
-def made():
-    """Keys that the page makes: `page.${word}` of the thumbs, `ai.doubt...`, `ai.why...`, `page.status...`."""
-    doubts = [name for part in get_args(Doubt) for name in get_args(part) or (part,)]
-    whys = {"off", "not_search", "no_notes", "not_drawn", "daily_budget", "no_answer", "error"}
-    return {
-        *("page.good", "page.bad", "page.status413", "page.status422", "page.status429"),
-        "page.status503",
-        *phrases_of("ai.doubt", doubts),
-        *phrases_of("ai.why", whys.union(get_args(LlmCode))),
-    }
+def codes_of(name):
+    """The codes of a table of the page's script."""
+    table = re.search(rf"const {name} = {{(.*?)^}};", SOURCES["evaluation.js"], re.DOTALL | re.MULTILINE)
+    return set(re.findall(r"^  (\w+): ", table[1], re.MULTILINE))
 
 
 def test_both_languages_have_the_same_phrases_with_the_same_placeholders():
-    assert keys("ko") == keys("en")
-    for table, phrases in WORDS["ko"].items():
-        for name, phrase in phrases.items():
-            places = [
-                sorted(re.findall(r"{(\w+)}", text)) for text in (phrase, WORDS["en"][table][name])
-            ]
-            assert places[0] == places[1], name
+    english, korean = WORDS["en"]["ai"], WORDS["ko"]["ai"]
+    assert english.keys() == korean.keys()
+    for name, phrase in korean.items():
+        places = [sorted(re.findall(r"{(\w+)}", text)) for text in (phrase, english[name])]
+        assert places[0] == places[1], name
+
+
+def test_the_page_has_a_sentence_for_each_code_of_the_service():
+    doubts = {name for part in get_args(Doubt) for name in get_args(part) or (part,)}
+    whys = {"off", "not_search", "no_notes", "not_drawn", "daily_budget", "no_answer", "error"}
+    assert codes_of("DOUBTS") == doubts
+    assert codes_of("REASONS") == whys.union(get_args(LlmCode))
+
+
+def test_the_service_sends_the_messages_of_each_language(serve):
+    service = serve()
+    status, languages = service.get("/locales")
+    assert (status, set(languages)) == (200, set(WORDS))
+    for language in languages:
+        status, table = service.get(f"/locales/{language}.json")
+        assert status == 200
+        assert ("Send" in table) == (language != "en")
 
 
 def test_the_seeds_words_are_the_seeds():
@@ -62,11 +62,6 @@ def test_the_seeds_words_are_the_seeds():
         "qaNoIssues": "근거 문제 없음",
     }
     assert seed.items() <= WORDS["ko"]["ai"].items()
-
-
-def test_the_page_says_what_there_is_and_there_is_nothing_else():
-    said = {key for text in SOURCES.values() for key in re.findall(r'"((?:ai|page)\.\w+)"', text)}
-    assert said | made() == keys("ko")
 
 
 def test_nothing_of_the_page_is_inline_or_from_elsewhere():

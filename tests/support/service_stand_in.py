@@ -14,7 +14,9 @@ import gigamind
 from gigamind.evidence.align import align_all
 from gigamind.evidence.record import records
 from gigamind.evidence.result import Quote
+from gigamind.i18n import script_messages
 from gigamind.judges.search_qa.segments.citations import citations, without_citations
+from gigamind.service.options import LANGUAGES
 from gigamind.spans import Utf16
 from gigamind.tasks.answers.quality import QualityReport
 from gigamind.tasks.answers.schema import SearchQAEvaluation
@@ -223,7 +225,8 @@ class StandIn:
             web.post("/api/feedback", self._record),
             web.post("/api/questions", self._record),
             web.get("/", self._page),
-            web.static("/locales", PACKAGE / "locales"),
+            web.get("/locales", self._languages),
+            web.get("/locales/{name}.json", self._messages),
             web.static("/", PACKAGE / "service/static"),
         ])  # fmt: skip
         return app
@@ -241,9 +244,15 @@ class StandIn:
     async def _page(self, _request: web.Request) -> web.FileResponse:
         return web.FileResponse(PACKAGE / "service/static/index.html")
 
+    async def _languages(self, _request: web.Request) -> web.Response:
+        return web.json_response(list(LANGUAGES))
+
+    async def _messages(self, request: web.Request) -> web.Response:
+        return web.json_response(script_messages(request.match_info["name"]))
+
     async def _config(self, _request: web.Request) -> web.Response:
         models = {"model": "openai/gpt-4o-mini", "judge_model": "openai/gpt-4o"}
-        told = {"languages": ["ko", "en"], "feedback": self.feedback, "vault": "handbook"}
+        told = {"languages": list(LANGUAGES), "feedback": self.feedback, "vault": "handbook"}
         return web.json_response(told | models | {"quality_gate": True})
 
     async def _list(self, _request: web.Request) -> web.Response:

@@ -1,13 +1,20 @@
-// What the page asks of its server, with the token of this window where one is needed.
+// Requests to the server, with the token of this window if one is required.
 import { make } from "./dom.js";
-import { known, language, say } from "./words.js";
+import { _ } from "./messages.js";
+import { language } from "./words.js";
 
 const TOKEN = "gigamind.token";
+const STATUSES = {
+  413: _("The text is too long. Shorten it."),
+  422: _("The question is empty or too long."),
+  429: _("Too many questions. Try again in a moment."),
+  503: _("The server is busy. Try again in a moment."),
+};
 
-/** An answer of the server that is none of what was asked for; its message is a sentence for people. */
+/** A failed request; its message is a sentence for people. */
 export class ServiceError extends Error {}
 
-/** Ask, and be asked for the token once where the server wants one.  @throws {ServiceError} */
+/** Send a request; ask for the token if the server requires one.  @throws {ServiceError} */
 async function request(path, { body, signal } = {}) {
   for (let refused = false; ; refused = true) {
     const token = sessionStorage.getItem(TOKEN);
@@ -17,7 +24,7 @@ async function request(path, { body, signal } = {}) {
       answer = await fetch(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body), signal });
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      throw new ServiceError(say("page.noConnection"));
+      throw new ServiceError(_("The server cannot be reached. Check that it is running."));
     }
     if (answer.ok) return answer;
     if (answer.status !== 401 || !(await askForToken(refused && token !== null))) throw new ServiceError(await detailOf(answer));
@@ -25,22 +32,21 @@ async function request(path, { body, signal } = {}) {
 }
 
 async function detailOf(answer) {
-  const word = known(`page.status${answer.status}`);
-  if (word) return say(word);
-  const told = await answer.json().catch(() => null);
-  return typeof told?.detail === "string" ? told.detail : say("page.status", { status: answer.status });
+  if (answer.status in STATUSES) return STATUSES[answer.status];
+  const body = await answer.json().catch(() => null);
+  return typeof body?.detail === "string" ? body.detail : _("The server returned error {status}.", { status: answer.status });
 }
 
 export const read = async (path, signal) => (await request(path, { signal })).json();
 export const send = (path, body) => request(path, { body });
 
-/** The events of an answer to a question, as {event, data}.  @throws {ServiceError} before the first */
+/** Yield the events of an answer as {event, data}.  @throws {ServiceError} before the first */
 export async function* streamed(path, body, signal) {
   const answer = await request(path, { body, signal });
   yield* events(answer.body.pipeThrough(new TextDecoderStream()).getReader());
 }
 
-/** Server-sent events out of pieces of text that may end anywhere; comments are heartbeats and left out. */
+/** Yield server-sent events from chunks that may end anywhere; comments are heartbeats and skipped. */
 export async function* events(reader) {
   let rest = "";
   let event = "message";
@@ -49,9 +55,9 @@ export async function* events(reader) {
     const { value, done } = await reader.read();
     if (done) return;
     rest += value;
-    const held = rest.endsWith("\r") ? 1 : 0; // its "\n" may be the next piece
-    const lines = rest.slice(0, rest.length - held).split(/\r\n|\n|\r/);
-    rest = lines.pop() + rest.slice(rest.length - held);
+    const pending = rest.endsWith("\r") ? 1 : 0; // its "\n" may be the next piece
+    const lines = rest.slice(0, rest.length - pending).split(/\r\n|\n|\r/);
+    rest = lines.pop() + rest.slice(rest.length - pending);
     for (const line of lines) {
       const [, field, content] = /^([^:]*):? ?(.*)$/s.exec(line);
       if (line === "") {
@@ -64,19 +70,19 @@ export async function* events(reader) {
   }
 }
 
-let asking = null; // several requests may meet a 401 at once
+let asking = null; // several requests may get a 401 at the same time
 
 function askForToken(refused) {
   asking ??= new Promise((resolve) => {
     const field = make("input", { type: "password", name: "token", id: "token", autocomplete: "off", required: true });
     const form = make("form", {},
-      make("h2", { word: "page.tokenTitle", id: "token-title" }),
-      make("p", { word: "page.tokenLead" }),
-      refused ? make("p", { class: "trouble", role: "alert", word: "page.tokenRefused" }) : null,
-      make("label", { for: "token", word: "page.token" }), field,
+      make("h2", { word: _("Access token"), id: "token-title" }),
+      make("p", { word: _("This server requires a token. It is kept until you close this window.") }),
+      refused ? make("p", { class: "trouble", role: "alert", word: _("The server rejected this token.") }) : null,
+      make("label", { for: "token", word: _("Token") }), field,
       make("div", { class: "row end" },
-        make("button", { type: "button", class: "quiet", word: "page.close", on: { click: () => dialog.close() } }),
-        make("button", { class: "primary", word: "page.enter" })));
+        make("button", { type: "button", class: "quiet", word: _("Close"), on: { click: () => dialog.close() } }),
+        make("button", { class: "primary", word: _("Continue") })));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       sessionStorage.setItem(TOKEN, field.value.trim());

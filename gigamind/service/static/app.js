@@ -1,32 +1,33 @@
-// The page: two views with a conversation each, one of all notes and one beside the note that is open.
+// The page: a view for all notes and a view beside the open note, each with a conversation.
 import { read } from "./api.js";
 import { icon, make } from "./dom.js";
 import { gradeBadge } from "./evaluation.js";
 import { Exchange } from "./exchange.js";
+import { _ } from "./messages.js";
 import { noteList, noteSheet, Reader } from "./notes.js";
 import { keptLanguage, language, useLanguage, worded } from "./words.js";
 
 const byId = (id) => document.getElementById(id);
 
-/** A conversation: its exchanges, and the field that asks. */
+/** A conversation: its exchanges and the input field. */
 class Conversation {
   constructor(element, { config, hint, options, openNote, empty }) {
     Object.assign(this, { config, options, openNote, open: null, empty });
     this.exchanges = make("div", { class: "exchanges" }, empty);
     this.field = make("textarea", { id: `${element.id}-question`, rows: 1, placeholder: hint });
-    this.button = make("button", { class: "send", label: "page.ask", tip: "page.ask" }, icon("up"));
+    this.button = make("button", { class: "send", label: _("Send"), tip: _("Send") }, icon("up"));
     this.form = make("form", { class: "composer" },
-      make("div", { class: "field" }, make("label", { class: "hidden", for: this.field.id, word: "page.question" }), this.field, this.button),
-      make("p", { class: "fine" }, make("span", { class: "keys", word: "page.keys" }), " ",
-        make("span", { word: ["page.models", { model: config.model, judge: config.judge_model }] })),
-      config.feedback ? make("p", { class: "fine recorded", word: "page.recorded" }) : null);
+      make("div", { class: "field" }, make("label", { class: "hidden", for: this.field.id, word: _("Question") }), this.field, this.button),
+      make("p", { class: "fine" }, make("span", { class: "keys", word: _("Enter sends, Shift+Enter starts a new line.") }), " ",
+        make("span", { word: _("Answers: {model} · Evaluation: {judge}", { model: config.model, judge: config.judge_model }) })),
+      config.feedback ? make("p", { class: "fine recorded", word: _("Feedback and saved questions are stored on this server to improve the evaluation.") }) : null);
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       if (this.open) this.open.stop();
       else this.ask(this.field.value.trim());
     });
     this.field.addEventListener("keydown", (event) => {
-      // While Hangul is being composed, Enter ends the syllable.
+      // While Hangul is composed, Enter ends the syllable.
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
       event.preventDefault();
       if (!this.open) this.form.requestSubmit();
@@ -34,7 +35,7 @@ class Conversation {
     this.field.addEventListener("input", () => this.fit());
     addEventListener("scroll", () => {
       const box = this.scrolled();
-      this.follows = box.scrollHeight - box.scrollTop - box.clientHeight < 80; // who scrolls up wants to read there
+      this.follows = box.scrollHeight - box.scrollTop - box.clientHeight < 80; // after scrolling up, the view stays
     }, { capture: true, passive: true });
     element.append(this.exchanges, this.form);
   }
@@ -52,7 +53,7 @@ class Conversation {
     exchange.run();
   }
 
-  /** An exchange went on: Send or Stop, and the end of what is being written stays in view. */
+  /** Update the button, and keep the end of a growing answer in view. */
   changed(exchange) {
     if (exchange.element.parentElement !== this.exchanges) return exchange.stop();
     this.open = exchange.isOpen ? exchange : this.open === exchange ? null : this.open;
@@ -61,12 +62,13 @@ class Conversation {
   }
 
   label() {
-    const word = this.open ? "page.stop" : "page.ask";
-    if (this.button.dataset.now === word) return;
-    this.button.dataset.now = word;
+    const word = this.open ? _("Stop") : _("Send");
+    const state = this.open ? "stop" : "ask";
+    if (this.button.dataset.now === state) return;
+    this.button.dataset.now = state;
     this.button.replaceChildren(icon(this.open ? "stop" : "up"));
-    worded(this.button, word, {}, "aria-label");
-    worded(this.button, word, {}, "title");
+    worded(this.button, word, "aria-label");
+    worded(this.button, word, "title");
   }
 
   toEnd() {
@@ -74,12 +76,12 @@ class Conversation {
     box.scrollTop = box.scrollHeight;
   }
 
-  /** The pane where it scrolls by itself, else the page. */
+  /** The pane if it scrolls by itself, else the page. */
   scrolled() {
     return getComputedStyle(this.exchanges).overflowY === "auto" ? this.exchanges : document.scrollingElement;
   }
 
-  /** Forget what was asked, and stop what still runs. */
+  /** Remove all exchanges and stop a running one. */
   clear() {
     const open = this.open;
     this.open = null;
@@ -95,21 +97,21 @@ class Conversation {
 }
 
 function welcome() {
-  const levels = [["high", "page.welcomeHigh"], ["medium", "page.welcomeMedium"], ["low", "page.welcomeLow"]];
+  const levels = [["high", _("Nearly all claims are confirmed by notes, and the question is answered.")], ["medium", _("At least half of the claims are confirmed, but some are not, or something is missing.")], ["low", _("Less than half of the claims are confirmed by notes. Do not rely on this answer.")]];
   return make("div", { class: "welcome" },
-    make("h2", { word: "page.welcome" }), make("p", { class: "lead", word: "page.welcomeLead" }),
+    make("h2", { word: _("Ask your notes") }), make("p", { class: "lead", word: _("Answers are based on your notes and show how reliable they are.") }),
     make("ul", {}, ...levels.map(([grade, word]) => make("li", {}, gradeBadge(grade), make("p", { word })))));
 }
 
 function chatView(config) {
   const sheet = noteSheet();
-  new Conversation(byId("chat"), { config, hint: "page.askHint", options: () => ({ mode: "search" }), openNote: sheet, empty: welcome() });
+  new Conversation(byId("chat"), { config, hint: _("What would you like to know?"), options: () => ({ mode: "search" }), openNote: sheet, empty: welcome() });
 }
 
 function notesView(config) {
   const view = byId("notes");
   const reader = new Reader(byId("reader"));
-  const none = make("div", { class: "none" }, icon("note"), make("p", { class: "aside", word: "page.pickNote" }));
+  const none = make("div", { class: "none" }, icon("note"), make("p", { class: "aside", word: _("Choose a note from the list to read it and to ask about it.") }));
   const show = (pane) => {
     view.dataset.pane = pane;
     for (const button of view.querySelectorAll(".panes button")) button.setAttribute("aria-pressed", button.dataset.pane === pane);
@@ -121,7 +123,7 @@ function notesView(config) {
     }
   };
   const conversation = new Conversation(byId("beside"), {
-    config, hint: "page.askNoteHint", options: () => ({ note_id: reader.shown }),
+    config, hint: _("Ask about this note"), options: () => ({ note_id: reader.shown }),
     openNote: (id, evidences) => {
       show("note");
       reader.show(id, evidences);
@@ -143,7 +145,8 @@ function notesView(config) {
 
 async function start() {
   let config;
-  await useLanguage(keptLanguage(["ko", "en"]));
+  const languages = await (await fetch("locales")).json();
+  await useLanguage(keptLanguage(languages));
   try {
     config = await read("api/config");
   } catch (error) {
@@ -154,7 +157,8 @@ async function start() {
   document.title = `${config.vault} · gigamind`;
   const other = byId("language");
   const named = () => {
-    other.lang = config.languages.find((one) => one !== language());
+    other.lang = languages[(languages.indexOf(language()) + 1) % languages.length];
+    other.textContent = new Intl.DisplayNames([other.lang], { type: "language" }).of(other.lang);
   };
   named();
   other.addEventListener("click", async () => {

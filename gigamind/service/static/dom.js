@@ -22,8 +22,8 @@ const ICONS = {
 };
 
 /**
- * An element.  `text` and `word` ("key", ["key", values] or a function) fill it, `label` names it for screen readers, `tip` shows
- * on hover; `on` maps events to listeners; anything else is an attribute.  Children that are null are left out.
+ * An element.  `text` or `word` (a message or a function) is its text, `label` its name for screen readers, `tip` shows on
+ * hover; `on` maps events to listeners; anything else is an attribute.  Children that are null are left out.
  */
 export function make(tag, { text, word, label, tip, placeholder, on = {}, ...attributes } = {}, ...children) {
   const element = document.createElement(tag);
@@ -33,17 +33,14 @@ export function make(tag, { text, word, label, tip, placeholder, on = {}, ...att
   }
   if (text !== undefined) element.textContent = text;
   for (const [attribute, phrase] of Object.entries({ text: word, "aria-label": label, title: tip, placeholder })) {
-    if (phrase) worded(element, ...[phrase].flat(), ...(Array.isArray(phrase) ? [] : [{}]), attribute);
+    if (phrase) worded(element, phrase, attribute);
   }
   for (const [event, listener] of Object.entries(on)) element.addEventListener(event, listener);
   element.append(...children.filter((child) => child !== null && child !== undefined));
   return element;
 }
 
-/** The name of a phrase for a code of the server: "rate_limited" gives RateLimited. */
-export const camel = (code) => code.replace(/(?:^|_)(\w)/g, (_, letter) => letter.toUpperCase());
-
-/** A drawing beside words that say the same. */
+/** A decorative drawing beside text. */
 export function icon(name) {
   const drawing = document.createElementNS(SVG, "svg");
   for (const [key, value] of Object.entries({ viewBox: "0 0 24 24", class: `icon ${name}`, "aria-hidden": "true", focusable: "false" })) {
@@ -57,7 +54,7 @@ export function icon(name) {
 
 /** Say something to screen readers. */
 export function announce(sentence) {
-  document.getElementById("announcements").textContent = sentence;
+  document.getElementById("announcements").textContent = String(sentence);
 }
 
 /** Bring an element into view and to the keyboard, and show for a moment which it is. */
@@ -67,6 +64,6 @@ export function pointAt(element, block = "center") {
   element.focus({ preventScroll: true });
   element.scrollIntoView({ block, behavior: still ? "auto" : "smooth" });
   element.classList.remove("pointed");
-  void element.offsetWidth; // so that the animation starts anew
+  void element.offsetWidth; // restarts the animation
   element.classList.add("pointed");
 }

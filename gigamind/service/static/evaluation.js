@@ -1,41 +1,90 @@
-// The badges below an answer: its checklist, and how far it may be trusted, with the passages that prove it.
-import { camel, icon, make } from "./dom.js";
+// The badges below an answer: its checklist and its evaluation, with the passages as evidence.
+import { icon, make } from "./dom.js";
 import { rendered } from "./markup.js";
+import { _ } from "./messages.js";
 import { excerpt } from "./notes.js";
-import { say } from "./words.js";
 
-const GRADES = { high: ["ai.qaConfidenceHigh", "shield-check"], medium: ["ai.qaConfidenceMedium", "triangle-alert"], low: ["ai.qaConfidenceLow", "octagon-alert"] };
-const UNGRADED = { abstained: "ai.qaAbstained", no_claims: "ai.qaNoClaims" };
+const GRADES = { high: [_("High confidence"), "shield-check"], medium: [_("Medium confidence"), "triangle-alert"], low: [_("Low confidence"), "octagon-alert"] };
+const UNGRADED = { abstained: _("Says that the notes have no answer"), no_claims: _("No claims to check") };
 export const VERDICTS = {
-  supported: ["ai.claimSupported", "check"],
-  contradicted: ["ai.claimContradicted", "cross"],
-  not_found: ["ai.claimNotFound", "minus"],
-  unverified: ["ai.claimUnverified", "question"],
+  supported: [_("confirmed by a note"), "check"],
+  contradicted: [_("contradicted by a note"), "cross"],
+  not_found: [_("not in the notes"), "minus"],
+  unverified: [_("not verified"), "question"],
 };
-const FROM = { correctness: [0.8, 0.5], utility: [0.7, 0.5] }; // where a bar is green, and where orange
-const NOTICES = { other_language: "ai.qaOtherLanguage" };
+// Why a claim counts as doubtful, by the code of the service.
+export const DOUBTS = {
+  no_such_note: _("The cited note does not exist."),
+  no_quote: _("The claim has no quote as evidence."),
+  quote_not_in_note: _("The quote is not in the note."),
+  quote_of_another_note: _("The quote is from another note."),
+  quote_changed: _("The quote differs from the note."),
+  contradiction: _("The source sentence contradicts the claim."),
+  new_name: _("A name in the claim is not in the note."),
+  new_number: _("A number in the claim is not in the source sentence."),
+  added: _("The claim adds something that is not in the note."),
+  only_possible: _("The source sentence says only that it is possible."),
+  other_limits: _("Its condition, limit, reason or negation differs from the source sentence."),
+  other_word: _("The claim replaces a word of the source sentence with another."),
+  little_in_common: _("The source sentence shares almost no words with the claim."),
+  not_confirmed: _("A second check found that the source sentence does not say so."),
+  not_looked_at: _("The source sentence shares almost no words with the claim, and there was no second check."),
+  quote_changed: _("The quote differs from the note."),
+  quote_too_short: _("The quote is too short."),
+  quote_cut: _("The quote was cut in a way that changes its meaning."),
+  speaks_to_judge: _("The quote comes from text addressed to the judge."),
+};
+// Why there is no evaluation or no answer, by the code of the service.
+export const REASONS = {
+  off: _("Evaluation is turned off."),
+  not_search: _("Only answers based on search results are evaluated."),
+  no_notes: _("No notes were found to compare the answer with."),
+  not_drawn: _("Only a share of the answers is evaluated, and this one was not selected."),
+  daily_budget: _("Today's evaluation budget is used up."),
+  no_answer: _("The answer is incomplete, so it was not evaluated."),
+  error: _("The evaluation failed. Check the log of the server."),
+  rate_limited: _("The model server has too many requests. Try again in a moment."),
+  quota_exhausted: _("The quota at the model server is used up."),
+  server_error: _("The model server failed. Try again in a moment."),
+  timeout: _("The model did not answer in time. Try again in a moment."),
+  malformed_response: _("The response of the model server is not readable."),
+  auth_failed: _("The model server rejected the API key."),
+  bad_request: _("The model server rejected the request."),
+  context_too_long: _("The text is too long for the model."),
+  refused: _("The model refused."),
+  content_filtered: _("A filter blocked the model's reply."),
+  truncated: _("The model's reply was cut off."),
+  invalid_output: _("The model's reply does not have the required format."),
+  budget_exceeded: _("The budget is used up."),
+  cassette_miss: _("There is no stored reply."),
+  not_asked: _("Not requested, because all requests before it failed for the same reason."),
+  panel_incomplete: _("A panel member gave no vote."),
+  panel_tied: _("The panel's votes are tied."),
+};
+const FROM = { correctness: [0.8, 0.5], utility: [0.7, 0.5] }; // thresholds of green and orange bars
+const NOTICES = { other_language: _("The answer or a note is neither Korean nor English, so the evaluation is less reliable.") };
 
-const percent = (value) => (value === null ? say("ai.qaUnmeasured") : say("ai.qaPercent", { percent: (value * 100).toFixed(0) }));
+const percent = (value) => (value === null ? _("not measured") : _("{percent}%", { percent: (value * 100).toFixed(0) }));
 const isAligned = (evidence) => evidence?.status === "aligned";
 
-/** A badge that explains itself: the figure beside it, in words. */
+/** The badge of a confidence level. */
 export const gradeBadge = (grade) => make("span", { class: `badge ${grade}` }, icon(GRADES[grade][1]), make("span", { word: GRADES[grade][0] }));
 
-/** What is said of an evaluation in one line. */
+/** The evaluation in one line. */
 export function headline(evaluation) {
   const name = evaluation.confidence ? GRADES[evaluation.confidence][0] : UNGRADED[evaluation.outcome];
-  return `${say(name)}. ${figures(evaluation)}`;
+  return `${name}. ${figures(evaluation)}`;
 }
 
 const figures = ({ correctness, utility }) =>
-  (correctness === null ? [["ai.qaUtility", utility]] : [["ai.qaCorrectness", correctness], ["ai.qaUtility", utility]])
-    .map(([name, value]) => `${say(name)} ${percent(value)}`).join(" · ");
+  (correctness === null ? [[_("Utility"), utility]] : [[_("Correctness"), correctness], [_("Utility"), utility]])
+    .map(([name, value]) => `${name} ${percent(value)}`).join(" · ");
 
-/** Quotes that prove the claims resting on a note. */
+/** The quotes from a note that support claims. */
 export const evidencesOf = (evaluation, number) =>
   evaluation.claims.filter((claim) => claim.note === number && isAligned(claim.evidence)).map((claim) => claim.evidence);
 
-/** An evaluation with the places of its quotes in the files of the notes; the service tells them in what was shown of these. */
+/** The evaluation with quote offsets in the note files; the service counts them in the shown part. */
 export function inNotes(evaluation) {
   const moved = (one) => {
     if (!isAligned(one.evidence)) return one;
@@ -46,21 +95,21 @@ export function inNotes(evaluation) {
   return { ...evaluation, claims: evaluation.claims.map(moved), omissions: evaluation.omissions.map(moved) };
 }
 
-/** The checklist: passed or not, its items unfold. */
+/** The checklist result with its items. */
 export function qualityBadge({ passed, items }) {
   const yes = items.filter((item) => item.yes).length;
   return make("details", { class: `quality ${passed ? "passed" : "failed"}` },
     make("summary", {},
-      make("span", { class: `badge ${passed ? "plain" : "medium"}` }, icon("checklist"), make("span", { word: passed ? "ai.qualityPassed" : "ai.qualityNotPassed" })),
-      make("span", { class: "figures", word: ["ai.qualityCount", { yes, total: items.length }] })),
+      make("span", { class: `badge ${passed ? "plain" : "medium"}` }, icon("checklist"), make("span", { word: passed ? _("Checklist passed") : _("Checklist not passed") })),
+      make("span", { class: "figures", word: _("{yes} of {total} met", { yes, total: items.length }) })),
     make("ul", { class: "checks" }, ...items.map((item) =>
       make("li", { class: item.yes ? "yes" : "no" }, tick(item.yes),
-        make("div", {}, make("span", { class: "hidden", word: item.yes ? "ai.qualityYes" : "ai.qualityNo" }), make("span", { text: item.text }),
-          item.told && !item.yes ? make("p", { class: "aside", word: "ai.qualityUnproven" }) : null,
+        make("div", {}, make("span", { class: "hidden", word: item.yes ? _("met") : _("not met") }), make("span", { text: item.text }),
+          item.told && !item.yes ? make("p", { class: "aside", word: _("The model says so, but its quote does not support it.") }) : null,
           item.quote ? make("q", { text: item.quote }) : null)))));
 }
 
-/** A checklist or an evaluation that there is none of, and the sentence that says why. */
+/** A missing checklist or evaluation with its reason. */
 export const missing = (name, why) =>
   make("div", { class: "missing" }, make("span", { class: "badge none" }, icon("minus"), make("span", { word: name })), make("p", { class: "aside" }, why));
 
@@ -75,23 +124,23 @@ export function evaluationCard(evaluation, about) {
   const badge = confidence ? gradeBadge(confidence)
     : make("span", { class: "badge none" }, icon("abstains"), make("span", { word: UNGRADED[outcome] }));
   const left = omissions.filter((one) => one.doubt === null);
-  return make("section", { class: `evaluation ${confidence ?? "none"}`, label: "ai.qaEvaluation" },
+  return make("section", { class: `evaluation ${confidence ?? "none"}`, label: _("Confidence evaluation") },
     make("div", { class: "headline" }, badge, make("span", { class: "figures", word: () => figures(evaluation) })),
     summary ? make("p", { class: "summary", lang: about.lang, text: summary }) : null,
-    make("div", { class: "bars" }, bar("correctness", "ai.qaCorrectness", correctness), bar("utility", "ai.qaUtility", utility)),
+    make("div", { class: "bars" }, bar("correctness", _("Correctness"), correctness), bar("utility", _("Utility"), utility)),
     evaluation.utility_reason && utility < FROM.utility[0] ? make("p", { class: "aside", lang: about.lang, text: evaluation.utility_reason }) : null,
     coverage(evaluation, about),
     claims.length || evaluation.grounding_issues.length ? issues(evaluation, about) : null,
     left.length ? omitted(left, about) : null,
     ...evaluation.notices.filter((notice) => notice in NOTICES).map((notice) => make("p", { class: "aside", word: NOTICES[notice] })),
-    Object.keys(evaluation.flagged).length ? make("p", { class: "aside", word: "ai.qaFlagged" }) : null);
+    Object.keys(evaluation.flagged).length ? make("p", { class: "aside", word: _("The answer or a note contains text that looks like instructions to the judge. Check it yourself.") }) : null);
 }
 
 function bar(name, word, value) {
   const [good, fair] = FROM[name];
   const grade = value === null ? "none" : value >= good ? "high" : value >= fair ? "medium" : "low";
   const fill = make("span", { class: "fill" });
-  fill.style.inlineSize = `${(value ?? 0) * 100}%`; // by script: the policy lets no style attribute through
+  fill.style.inlineSize = `${(value ?? 0) * 100}%`; // by script: the policy allows no style attribute
   const meter = value === null ? { "aria-hidden": "true" }
     : { role: "meter", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(value * 100), label: word };
   return make("div", { class: `bar ${grade}` }, make("span", { class: "name", word }),
@@ -106,22 +155,22 @@ function coverage({ source_coverage: notes, claims }, about) {
     const proven = claims.filter((claim) => claim.verdict === "supported" && claim.note === use.note_index);
     const name = make("button", { class: "link", text: use.note_title, on: { click: () => about.open(use.note_index) } });
     if (about.notes[use.note_index - 1]?.note_id == null) name.disabled = true;
-    const told = proven.length ? proven.map((claim) => claimRow(claim, about, fillers))
+    const rowsOfNote = proven.length ? proven.map((claim) => claimRow(claim, about, fillers))
       : use.relevant_claim ? [make("li", {}, stated(use.relevant_claim, about))] : [];
     return make("li", { class: use.cited ? "cited" : "not-cited" },
       make("div", { class: "use" }, tick(use.cited),
         make("span", { class: "number", text: use.note_index }), name,
-        make("span", { class: "aside", word: use.cited ? "ai.qaSourceCited" : "ai.qaSourceNotCited" }),
-        use.marked && !use.cited ? make("span", { class: "aside", word: "ai.qaSourceMarkedOnly" }) : null),
-      told.length ? make("ul", { class: "proofs" }, ...told) : null);
+        make("span", { class: "aside", word: use.cited ? _("Cited") : _("Not cited") }),
+        use.marked && !use.cited ? make("span", { class: "aside", word: _("named as a source, but without evidence") }) : null),
+      rowsOfNote.length ? make("ul", { class: "proofs" }, ...rowsOfNote) : null);
   });
   const strange = new Set(claims.flatMap((claim) => claim.cited).filter((number) => !notes.some((use) => use.note_index === number)));
   rows.push(...[...strange].map((number) => make("li", { class: "not-cited" },
-    make("div", { class: "use" }, tick(false), make("span", { class: "number", text: number }), make("span", { class: "aside", word: ["ai.qaSourceUnknown", { number }] })))));
+    make("div", { class: "use" }, tick(false), make("span", { class: "number", text: number }), make("span", { class: "aside", word: _("The answer cites note {number}, which does not exist.", { number }) })))));
   const cited = notes.filter((use) => use.cited).length;
   const details = make("details", { class: "coverage" },
-    make("summary", {}, make("span", { class: "title", word: "ai.qaSourceCoverage" }),
-      make("span", { class: "figures", word: ["ai.qaSourcesCited", { cited, total: notes.length }] })),
+    make("summary", {}, make("span", { class: "title", word: _("Use of sources") }),
+      make("span", { class: "figures", word: _("{cited} of {total} notes cited", { cited, total: notes.length }) })),
     make("ol", {}, ...rows));
   details.addEventListener("toggle", () => fillers.splice(0).forEach((fill) => fill()));
   return details;
@@ -135,7 +184,7 @@ function claimRow(claim, about, fillers) {
     passage(claim.evidence, about, fillers), about.wrong(claim));
 }
 
-/** The passage in its note; loaded at once, or by the function that it leaves in `fillers`. */
+/** The passage in its note; loaded now, or by the function that it adds to `fillers`. */
 function passage(evidence, about, fillers = null) {
   if (!isAligned(evidence)) return null;
   const number = evidence.source_index + 1;
@@ -145,17 +194,17 @@ function passage(evidence, about, fillers = null) {
   if (fillers) fillers.push(fill);
   else fill();
   const open = id === null ? null : make("button", { class: "link", on: { click: () => about.open(number, [evidence]) } },
-    icon("note"), make("span", { word: "ai.passage" }), make("span", { class: "hidden", text: title }));
+    icon("note"), make("span", { word: _("Show in the note") }), make("span", { class: "hidden", text: title }));
   return make("blockquote", { class: "passage" }, text, open);
 }
 
 function issues({ grounding_issues: sentences, claims }, about) {
-  if (!sentences.length) return make("p", { class: "no-issues" }, icon("check"), make("span", { word: "ai.qaNoIssues" }));
+  if (!sentences.length) return make("p", { class: "no-issues" }, icon("check"), make("span", { word: _("No grounding issues") }));
   const unsupported = claims.filter((claim) => claim.verdict !== "supported"); // the sentences are about these, in turn
-  const told = unsupported.length === sentences.length ? unsupported : [];
-  return make("div", { class: "issues" }, make("h3", { word: "ai.qaGroundingIssues" }),
+  const doubtful = unsupported.length === sentences.length ? unsupported : [];
+  return make("div", { class: "issues" }, make("h3", { word: _("Grounding issues") }),
     make("ul", {}, ...sentences.map((sentence, at) => {
-      const claim = told[at];
+      const claim = doubtful[at];
       return make("li", claim ? { id: idOf(about, claim) } : {}, icon("octagon-alert"),
         make("div", {}, make("p", { class: "issue", lang: about.lang, text: sentence }),
           claim?.doubt ? make("p", { class: "aside", word: doubtOf(claim) }) : null,
@@ -167,10 +216,10 @@ function issues({ grounding_issues: sentences, claims }, about) {
 // Of a source sentence without figures no number contradicts another.
 const doubtOf = ({ doubt, contradictions, new_numbers: numbers, source }) =>
   doubt === "contradiction" && contradictions.every((name) => name === "number") && numbers.length && !/\d/.test(source?.text)
-    ? ["ai.doubtNewNumbers", { numbers: numbers.join(", ") }] : `ai.doubt${camel(doubt)}`;
+    ? _("The claim has numbers that are not in the source: {numbers}", { numbers: numbers.join(", ") }) : DOUBTS[doubt];
 
 const omitted = (left, about) =>
-  make("div", { class: "omissions" }, make("h3", { word: "ai.qaOmissions" }),
+  make("div", { class: "omissions" }, make("h3", { word: _("Left out") }),
     make("ul", {}, ...left.map((one) => make("li", {}, make("p", { lang: about.lang, text: one.what }), passage(one.evidence, about)))));
 
 /** Marks for the claims of an answer, as ranges of its text: a claim's own text is without citations and list marks. */
@@ -181,11 +230,11 @@ export const claimRanges = ({ claims }) =>
 export function claimMark(claim, show) {
   const [word, drawing] = VERDICTS[claim.verdict];
   return make("button", {
-    class: `verdict ${claim.verdict}`, label: ["ai.claim", { number: claim.id, verdict: () => say(word) }], tip: word, on: { click: show },
+    class: `verdict ${claim.verdict}`, label: _("Claim {number}: {verdict}. Show evidence", { number: claim.id, verdict: word }), tip: word, on: { click: show },
   }, icon(drawing));
 }
 
 /** What the marks mean, those that occur. */
 export const claimKey = ({ claims }) =>
-  make("ul", { class: "key", label: "ai.claimsKey" }, ...Object.keys(VERDICTS).filter((name) => claims.some((claim) => claim.verdict === name)).map((name) =>
+  make("ul", { class: "key", label: _("Underlines in the answer") }, ...Object.keys(VERDICTS).filter((name) => claims.some((claim) => claim.verdict === name)).map((name) =>
     make("li", {}, make("span", { class: `verdict ${name}`, "aria-hidden": "true" }, icon(VERDICTS[name][1])), make("span", { class: `claim ${name}`, word: VERDICTS[name][0] }))));

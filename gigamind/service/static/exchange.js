@@ -1,16 +1,17 @@
-// One question and what comes back: notes, the answer as it streams, then its badges.
+// One question and its result: notes, the streaming answer, then its badges.
 import { read, send, ServiceError, streamed } from "./api.js";
-import { announce, camel, icon, make, pointAt } from "./dom.js";
-import { claimKey, claimMark, claimRanges, evaluationCard, evidencesOf, headline, inNotes, missing, qualityBadge } from "./evaluation.js";
+import { announce, icon, make, pointAt } from "./dom.js";
+import { claimKey, claimMark, claimRanges, evaluationCard, evidencesOf, headline, inNotes, missing, qualityBadge, REASONS } from "./evaluation.js";
 import { rendered } from "./markup.js";
+import { _ } from "./messages.js";
 import { forgetNotes } from "./notes.js";
-import { known, language, say } from "./words.js";
+import { language } from "./words.js";
 
 let counted = 0;
 
 export class Exchange {
   /**
-   * @param question what is asked
+   * @param question text of the question
    * @param options of the request: {mode: "search"} or {note_id}
    * @param view {config, openNote(note_id, evidences), again(question), changed(exchange)}
    */
@@ -20,23 +21,23 @@ export class Exchange {
     this.content = "";
     this.notes = [];
     this.answerId = null;
-    this.quality = undefined; // null where the server says that there is none
+    this.quality = undefined; // null if the server sends none
     this.evaluation = undefined;
     this.failure = null;
-    this.cause = null; // of the failure, in the server's words
-    this.finished = false; // the answer came to its end
+    this.cause = null; // of the failure, as the server reports it
+    this.finished = false; // the answer is complete
     this.control = new AbortController();
     this.matched = make("div", { class: "matched" });
     this.answer = make("div", { class: "prose answer-text", lang: language() });
     this.status = make("div", { class: "state" });
     this.assessment = make("div", { class: "assessment", hidden: true });
     this.opinion = make("div", { class: "opinion" });
-    this.element = make("article", { class: "exchange", label: ["page.answerOf", { question }] },
+    this.element = make("article", { class: "exchange", label: _("Question: {question}", { question }) },
       make("h2", { class: "asked", text: question }),
       make("div", { class: "card" }, this.matched, this.answer, this.status, this.assessment, this.opinion));
   }
 
-  /** Whether a Stop would save anything: the answer is not there yet. */
+  /** Whether the answer is still incomplete. */
   get isOpen() {
     return this.state === "waiting" || this.state === "writing";
   }
@@ -50,11 +51,11 @@ export class Exchange {
     const body = { feature: "search_qa", content: this.question, options: this.options };
     try {
       for await (const { event, data } of streamed("api/ai/stream", body, this.control.signal)) this.receive(event, data);
-      if (!this.finished) this.failure ??= say("page.brokenConnection");
+      if (!this.finished) this.failure ??= _("The connection to the server was lost.");
       this.become(this.failure ? "failed" : "done");
     } catch (error) {
       if (error.name === "AbortError") return this.become("stopped");
-      this.failure = error instanceof ServiceError ? error.message : say(this.finished ? "page.brokenEvaluation" : "page.brokenConnection");
+      this.failure = error instanceof ServiceError ? error.message : (this.finished ? _("The connection was lost before the evaluation arrived.") : _("The connection to the server was lost."));
       this.become("failed");
     }
     await this.assess();
@@ -83,17 +84,16 @@ export class Exchange {
     }
   }
 
-  /** The model failed: its code in words, and behind them what the server says, for who looks after it. */
+  /** Handle a failure of the model: show its reason, and the message of the server for its operator. */
   fail({ code, message }) {
-    const word = known(`ai.why${camel(code)}`);
-    this.failure = word ? say(word) : message;
-    this.cause = word ? message : null;
+    this.failure = REASONS[code] ?? message;
+    this.cause = code in REASONS ? message : null;
   }
 
   become(state) {
     this.state = state;
     if (!this.isOpen) this.write();
-    this.status.replaceChildren(...this.told());
+    this.status.replaceChildren(...this.notice());
     this.status.classList.toggle("writing", state === "writing");
     this.element.setAttribute("aria-busy", this.isOpen);
     if (state === "evaluating") this.show({});
@@ -101,39 +101,39 @@ export class Exchange {
     this.view.changed(this);
   }
 
-  /** What is going on, or went wrong. */
-  told() {
+  /** The current state or failure. */
+  notice() {
     const wait = (word) => make("p", { class: "quietly" }, make("span", { class: "dots", "aria-hidden": "true" }), make("span", { word }));
-    const again = () => make("button", { class: "quiet", on: { click: () => this.view.again(this.question) } }, icon("again"), make("span", { word: "page.again" }));
+    const again = () => make("button", { class: "quiet", on: { click: () => this.view.again(this.question) } }, icon("again"), make("span", { word: _("Ask again") }));
     if (this.state === "waiting") {
-      announce(say("page.writing"));
-      return [wait(this.options.note_id ? "page.reading" : "page.searching")];
+      announce(_("Writing the answer…"));
+      return [wait(this.options.note_id ? _("Reading the note…") : _("Searching notes…"))];
     }
-    if (this.state === "evaluating") announce(say("page.answered"));
-    if (this.state === "stopped") return [make("p", { class: "aside", role: "status", word: this.content ? "page.stopped" : "page.stoppedBefore" }), again()];
-    if (this.state !== "failed") return this.isOpen || this.content ? [] : [make("p", { class: "aside", word: "page.emptyAnswer" })];
-    const said = this.finished ? null : this.content ? "page.broken" : "page.brokenBefore";
+    if (this.state === "evaluating") announce(_("The answer is complete."));
+    if (this.state === "stopped") return [make("p", { class: "aside", role: "status", word: this.content ? _("Stopped. The partial answer was not evaluated.") : _("Stopped.") }), again()];
+    if (this.state !== "failed") return this.isOpen || this.content ? [] : [make("p", { class: "aside", word: _("The answer is empty.") })];
+    const lead = this.finished ? null : this.content ? _("The answer was interrupted.") : _("No answer was received.");
     return [
       make("div", { class: "trouble", role: "alert" }, icon("octagon-alert"),
-        make("p", {}, said ? make("strong", { word: said }) : null, said ? " " : null, this.failure)),
-      this.cause ? make("p", { class: "aside path", lang: "en", text: this.cause }) : null,
+        make("p", {}, lead ? make("strong", { word: lead }) : null, lead ? " " : null, make("span", { word: this.failure }))),
+      this.cause ? make("p", { class: "aside path", lang: this.answer.lang, text: this.cause }) : null,
       again(),
     ].filter(Boolean);
   }
 
   matchedNotes() {
     if (this.options.note_id) return [];
-    if (!this.notes.length) return [make("p", { class: "aside", word: "page.noMatch" })];
+    if (!this.notes.length) return [make("p", { class: "aside", word: _("No notes match the question.") })];
     return [
-      make("h3", { word: "page.matched" }),
+      make("h3", { word: _("Notes found") }),
       make("ol", {}, ...this.notes.map((note, at) => make("li", {},
-        make("button", { class: "note-chip", tip: ["page.openNote", { number: at + 1, title: note.title }], on: { click: () => this.open(at + 1) } },
+        make("button", { class: "note-chip", tip: _("Open note {number}: {title}", { number: at + 1, title: note.title }), on: { click: () => this.open(at + 1) } },
           make("span", { class: "number", text: at + 1 }), make("span", { class: "name", text: note.title }),
-          note.score === null ? null : make("span", { class: "score", word: ["page.score", { score: note.score.toFixed(2) }] }))))),
+          note.score === null ? null : make("span", { class: "score", word: _("relevance {score}", { score: note.score.toFixed(2) }) }))))),
     ];
   }
 
-  /** The answer as far as it is there, its claims marked where they are judged. */
+  /** Write the answer so far, with marks on judged claims. */
   write() {
     cancelAnimationFrame(this.writing);
     this.writing = null;
@@ -149,11 +149,11 @@ export class Exchange {
   citation(number) {
     const note = this.notes[number - 1];
     if (!note) return null;
-    return make("button", { class: "citation", label: ["page.openNote", { number, title: note.title }], tip: ["page.openNote", { number, title: note.title }], on: { click: () => this.open(number) } },
+    return make("button", { class: "citation", label: _("Open note {number}: {title}", { number, title: note.title }), tip: _("Open note {number}: {title}", { number, title: note.title }), on: { click: () => this.open(number) } },
       icon("note"), make("span", { text: number }));
   }
 
-  /** Show a note; without evidences, with those of all claims that rest on it. */
+  /** Show a note; by default with the evidence of all claims that cite it. */
   open(number, evidences = this.evaluation ? evidencesOf(this.evaluation, number) : []) {
     const id = this.notes[number - 1]?.note_id;
     if (id) this.view.openNote(id, evidences);
@@ -166,20 +166,20 @@ export class Exchange {
     if (row) pointAt(row);
   }
 
-  /** Show what of the assessment is there. */
-  show(told) {
-    Object.assign(this, told);
+  /** Show a new part of the assessment. */
+  show(part) {
+    Object.assign(this, part);
     if (this.evaluation) {
       this.notes = this.evaluation.source_coverage.map((use, at) => ({ ...this.notes[at], note_id: use.note_id ?? this.notes[at]?.note_id ?? null, title: use.note_title }));
       this.write();
-      announce(say("page.evaluated", { result: headline(this.evaluation) }));
+      announce(_("The evaluation is complete. {result}", { result: headline(this.evaluation) }));
     }
     this.running?.remove();
     this.running = this.state === "evaluating" && this.evaluation === undefined && this.view.config.quality_gate
-      ? make("p", { class: "quietly", role: "status" }, make("span", { class: "dots", "aria-hidden": "true" }), make("span", { word: "ai.qaEvaluating" })) : null;
-    if (told.quality) this.assessment.prepend(qualityBadge(told.quality));
-    if (told.evaluation) {
-      this.assessment.append(evaluationCard(told.evaluation, {
+      ? make("p", { class: "quietly", role: "status" }, make("span", { class: "dots", "aria-hidden": "true" }), make("span", { word: _("Evaluating…") })) : null;
+    if (part.quality) this.assessment.prepend(qualityBadge(part.quality));
+    if (part.evaluation) {
+      this.assessment.append(evaluationCard(part.evaluation, {
         id: this.id, lang: this.answer.lang, notes: this.notes, open: (...place) => this.open(...place), wrong: (claim) => this.wrong(claim),
       }));
     }
@@ -188,17 +188,17 @@ export class Exchange {
     this.view.changed(this);
   }
 
-  /** After the stream: say why there is no evaluation, and ask what people think. */
+  /** After the stream: show why there is no evaluation, and offer feedback. */
   async assess() {
     if (this.answerId === null) return;
     const lacks = { quality: this.quality ?? null, qa_evaluation: this.evaluation ?? null };
     if (this.view.config.quality_gate && this.state === "done" && Object.values(lacks).includes(null)) {
-      const told = await read(`api/ai/answers/${encodeURIComponent(this.answerId)}`).then((known) => known.why ?? {}, (error) => error);
+      const reasons = await read(`api/ai/answers/${encodeURIComponent(this.answerId)}`).then((known) => known.why ?? {}, (error) => error);
       const why = (name) => make("span", {
-        word: told instanceof Error ? ["ai.whyUnread", { reason: told.message }] : known(`ai.why${camel(told[name] ?? "unknown")}`, "ai.whyUnknown"),
+        word: reasons instanceof Error ? _("The reason could not be loaded: {reason}", { reason: reasons.message }) : REASONS[reasons[name]] ?? _("The reason is unknown. Check the log of the server."),
       });
-      if (lacks.quality === null) this.assessment.prepend(missing("ai.qualityNone", why("quality")));
-      if (lacks.qa_evaluation === null) this.assessment.append(missing("ai.qaNone", why("qa_evaluation")));
+      if (lacks.quality === null) this.assessment.prepend(missing(_("No checklist result"), why("quality")));
+      if (lacks.qa_evaluation === null) this.assessment.append(missing(_("No confidence evaluation"), why("qa_evaluation")));
     }
     this.assessment.hidden = this.assessment.childElementCount === 0;
     if (this.view.config.feedback && this.content) this.opinion.replaceChildren(...this.opinions());
@@ -207,26 +207,26 @@ export class Exchange {
 
   opinions() {
     const told = make("span", { class: "aside", role: "status" });
-    const thumbs = [["good", true], ["bad", false]].map(([word, good]) =>
-      make("button", { class: `icon-button ${word}`, label: `page.${word}`, tip: `page.${word}`, "aria-pressed": "false" }, icon("thumb")));
+    const thumbs = [["good", _("Good answer")], ["bad", _("Bad answer")]].map(([kind, word]) =>
+      make("button", { class: `icon-button ${kind}`, label: word, tip: word, "aria-pressed": "false" }, icon("thumb")));
     thumbs.forEach((thumb, at) => thumb.addEventListener("click", async () => {
-      if (!(await recorded(told, "page.thanks", "api/feedback", { answer_id: this.answerId, kind: "answer", good: at === 0 }))) return;
+      if (!(await recorded(told, _("Recorded."), "api/feedback", { answer_id: this.answerId, kind: "answer", good: at === 0 }))) return;
       thumbs.forEach((one) => one.setAttribute("aria-pressed", one === thumb));
     }));
-    const save = make("button", { class: "quiet" }, icon("save"), make("span", { word: "page.saveQuestion" }));
+    const save = make("button", { class: "quiet" }, icon("save"), make("span", { word: _("Save the question to the dataset") }));
     save.addEventListener("click", async () => {
-      save.disabled = await recorded(told, "page.saved", "api/questions", { answer_id: this.answerId });
+      save.disabled = await recorded(told, _("Saved."), "api/questions", { answer_id: this.answerId });
     });
-    return [make("div", { class: "row", role: "group", label: "page.feedback" }, ...thumbs, save, told)];
+    return [make("div", { class: "row", role: "group", label: _("Feedback on this answer") }, ...thumbs, save, told)];
   }
 
   /** The button that says that a claim is wrong; null where feedback is off. */
   wrong(claim) {
     if (!this.view.config.feedback) return null;
     const told = make("span", { class: "aside", role: "status" });
-    const button = make("button", { class: "quiet small", word: "page.claimWrong", "aria-pressed": "false" });
+    const button = make("button", { class: "quiet small", word: _("This claim is wrong"), "aria-pressed": "false" });
     button.addEventListener("click", async () => {
-      if (await recorded(told, "page.thanks", "api/feedback", { answer_id: this.answerId, kind: "claim", claim_id: claim.id, good: false })) {
+      if (await recorded(told, _("Recorded."), "api/feedback", { answer_id: this.answerId, kind: "claim", claim_id: claim.id, good: false })) {
         button.setAttribute("aria-pressed", "true");
       }
     });
@@ -234,7 +234,7 @@ export class Exchange {
   }
 }
 
-// Put a mark behind a claim, on the line of its last word: one that begins a line would seem to belong to the next claim.
+// Put a mark after a claim, on the line of its last word: at the start of a line it would seem to belong to the next claim.
 function glue(last, range, mark) {
   const together = make("span", { class: "together" });
   const [words, word] = last.matches(".claim") ? /^(.*\s)?(\S*)$/s.exec(last.textContent).slice(1) : [null, null];
@@ -256,7 +256,7 @@ async function recorded(told, word, path, body) {
     told.replaceChildren(make("span", { word }));
     return true;
   } catch (error) {
-    told.replaceChildren(make("span", { class: "trouble-text", word: ["page.notRecorded", { reason: error.message }] }));
+    told.replaceChildren(make("span", { class: "trouble-text", word: _("Not recorded: {reason}", { reason: error.message }) }));
     return false;
   }
 }

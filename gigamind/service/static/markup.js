@@ -1,6 +1,7 @@
 // The Markdown of answers and notes as elements, never as HTML.  Every text node is a slice of the source, so that
 // offsets into the source (UTF-16 code units, as JavaScript counts) can be marked whatever the markup around them.
 import { make } from "./dom.js";
+import { _ } from "./messages.js";
 
 const LIST = /^(\s*)(?:[-*+]|(\d{1,9})[.)])\s+/;
 const ROW = /^\s*\|.*\|\s*$/;
@@ -80,7 +81,7 @@ class Writer {
   }
 
   frontMatter(parent, lines, close) {
-    const element = make("details", { class: "front" }, make("summary", { word: "page.properties" }));
+    const element = make("details", { class: "front" }, make("summary", { word: _("Properties") }));
     for (const { start, end } of lines) {
       const row = make("span");
       this.slice(row, start, end);
@@ -187,8 +188,8 @@ class Writer {
 
   /** "[노트 1, 2]": a citation for each number; as it is written where one of them is unknown. */
   citations(parent, start, end) {
-    const told = this.text.slice(start + 1, end - 1);
-    const chips = [...told.matchAll(CITED)].map(([, number]) => this.cite(Number(number)));
+    const content = this.text.slice(start + 1, end - 1);
+    const chips = [...content.matchAll(CITED)].map(([, number]) => this.cite(Number(number)));
     if (chips.includes(null)) return this.slice(parent, start, end);
     const group = make("span", { class: "citations" }, ...chips);
     parent.append(group);

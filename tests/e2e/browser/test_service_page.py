@@ -327,7 +327,7 @@ def test_a_number_that_contradicts_none_is_named_and_so_is_a_note_that_there_is_
     unknown = "9\n답변이 근거로 든 노트 9번은 없습니다."
     assert visit.texts(".coverage .use")[-1] == unknown
     visit.click("#language")
-    visit.wait_for_text(".issues .aside", "It has a number that the source does not have: 3시간")
+    visit.wait_for_text(".issues .aside", "The claim has numbers that are not in the source: 3시간")
 
 
 def test_claims_are_marked_by_line_sign_and_words_and_lead_to_their_evidence(visit):
@@ -431,7 +431,7 @@ def test_stop_ends_the_stream_and_keeps_the_text(visit, service):
     assert stop.accessible_name == "중단"
     stop.click()
     visit.wait_for_text(
-        ".state [role=status]", "중단했습니다. 받은 데까지만 보이며, 평가하지 않았습니다."
+        ".state [role=status]", "중단했습니다. 받은 데까지만 보여 주며, 평가하지 않았습니다."
     )
     assert service.left.wait(10)
     assert visit.texts(".answer-text") == [SILENT]
