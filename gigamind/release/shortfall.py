@@ -280,7 +280,7 @@ def card_rule(held: CheckedCard | None, judge: JudgeReport, policy: CardPolicy) 
     warns or is ignored.
     """
     if held is None:
-        return _lacking(_("there is no judge report for this judge"), policy, None)
+        return _lacking(_("none for this judge"), policy, None)
     if not held.card.is_valid_for(judge.fingerprint, judge.model):
         return _lacking(_about_another(held, judge), policy, None)
     if not held.required_scales:
@@ -314,12 +314,12 @@ def _about_another(held: CheckedCard, judge: JudgeReport) -> Message:
     certified = held.card.judge
     if certified.model != judge.model:
         return _(
-            "the judge report is about the model {certified}, but the run used {used}",
+            "it is about the model {certified}, but the run used {used}",
             certified=certified.model,
             used=judge.model,
         )
     return _(
-        "the judge report is about another judge ({certified}; this run: {used})",
+        "it is about another judge ({certified}; this run: {used})",
         certified=certified.fingerprint[:12],
         used=judge.fingerprint[:12],
     )

@@ -210,7 +210,7 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
             _(
                 "{path}: no such file or folder. Give a snapshot.json, the out folder of a run or a folder"
                 " of baselines. To create the first baseline, evaluate without --compare, then run"
-                " gigamind baseline promote RUN --folder {path}.",
+                " gigamind baseline promote RUN --folder {path}",
                 path=path,
             )
         )

@@ -79,6 +79,8 @@ def items_text(comparison: Comparison, say: Words) -> str:
         changed = _("All {shared} {units} have the same result.", **values)
     elif not counts["worse"]:
         changed = _("{improved} of {shared} {units} got better, none worse.", **values)
+    elif comparison.worse_in is None and not counts["improved"]:
+        changed = _("{worse} of {shared} {units} got worse, none better.", **values)
     elif comparison.worse_in is None:
         changed = _("{worse} of {shared} {units} got worse, {improved} better.", **values)
     else:

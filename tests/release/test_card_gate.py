@@ -78,17 +78,17 @@ def test_a_judge_that_asks_no_model_needs_no_card(gate):
     [
         (
             judge_card(),
-            "| ✅ ok | judge_card | – | unanswerable: kappa 0.600 [0.500, 0.700], N = 100 | ≥ 0.400 |",
+            "| ✅ passed | judge report | – | unanswerable: kappa 0.600 [0.500, 0.700], N = 100 | ≥ 0.400 |",
         ),
         (
             judge_card(kappa=(0.0, -0.1, 0.12), labels=40),
-            "| ❌ not certified | judge_card | – | unanswerable: kappa 0.000 [−0.100, 0.120], N = 40 | ≥ 0.400 |",
+            "| ❌ not certified | judge report | – | unanswerable: kappa 0.000 [−0.100, 0.120], N = 40 | ≥ 0.400 |",
         ),
         (
             judge_card(kappa=(None, None, None)),
-            "| ❌ not certified | judge_card | – | unanswerable: kappa –, N = 100 | ≥ 0.400 |",
+            "| ❌ not certified | judge report | – | unanswerable: kappa –, N = 100 | ≥ 0.400 |",
         ),
-        (None, "| ❌ not certified | judge_card | – | – | – |"),
+        (None, "| ❌ not certified | judge report | – | – | – |"),
     ],
     ids=["enough", "supports everything", "one label", "none"],
 )

@@ -24,9 +24,7 @@ def held(kappa=(0.6, 0.5, 0.7), languages=("en",)):
 def test_a_card_that_shows_enough_passes_under_any_policy(policy):
     rule = card_rule(held(), JUDGE, policy)
     assert rule.status == "passed"
-    assert rule.explanation == (
-        "judge_card: certified on 2026-11-22; unanswerable: Cohen's kappa 0.600 [0.500, 0.700] over 120 labels."
-    )
+    assert "0.600 [0.500, 0.700] over 120 labels" in rule.explanation
     assert (rule.scale, rule.current, rule.low, rule.high, rule.n) == (
         "unanswerable",
         0.6,
@@ -41,16 +39,16 @@ def test_a_card_that_shows_enough_passes_under_any_policy(policy):
 @pytest.mark.parametrize(
     ("card", "judge", "why"),
     [
-        (None, {}, "the judge has no card"),
+        (None, {}, ()),
         (
             held(),
             {"fingerprint": "f2"},
-            "its card is of another judge (f1, and the run's is f2)",
+            ("f1", "f2"),
         ),
         (
             held(),
             {"model": "openai/y"},
-            "its card is of the model openai/x, and the run asked openai/y",
+            ("openai/x", "openai/y"),
         ),
     ],
     ids=["none", "another judge", "another model"],
@@ -58,7 +56,7 @@ def test_a_card_that_shows_enough_passes_under_any_policy(policy):
 def test_without_a_valid_card_the_policy_decides(policy, status, card, judge, why):
     rule = card_rule(card, JUDGE.model_copy(update=judge), policy)
     assert rule.status == status
-    assert rule.explanation.startswith(f"judge_card: {why}")
+    assert all(part in rule.explanation for part in why)
     assert ("gigamind judge certify" in rule.explanation) is (policy != "ignore")
     assert (rule.current, rule.limit, rule.n) == (None, None, None)
 
@@ -68,9 +66,7 @@ def test_a_card_that_shows_too_little_is_as_good_as_none(policy, status):
     rule = card_rule(held((0.0, -0.1, 0.12), ("en", "ko")), JUDGE, policy)
     assert rule.status == status
     below = "Cohen's kappa 0.000 [−0.100, 0.120] over 120 labels is below 0.400"
-    assert rule.explanation.startswith(
-        f"judge_card: unanswerable: {below}; unanswerable, ko: no labels"
-    )
+    assert f"unanswerable: {below}; unanswerable, ko: no labels" in rule.explanation
     assert ("gigamind judge certify" in rule.explanation) is (policy != "ignore")
     assert (rule.current, rule.low, rule.high, rule.n, rule.limit) == (0.0, -0.1, 0.12, 120, 0.4)
 
@@ -78,4 +74,4 @@ def test_a_card_that_shows_too_little_is_as_good_as_none(policy, status):
 def test_a_judge_that_no_gated_metric_rests_on_is_not_said_to_be_certified():
     rule = card_rule(replace(held((0.0, -0.1, 0.1)), required_scales=()), JUDGE, "require")
     assert rule.status == "passed"
-    assert rule.explanation == "judge_card: no gated metric rests on what this judge says."
+    assert "certified" not in rule.explanation

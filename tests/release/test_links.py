@@ -41,8 +41,7 @@ def test_links_that_are_lost_stand_before_suggestions_that_are_wrong(links):
 
 
 def test_a_search_run_cannot_be_compared_with_a_links_run(snapshot, links):
-    message = "baseline 20260101-000000 is of the task search, the current run of links"
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=r"20260101-000000.*search.*links"):
         compare(snapshot({"a": 1}), links({"a.md": (1, 1, 1)}))
 
 
@@ -81,14 +80,14 @@ def test_a_note_that_could_not_be_evaluated_any_more_counts_as_links_do(links, p
     comparison = compare(links({"a.md": (1, 1, 1), "b.md": (1, 1, 1)}), links({"a.md": (1, 1, 1)}))
     gate = judge_release(comparison, read_policy(None), phase)
     assert gate.verdict == expected
-    assert "1 of 2 notes of the baseline could not be evaluated; " in gate.reasons[0]
-    assert "; the first is b.md" in gate.reasons[0]
+    assert "1 of 2 notes" in gate.reasons[0]
+    assert "b.md" in gate.reasons[0]
 
 
 def test_compare_md_speaks_of_notes_and_shows_both_lists_of_suggestions(links):
     comparison = compare(links({"a.md": (2, 2, 2)}), links({"a.md": (1, 1, 2)}))
     gate = judge_release(comparison, read_policy(None), "beta")
     text = render_comparison(comparison, gate)
-    assert text.startswith("# Do not release. Of 1 notes 1 got worse, none better.\n")
+    assert text.startswith("# Do not release.")
     assert "1. **a.md** (`a.md`): lost t1.md\n   - expected: `t0.md`, `t1.md`\n" in text
     assert "   - baseline: `t0.md` 0.900, `t1.md` 0.800\n   - current: `t0.md` 0.900\n" in text

@@ -8,7 +8,7 @@ from gigamind.wording import words
 
 FLIPS = FlipReport(judged_again=4, flipped=1, rate=0.25, low=0.046, high=0.699)
 EN = words("en")
-SHARE = "(0.250; 95 % interval 0.046 – 0.699)"
+SHARE = "(25.0%; 95% CI 4.6% – 69.9%)"
 
 
 def part(outcomes, items, flips=None):
@@ -40,18 +40,18 @@ def report(outcomes, items, *, flips=None, checks=None):
 
 def test_a_run_without_checks_speaks_of_its_items():
     section = model_section(report({"scored": 3, "refused": 1}, 4, flips=FLIPS), EN)
-    assert "3 of 4 have a verdict (–). (judged: 3, refused: 1)" in section
-    assert f"Judged a second time: 1 of 4 verdicts changed {SHARE}." in section
+    assert "3 of 4 items (–). (judged: 3, refused: 1)" in section
+    assert f"1 of 4 verdicts changed {SHARE}." in section
 
 
 def test_evaluations_and_checks_are_told_apart():
     checks = part({"scored": 2, "skipped_budget": 2}, 4, FLIPS)
     section = model_section(report({"scored": 4}, 4, flips=FLIPS, checks=checks), EN)
     for told in (
-        "Evaluations: 4 of 4 have a verdict (–).",
-        "Checks by the checklist: 2 of 4 have a verdict (–). (judged: 2, left by the budget: 2)",
-        f"Evaluated a second time: 1 of 4 verdicts changed {SHARE}.",
-        f"Checked a second time: 1 of 4 answers changed between passing the checklist and not {SHARE}.",
+        "4 of 4 (–).",
+        "2 of 4 (–). (judged: 2, skipped (budget): 2)",
+        f"1 of 4 verdicts changed {SHARE}.",
+        f"1 of 4 answers changed between pass and fail on the checklist {SHARE}.",
     ):
         assert told in section
 
@@ -64,13 +64,13 @@ def test_the_shell_is_told_what_has_no_verdict_be_it_a_check(judged, checked, to
     asked = report({"scored": judged}, 4, checks=checks)
     lines = [*few_judged(asked, EN), *cost_lines(asked, EN)]
     kinds = 2 if told else 0  # both, for one alone would be read as all
-    assert sum("have a verdict" in line for line in lines) == kinds
+    assert sum("(–)" in line for line in lines) == kinds
 
 
 @pytest.mark.parametrize(("judged", "is_few"), [(7, True), (8, False)])
 def test_where_few_have_a_verdict_that_and_why_stands_first(judged, is_few):
     asked = report({"scored": judged, "unscored": 10 - judged}, 10)
-    told = f"{judged} of 10 have a verdict (–)."
+    told = f"Verdicts: {judged} of 10 items (–)."
     assert few_judged(asked, EN) == ([f"{told} no usable reply: {10 - judged}."] if is_few else [])
     assert (told in cost_lines(asked, EN)) is not is_few
     assert few_judged(None, EN) == []
@@ -79,8 +79,8 @@ def test_where_few_have_a_verdict_that_and_why_stands_first(judged, is_few):
 @pytest.mark.parametrize(
     ("lang", "told"),
     [
-        ("en", ("judge: m: 0 requests, 0 from the store, cost unknown", "Judged a second time")),
-        ("ko", ("판정: m: 요청 0건, 저장소에서 0건, 비용 알 수 없음", "다시 판정한 4개 가운데")),
+        ("en", ("judge: m: 0 requests, 0 cached, cost unknown", "Judged again")),
+        ("ko", ("판정기: m: 요청 0건, 캐시 적중 0건, 비용 알 수 없음", "다시 판정한 4개")),
     ],
 )
 def test_the_shell_is_told_what_it_cost_and_what_flipped(lang, told):

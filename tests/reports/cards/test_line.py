@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import pytest
@@ -14,28 +15,15 @@ def figures(group, figure):
     return group(balanced_accuracy=figure(0.91, 0.85, 0.96), cohen_kappa=figure(0.8, 0.7, 0.88))
 
 
-@pytest.mark.parametrize(
-    ("lang", "line"),
-    [
-        (
-            "en",
-            (
-                "Certified on 2026-11-22 against 100 labels of people: unanswerable: balanced accuracy 0.910"
-                " (95 % 0.850 – 0.960), Cohen's kappa 0.800 (95 % 0.700 – 0.880), N = 100."
-            ),
-        ),
-        (
-            "ko",
-            (
-                "2026-11-22 인증, 사람의 정답 100건과 비교: 답변 불가: 균형 정확도 0.910 (95 % 0.850 – 0.960),"
-                " 코헨의 카파 0.800 (95 % 0.700 – 0.880), 100건."
-            ),
-        ),
-    ],
-)
-def test_a_certified_judge_is_told_with_its_agreement(card, scale, figures, lang, line):
+FIGURES = ["0.910", "0.850 – 0.960", "0.800", "0.700 – 0.880", "2026-11-22"]
+
+
+@pytest.mark.parametrize(("lang", "begins"), [("en", "Certified on "), ("ko", "2026-11-22 인증")])
+def test_a_certified_judge_is_told_with_its_agreement(card, scale, figures, lang, begins):
     found = card(scale(overall=figures))
-    assert certified(check_alone(found), found.judge, lang) == line
+    line = certified(check_alone(found), found.judge, lang)
+    assert line.startswith(begins)
+    assert all(figure in line for figure in FIGURES)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +42,9 @@ def test_a_graded_scale_is_told_by_its_kappa_and_error(card, scale, group, figur
     )
     found = card(scale(name="utility", kind="graded", overall=graded))
     line = certified(check_alone(found), found.judge)
-    assert "utility: quadratic kappa −0.100 (95 % −0.200 – 0.050), mean absolute error –, N" in line
+    assert (
+        "utility: quadratic kappa −0.100 (95% CI −0.200 – 0.050), mean absolute error –, N" in line
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,10 +52,10 @@ def test_a_graded_scale_is_told_by_its_kappa_and_error(card, scale, group, figur
     [
         (
             {"model": "openai/y"},
-            "the card is of the model openai/gpt-x, and this run asked openai/y",
+            "openai/gpt-x, but this run used openai/y",
         ),
-        ({"model": None}, "this run asked no model"),
-        ({"fingerprint": "0" * 64}, "of another judge"),
+        ({"model": None}, "this run used no model"),
+        ({"fingerprint": "0" * 64}, "another judge"),
     ],
 )
 def test_a_card_of_another_judge_certifies_nothing(card, changes, why):
@@ -82,38 +72,20 @@ def test_a_judge_without_a_card_is_not_certified_if_it_asks_a_model(card):
     assert certified(None, None) == ""
 
 
-@pytest.mark.parametrize(
-    ("lang", "line"),
-    [
-        (
-            "en",
-            (
-                "Held against 100 labels of people on 2026-11-22: unanswerable: balanced accuracy 0.500"
-                " (95 % 0.500 – 0.500), Cohen's kappa 0.000 (95 % −0.100 – 0.120), N = 100. The release gates ask"
-                " for more: unanswerable: Cohen's kappa 0.000 [−0.100, 0.120] over 100 labels is below 0.400."
-            ),
-        ),
-        (
-            "ko",
-            (
-                "2026-11-22에 사람의 정답 100건과 견줌: 답변 불가: 균형 정확도 0.500 (95 % 0.500 – 0.500), 코헨의"
-                " 카파 0.000 (95 % −0.100 – 0.120), 100건. 출시 게이트의 요건에는 못 미침: 답변 불가: 정답"
-                " 100건에서 코헨의 카파 0.000 [−0.100, 0.120], 0.400보다 낮음."
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize("lang", ["en", "ko"])
 def test_a_judge_whose_card_shows_too_little_is_not_called_certified(
-    card, scale, group, figure, lang, line
+    card, scale, group, figure, lang
 ):
     overall = group(balanced_accuracy=figure(0.5, 0.5, 0.5), cohen_kappa=figure(0.0, -0.1, 0.12))
     found = card(scale(overall=overall))
-    assert certified(check_alone(found), found.judge, lang) == line
+    line = certified(check_alone(found), found.judge, lang)
+    assert not re.search("[Cc]ertified|인증", line)
+    assert all(figure in line for figure in ("0.000 [−0.100, 0.120]", "0.400", "100", "2026-11-22"))
 
 
 def test_where_nothing_is_gated_every_scale_decides_about_the_word(card, scale, group, figure):
     poor = card(scale(overall=group(cohen_kappa=figure(0.0, -0.1, 0.12))))
-    for found, word in ((card(), "Certified on"), (poor, "Held against")):
+    for found, word in ((card(), "Certified on"), (poor, "Compared with")):
         held = replace(check_alone(found), required_scales=())
         assert certified(held, found.judge).startswith(word)
 
@@ -121,4 +93,4 @@ def test_where_nothing_is_gated_every_scale_decides_about_the_word(card, scale, 
 def test_a_card_without_a_verdict_on_a_label_certifies_nothing(card, scale, group):
     for scales in ((), (scale(overall=group(0, 0)),)):
         found = card().model_copy(update={"scales": scales})
-        assert "ask for more: no label has a verdict." in certified(check_alone(found), found.judge)
+        assert not certified(check_alone(found), found.judge).startswith("Certified")

@@ -15,6 +15,9 @@ from gigamind.tasks.answers.schema import (
     SearchQAEvaluation,
     SourceSentence,
 )
+from gigamind.wording import words
+
+EN = words("en")
 
 ANSWER = "Hi! It is 15 days. 장미는 없다. </script><b>x"
 NOTE = NoteReport(title="Leave", path=None, text="<i>" + "a" * 200 + " It is 15 days. " + "b" * 200)
@@ -118,7 +121,7 @@ def test_what_is_left_out_has_its_words_or_why_it_does_not_count(item):
     )})  # fmt: skip
     facts = (LabelledFactReport(text="f", vital=True, note=1, claim=2),)
     changes = {"evaluation": told, "labels": item.labels.model_copy(update={"facts": facts})}
-    row = json.loads(answers_json([item.model_copy(update=changes)], {}))["items"][0]
+    row = json.loads(answers_json([item.model_copy(update=changes)], EN))["items"][0]
     (what, doubt, title, quote, passage), unproven = row[21]
     assert (what, doubt, title, quote, passage[1]) == ("days", "", "Leave", "It is", "It is")
     assert unproven[1:] == ["quote_not_in_note", "Leave", "no such words", None]
@@ -126,7 +129,7 @@ def test_what_is_left_out_has_its_words_or_why_it_does_not_count(item):
 
 
 def test_a_quote_stands_in_its_passage_and_a_failed_one_in_none(item):
-    first, second = json.loads(answers_json([item], {}))["items"][0][10]
+    first, second = json.loads(answers_json([item], EN))["items"][0][10]
     before, words, after = first[6]
     assert words == "It is 15 days."
     # 120 code points on either side, and the sign that there is more.
@@ -143,17 +146,17 @@ def test_a_claim_shows_the_sentence_that_it_was_held_against_under_its_heading(i
     )
     told = item.evaluation.model_copy(update={"claims": (held, *rest)})
     changed = item.model_copy(update={"evaluation": told})
-    row = json.loads(answers_json([changed], {}))["items"][0][10][0]
+    row = json.loads(answers_json([changed], EN))["items"][0][10][0]
     assert row[4] == "Leave › Yearly"
     assert row[6] == ["- Staff: ", "It is 15 days.", " Not 16."]
 
 
 def test_nothing_in_the_data_can_end_its_script_element(item):
-    assert "</script" not in answers_json([item], {})
+    assert "</script" not in answers_json([item], EN)
 
 
 def test_tags_are_places_in_one_list_and_flags_are_told_by_title(item):
-    data = json.loads(answers_json([item], {"w": "x"}))
+    data = json.loads(answers_json([item], EN))
     assert (data["tags"], data["items"][0][3]) == (["t1", "t2"], [1, 0])
     assert data["items"][0][17] == ["Leave"]
 
@@ -161,6 +164,6 @@ def test_tags_are_places_in_one_list_and_flags_are_told_by_title(item):
 def test_an_answer_without_an_evaluation_shows_how_it_ended(item):
     left = item.model_copy(update={"evaluation": None, "outcome": "refused", "code": "refused"})
     alone = item.model_copy(update={"evaluation": None, "outcome": "without_context"})
-    data = json.loads(answers_json([left, alone], {}))["items"]
+    data = json.loads(answers_json([left, alone], EN))["items"]
     assert [row[8] for row in data] == ["refused", "without_context"]
     assert data[0][9] == [[ANSWER, "", 0]]

@@ -256,7 +256,7 @@ def test_the_verdict_on_the_release_comes_first(record):
     text = render_html(record, baseline=KINDS["search"].take_snapshot(record), gate=gate)
     assert text.index("Release gate failed") < text.index("<h1>")
     assert "MRR fell &lt;by&gt; 0.2: <code>&lt;promote&gt;</code> it." in text
-    assert "출시 게이트 실패" in render_html(
+    assert "릴리스 게이트 실패" in render_html(
         record, baseline=KINDS["search"].take_snapshot(record), gate=gate, lang="ko"
     )
 
@@ -265,7 +265,6 @@ def test_a_baseline_of_another_embedding_model_is_told(record, make_record):
     other = record.run.environment.model_copy(update={"embedding_model": "another"})
     before = make_record(record.items, run={"options": OPTIONS, "environment": other})
     page = render_html(record, baseline=KINDS["search"].take_snapshot(before))
-    assert "The embedding models differ: their scores have nothing in common." in page
     assert "(another → " in page
 
 

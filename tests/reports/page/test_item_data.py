@@ -6,7 +6,11 @@ from hypothesis import strategies as st
 
 from gigamind.records.judged import JudgementReport, VoteReport
 from gigamind.records.schema import PassageReport
+from gigamind.reports.page.layout import items_script
 from gigamind.tasks.search.page import items_json
+from gigamind.wording import words
+
+EN = words("en")
 
 ANSWERABLE, REFUSED, CROSS_LINGUAL, FAILURE = 1, 2, 4, 8
 NOTE = "a🌴b cd"  # the palm tree takes two code units: "cd" is [5, 7)
@@ -17,7 +21,7 @@ def _passage(start, end, text, note="n.md"):
 
 
 def _data(*items):
-    return json.loads(items_json(items, {}))
+    return json.loads(items_json(items, EN))
 
 
 @pytest.fixture
@@ -104,9 +108,9 @@ def test_the_rank_is_that_of_the_first_expected_note(make_item, reciprocal, rank
 
 @given(st.text())
 def test_no_text_ends_the_script_element_and_every_text_comes_back(text):
-    written = items_json([], {"word": text})
+    written = items_script(EN, None, [text])
     assert not set("<>&") & set(written)
-    assert json.loads(written)["words"]["word"] == text
+    assert json.loads(written)["items"] == [text]
 
 
 def _votes(item_of, *votes):

@@ -6,6 +6,9 @@ from hypothesis import strategies as st
 
 from gigamind.records.schema import PassageReport
 from gigamind.tasks.links.page import kind_of, notes_json, pieces
+from gigamind.wording import words
+
+EN = words("en")
 
 
 def marked(item):
@@ -124,7 +127,7 @@ def _note(text):
 
 
 def test_the_data_of_a_note_hold_what_the_list_shows(make_note):
-    (row,) = json.loads(notes_json([make_note(note="dir/My Note.md")], {}))["items"]
+    (row,) = json.loads(notes_json([make_note(note="dir/My Note.md")], EN))["items"]
     assert row[:4] == ["dir/My Note.md", "My Note", "en", ""]
     assert row[5] == [
         ["Omega", "omega.md", "👋 See Beta, Gamma and Delta; not ", ".", "no_candidate", None, None]
@@ -138,7 +141,7 @@ def test_a_missed_link_stands_in_its_paragraph_with_its_cause_and_what_was_prefe
     own |= {"reason": "alias", "features": {"mention": 0.123456, "kind": "alias", "words": 1}}
     miss = {"id": "Omega", "cause": "ranked_too_low", "own": own, "instead": None}
     text = "👋 See Beta, Gamma and Delta;\n\nno Omega." + "x" * 160 + "\n\nBehind."
-    (row,) = json.loads(notes_json([make_note(text=text, misses=(miss,))], {}))["items"]
+    (row,) = json.loads(notes_json([make_note(text=text, misses=(miss,))], EN))["items"]
     [missed] = row[5]
     assert missed[1:5] == ["omega.md", "no ", "." + "x" * 159 + "…", "ranked_too_low"]
     shown = [7, "omega", "omega.md", 0.25, "alias", "mention 0.123 · kind alias · words 1"]
@@ -148,6 +151,6 @@ def test_a_missed_link_stands_in_its_paragraph_with_its_cause_and_what_was_prefe
 def test_the_data_cannot_end_the_script_they_stand_in(make_note):
     hostile = "</script><!-- & Beta Gamma Delta Omega"
     item = make_note(text=hostile, expected=(), suggestions=())
-    text = notes_json([item], {})
+    text = notes_json([item], EN)
     assert "<" not in text
     assert json.loads(text)["items"][0][4][0][0] == hostile

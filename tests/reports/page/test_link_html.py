@@ -98,13 +98,13 @@ def test_the_verdict_and_the_baseline_stand_in_the_page(make_links, make_note):
     gate = judge_release(comparison, read_policy(None), "ga")
     page = render_link_html(after, baseline=baseline, gate=gate)
     assert page.index("Release gate failed") < page.index("<h1>")
-    assert "Worse than the baseline: recall@5\u00a0−0.500" in page
-    assert "8 notes in common" in page
+    assert "recall@5 −50.0 pp" in page
+    assert "8 shared notes" in page
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert data["compared"] is True
     assert data["items"][0][3] == "worse"
     assert data["items"][0][10] == ["1 / 2", "1 / 3"]
-    assert "기준 실행보다 나빠졌습니다" in render_link_html(after, baseline=baseline, lang="ko")
+    assert "유의미하게 악화" in render_link_html(after, baseline=baseline, lang="ko")
 
 
 def test_equal_runs_give_equal_pages(make_links, make_note):
