@@ -165,7 +165,7 @@ def check_config(
 ) -> tuple[dict[str, dict[str, Any]], list[Text]]:
     """Return the values of every valid table, by its name and option, and the problems of the others."""
     values: dict[str, dict[str, Any]] = {}
-    problems = list(_wrong_tables(config, root))
+    problems: list[Text] = list(_wrong_tables(config, root))
     homes = _homes(root)
     for name in config.tables.keys() & homes.keys():
         for table, command in _commands(name, homes[name], config.tables[name], root):
@@ -293,9 +293,10 @@ def _checked(
         raise _wrong_value(name, value, _("must be true or false"))
     if isinstance(value, bool) and not option.is_flag:
         raise _wrong_value(name, value, _("must be a value, not true or false"))
-    if option.multiple and not isinstance(value, list):
+    is_list = isinstance(value, list)
+    if option.multiple and not is_list:
         raise _wrong_value(name, value, _("must be a list"))
-    if isinstance(value, list) and not option.multiple:
+    if is_list and not option.multiple:
         raise _wrong_value(name, value, _("must be one value, not a list"))
     if isinstance(option.type, click.Path):
         value = _from_folder(config, value, name)
