@@ -517,10 +517,7 @@ def _counted(llm: LlmReport, units: Message, judged: int, checked: int) -> Messa
     """Return the number of items; with a checklist, of evaluations and of checks."""
     parts = [(judged, llm.items, units)]
     if llm.checks is not None:
-        parts = [
-            (judged, llm.items, _("evaluations")),
-            (checked, llm.checks.items, _("checks")),
-        ]
+        parts = [(judged, llm.items, _("evaluations")), (checked, llm.checks.items, _("checks"))]
     return joined(
         (
             _("{count:,} of {total:,} {units}", count=count, total=total, units=named)
