@@ -44,7 +44,7 @@ def certify(**values: Any) -> None:  # noqa: ANN401  checked by the options mode
 
 def _show(card: "JudgeCard", lang: Language, out: Path) -> None:
     from gigamind.reports.cards.cautions import card_verdict, cautions
-    from gigamind.reports.cards.view import liars_view, scale_view
+    from gigamind.reports.cards.view import deceptive_view, scale_view
     from gigamind.wording import words
 
     say = words(lang)
@@ -58,7 +58,7 @@ def _show(card: "JudgeCard", lang: Language, out: Path) -> None:
         if view.flips:
             click.echo(view.flips)
     if card.liars:
-        liars = liars_view(card.liars, say)
+        liars = deceptive_view(card.liars, say)
         click.echo(liars.lead)
         for row in liars.rows:
             click.echo(f"  {row.told}")
