@@ -39,11 +39,11 @@ def unanswerable(correctness):
             answer(None, 1.0),
             answer(0.5, 0.0),
             -1.0,
-            "makes claims, and made none; utility 1.00 -> 0.00",
+            "now makes claims; utility 1.00 -> 0.00",
         ),
-        (answer(0.5, None), answer(None, None, evaluated=True), -0.5, "makes no claim any more"),
-        (answer(None, None, evaluated=True), answer(0.5, None), 0.5, "makes claims, and made none"),
-        (unanswerable(0.5), unanswerable(None), 1.0, "makes no claim any more"),
+        (answer(0.5, None), answer(None, None, evaluated=True), -0.5, "no longer makes claims"),
+        (answer(None, None, evaluated=True), answer(0.5, None), 0.5, "now makes claims"),
+        (unanswerable(0.5), unanswerable(None), 1.0, "no longer makes claims"),
     ],
 )
 def test_correctness_decides_then_utility(before, after, gain, what):

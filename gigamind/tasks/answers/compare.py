@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
+from gigamind.i18n import Text, _, joined
 from gigamind.metrics.table import is_lower_better
 from gigamind.records.judged import Finite
 from gigamind.release.model import (
@@ -36,8 +37,11 @@ def check_of(quality: QualityReport | None) -> SnapshotCheck | None:
 
 CORRECTNESS = "correctness"
 _LEADING = (CORRECTNESS, "completeness", "utility")
-_REFUSED = "makes no claim any more"
-_ANSWERED = "makes claims, and made none"
+_NAMES = {
+    "correctness": _("correctness"),
+    "completeness": _("completeness"),
+    "utility": _("utility"),
+}
 
 
 class AnswerItem(SnapshotItem):
@@ -132,23 +136,33 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
         A metric that either run lacks is skipped. For a custom judge, its metrics are compared in their order.
         """
         refusal = _refusal_gain(before, after)
-        parts = [_REFUSED if after.answered == 0 else _ANSWERED] if refusal else []
+        parts: list[Text] = []
+        if refusal:
+            refuses = after.answered == 0
+            parts.append(_("no longer makes claims") if refuses else _("now makes claims"))
         gain = 0.0
         leading = _LEADING if CORRECTNESS in before.metrics else tuple(before.metrics)
         for name in leading:
             old, new = before.metrics.get(name), after.metrics.get(name)
             if old is not None and new is not None and old != new:
                 gain = gain or (old - new if is_lower_better(f"answers.{name}") else new - old)
-                parts.append(f"{name} {old:.2f} -> {new:.2f}")
+                parts.append(
+                    _(
+                        "{metric} {before:.2f} -> {after:.2f}",
+                        metric=_NAMES.get(name, name),
+                        before=old,
+                        after=new,
+                    )
+                )
         gain = gain or refusal
         lost = [text for text in after.unsupported if text not in before.unsupported]
-        parts += [f"no longer supported: {lost[0]}"] if gain < 0 and lost else []
+        parts += [_("no longer supported: {claim}", claim=lost[0])] if gain < 0 and lost else []
         missing = [text for text in after.left_out if text not in before.left_out]
-        parts += [f"left out: {missing[0]}"] if gain < 0 and missing else []
+        parts += [_("left out: {what}", what=missing[0])] if gain < 0 and missing else []
         checked, difference = check_change(before.check, after.check)
         parts += [difference] if difference else []
         gain = gain or checked
-        return Change(gain, "; ".join(parts)) if gain else None
+        return Change(gain, joined(parts)) if gain else None
 
 
 def _refusal_gain(before: AnswerItem, after: AnswerItem) -> float:

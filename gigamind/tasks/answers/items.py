@@ -9,7 +9,7 @@ from gigamind.evaluation.costs import panel_report, unread_fields
 from gigamind.evaluation.unfinished import ModelRun, unscored
 from gigamind.evidence.record import record
 from gigamind.evidence.result import Alignment
-from gigamind.i18n import Message, _, translator
+from gigamind.i18n import Message, Text, _, translator
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.protocol import Verdict as JudgeVerdict
 from gigamind.judges.search_qa.judged import JudgedClaim
@@ -36,9 +36,10 @@ from gigamind.tasks.answers.schema import (
     SourceSentence,
 )
 
-_KINDS: dict[str, tuple[Literal["check", "item"], str]] = {
-    GATE_ROLE: ("check", "checklist of answer"),
-    SYSTEM_ROLE: ("item", "question"),
+_ANSWER = _("answer")
+_KINDS: dict[str, tuple[Literal["check", "item"], Text]] = {
+    GATE_ROLE: ("check", _("checklist of answer")),
+    SYSTEM_ROLE: ("item", _("question")),
 }
 Stored = TypeVar("Stored", bound=BaseModel)
 
@@ -272,7 +273,7 @@ def _read(model: type[Stored], stored: dict[str, Any] | None) -> Stored | None:
 
 def failures(run: ModelRun) -> list[ErrorReport]:
     """Return the failed evaluations and checks; per_item.jsonl has their answers."""
-    return unscored(run, lambda key: _KINDS.get(key.part, ("verdict", "answer")))
+    return unscored(run, lambda key: _KINDS.get(key.part, ("verdict", _ANSWER)))
 
 
 def _metrics(

@@ -1,5 +1,6 @@
 """Comparison of link evaluations. Items are notes; figures are ratios of sums over notes."""
 
+from gigamind.i18n import _, joined
 from gigamind.metrics.links import CEILING
 from gigamind.records.judged import Finite, Report
 from gigamind.records.schema import RunReport
@@ -94,10 +95,13 @@ class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
         gained, lost = _hits(after) - _hits(before), _hits(before) - _hits(after)
         wrong = _wrong(before), _wrong(after)
         gain = len(gained) - len(lost) or (wrong[0] - wrong[1]) / 1_000
-        parts = [f"lost {', '.join(sorted(lost))}"] if lost else []
-        parts += [f"found {', '.join(sorted(gained))}"] if gained else []
-        parts += [f"{wrong[0]} -> {wrong[1]} wrong suggestions"] if wrong[0] != wrong[1] else []
-        return Change(gain, "; ".join(parts)) if gain else None
+        parts = [_("lost {notes}", notes=sorted(lost))] if lost else []
+        parts += [_("found {notes}", notes=sorted(gained))] if gained else []
+        if wrong[0] != wrong[1]:
+            parts.append(
+                _("{before} -> {after} wrong suggestions", before=wrong[0], after=wrong[1])
+            )
+        return Change(gain, joined(parts)) if gain else None
 
 
 def _hits(item: LinkItem) -> set[str]:

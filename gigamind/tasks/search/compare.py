@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
+from gigamind.i18n import Message, _, joined
 from gigamind.metrics.answerability import confusion, measure_verdicts, verdict_terms
 from gigamind.metrics.table import is_mean
 from gigamind.records.judged import Finite
@@ -148,20 +149,20 @@ def _ndcg(item: SearchItem) -> float:
     return item.metrics.get(f"ndcg_at_{deepest}") or 0.0
 
 
-def _what(answers: tuple[bool, bool], ranks: tuple[float, float], rights: tuple[bool, bool]) -> str:
-    if answers[0] != answers[1]:
-        passage_change = "passage back in its note" if answers[1] else "passage gone from its note"
-        alike = ranks[0] == ranks[1] and rights[0] == rights[1]
-        return (
-            passage_change if alike else f"{passage_change}; {_what((True, True), ranks, rights)}"
-        )
-    parts: list[str] = []
+def _what(
+    answers: tuple[bool, bool], ranks: tuple[float, float], rights: tuple[bool, bool]
+) -> Message:
+    parts: list[Message] = []
     if ranks[0] != ranks[1]:
-        parts.append(f"{_rank(ranks[0])} -> {_rank(ranks[1])}")
+        parts.append(_("{before} -> {after}", before=_rank(ranks[0]), after=_rank(ranks[1])))
     if rights[0] != rights[1]:
-        parts.append("verdict now right" if rights[1] else "verdict now wrong")
-    return ", ".join(parts) or "the order of the notes behind the first changed"
+        parts.append(_("verdict now right") if rights[1] else _("verdict now wrong"))
+    rest = joined(parts, ", ") if parts else _("order changed below rank 1")
+    if answers[0] == answers[1]:
+        return rest
+    passage = _("passage back in its note") if answers[1] else _("passage gone from its note")
+    return joined([passage, rest]) if parts else passage
 
 
-def _rank(reciprocal: float) -> str:
-    return f"rank {round(1 / reciprocal)}" if reciprocal else "not found"
+def _rank(reciprocal: float) -> Message:
+    return _("rank {rank}", rank=round(1 / reciprocal)) if reciprocal else _("not found")

@@ -158,7 +158,7 @@ def record_run(
         [
             *prepared.errors,
             *failures,
-            *(unscored(run.model_run, lambda _key: ("verdict", "query")) if run.model_run else ()),
+            *(unscored(run.model_run, lambda _key: ("verdict", _QUERY)) if run.model_run else ()),
         ],
         run.model_run.attempts if run.model_run else None,
         summary.llm,
@@ -210,6 +210,7 @@ def _calibrated_errors(prepared: Prepared, summary: SummaryReport) -> Iterator[T
             )
 
 
+_QUERY = _("query")
 _OPTIONAL = {"no_scores", "no_texts"}  # a system with the preset `plain` may omit them
 
 
