@@ -146,7 +146,7 @@ def show_warnings(warnings: Sequence[Text], say: Words) -> None:
 def words_of(run: RunReport) -> Words:
     """Return the words of a run's language; older runs have none, which means English."""
     lang = run.options.get("lang")
-    return words(lang if lang in LANGUAGES else "en")
+    return words(lang if lang in LANGUAGES else LANGUAGES[0])
 
 
 def plain_console(*, stderr: bool = False) -> Console:
