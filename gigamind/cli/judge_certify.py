@@ -10,7 +10,7 @@ from gigamind.cli.command import command
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result
 from gigamind.evaluation.options import validated
-from gigamind.i18n import Language, language_of
+from gigamind.i18n import Language, _, language_of
 
 if TYPE_CHECKING:
     from gigamind.records.card import JudgeCard
