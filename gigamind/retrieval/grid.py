@@ -1,6 +1,7 @@
 """Rank notes for a query under many settings at once: dense and sparse scores are computed once, only fusion differs.
 
-Settings can differ in what no index depends on: mode, fusion, alpha, title weight and graph rerank.  Rankings are equal to `Retriever.search` under each setting.
+Settings can differ in what no index depends on: mode, fusion, alpha, title weight and graph rerank.  Rankings are
+equal to `Retriever.search` under each setting.
 """
 
 from collections.abc import Sequence
