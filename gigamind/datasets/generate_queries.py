@@ -14,12 +14,7 @@ from gigamind.datasets.near_misses import Vocabulary, near_misses
 from gigamind.datasets.question_forms import Draft, drafts, says_something
 from gigamind.datasets.sample import sample
 from gigamind.datasets.schema import GENERATED, ExpectedSpan, QueryItem
-from gigamind.datasets.write import (
-    copy_vault,
-    refuse_existing_file,
-    refuse_places,
-    write_rows,
-)
+from gigamind.datasets.write import copy_vault, refuse_existing_file, refuse_places, write_rows
 from gigamind.errors import InputError
 from gigamind.i18n import Message, _, joined, n_
 from gigamind.spans import Utf16

@@ -10,22 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gigamind.errors import (
-    InputError,
-    LlmCode,
-)
-from gigamind.evaluation.shards import (
-    folders_of,
-    rows_in,
-)
+from gigamind.errors import InputError, LlmCode
+from gigamind.evaluation.shards import folders_of, rows_in
 from gigamind.i18n import Text, _
 from gigamind.llm.ledger import Attempt
 from gigamind.records.schema import ErrorReport
-from gigamind.runs.store import (
-    ITEMS_FILE,
-    ItemKey,
-    ItemResult,
-)
+from gigamind.runs.store import ITEMS_FILE, ItemKey, ItemResult
 
 # Errors that every further item would have as well.
 HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted", "not_asked"})

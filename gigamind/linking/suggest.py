@@ -335,10 +335,7 @@ def _weigh(candidate: Candidate, habits: Habits) -> _Weighed:
 
 
 def _chosen(
-    note: Note,
-    places: Iterable[Iterable[Candidate]],
-    linked: frozenset[str],
-    habits: Habits,
+    note: Note, places: Iterable[Iterable[Candidate]], linked: frozenset[str], habits: Habits
 ) -> "list[_Weighed]":
     """Return the likeliest meaning of each place and the best place of each target, without overlaps, best first.
 
