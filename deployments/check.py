@@ -11,9 +11,8 @@ A failed check prints one line and ends with exit code 3.
 import sys
 
 from gigamind.errors import ServerError
-from gigamind.i18n import _, translator
+from gigamind.i18n import _, language_of, translator
 from gigamind.publish import server
-from gigamind.wording import language_of
 
 CHECKS = {
     "reports": server.check_reports_port,

@@ -8,10 +8,10 @@ from prefect.client.schemas.objects import State
 
 from gigamind.assurance.options import CertifyOptions
 from gigamind.errors import GigamindError
+from gigamind.i18n import language_of
 from gigamind.publish.artifacts import publish_card
 from gigamind.publish.ends import failed, set_run_language
 from gigamind.tasks import steps
-from gigamind.wording import language_of
 
 certify = task(name="certify", cache_policy=NO_CACHE)(steps.write_card)
 

@@ -10,11 +10,11 @@ from prefect.runtime import deployment
 from prefect.states import Completed
 
 from gigamind.errors import GigamindError, InputError
-from gigamind.i18n import _
+from gigamind.i18n import _, language_of
 from gigamind.publish.ends import failed, in_run_language
 from gigamind.reports.release import worst_value_text
 from gigamind.tasks.promotion import PromoteOptions, promote_run
-from gigamind.wording import language_of, words
+from gigamind.wording import words
 
 
 @flow(name="promote", persist_result=False)

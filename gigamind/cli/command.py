@@ -14,8 +14,7 @@ import click
 
 from gigamind.cli.errors import call_translator
 from gigamind.cli.help_pages import HelpPage, first_sentence, help_in
-from gigamind.i18n import Message, _, joined
-from gigamind.wording import LanguageChoice
+from gigamind.i18n import LanguageChoice, Message, _, joined
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 _ALL, _QUIET = "gigamind.help_all", "gigamind.quiet"

@@ -5,12 +5,20 @@ An error is one line on standard error: what is wrong, where, and what to type.
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import cast, get_args
+from typing import Any, get_args
 
 import click
 
-from gigamind.i18n import Message, Text, Translator, _, translator
-from gigamind.wording import Language, LanguageChoice, language_of
+from gigamind.i18n import (
+    Language,
+    LanguageChoice,
+    Message,
+    Text,
+    Translator,
+    _,
+    language_of,
+    translator,
+)
 
 
 class CallLanguage:
@@ -32,7 +40,7 @@ def _choice(arguments: Sequence[str]) -> LanguageChoice:
     """Return the value of `--lang` on a command line that may be wrong elsewhere."""
     words = [part for argument in arguments for part in argument.split("=", 1)]
     choice = next((after for word, after in pairwise(words) if word == "--lang"), "")
-    return cast("LanguageChoice", choice) if choice in get_args(LanguageChoice) else "auto"
+    return choice if choice in get_args(LanguageChoice) else "auto"
 
 
 def call_language(context: click.Context | None = None) -> Language:
@@ -122,11 +130,11 @@ def _usage_problem(error: click.UsageError) -> Text:  # noqa: PLR0911  one per c
             return error.message
 
 
-def value_demand(kind: click.ParamType) -> Message | None:  # noqa: PLR0911  one per type
+def value_demand(kind: "click.ParamType[Any, Any]") -> Message | None:  # noqa: PLR0911  one per type
     """Return which values a type of click takes; None for a type without a message of ours."""
     match kind:
         case click.Choice():
-            return _("must be one of {choices}", choices=list(map(str, kind.choices)))
+            return _("must be one of {choices}", choices=[str(choice) for choice in kind.choices])
         case click.IntRange(min=int(low), max=int(high)):
             return _("must be an integer from {low:,} to {high:,}", low=low, high=high)
         case click.IntRange(min=int(low)):

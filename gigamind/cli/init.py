@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import cast, get_args
+from typing import get_args
 
 import click
 
@@ -12,8 +12,7 @@ from gigamind.cli.config import FILE
 from gigamind.cli.errors import translated
 from gigamind.cli.output import prints_json, show_written
 from gigamind.errors import InputError
-from gigamind.i18n import Message, _, joined
-from gigamind.wording import LanguageChoice, language_of
+from gigamind.i18n import LanguageChoice, Message, _, joined, language_of
 
 _HEAD = """# Options of gigamind for commands called in this folder or below. A table has the name of a command and may
 # hold any of its options (gigamind eval search --help-all). The command line overrides the environment
@@ -52,7 +51,7 @@ def init(*, notes: str | None, dataset: str | None, lang: str | None) -> None:
         )
     if lang not in choices:
         raise InputError(_("--lang {value}: must be one of {choices}", value=lang, choices=choices))
-    path.write_text(config_text(notes, dataset, cast("LanguageChoice", lang)), encoding="utf-8")
+    path.write_text(config_text(notes, dataset, lang), encoding="utf-8")
     written = _("Written: {file}", file=FILE)
     show_written(path, {"options": 4}, joined((written, _next_steps(notes, Path(dataset))), "\n"))
 

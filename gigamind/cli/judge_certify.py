@@ -10,7 +10,7 @@ from gigamind.cli.command import command
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result
 from gigamind.evaluation.options import validated
-from gigamind.wording import Language, language_of
+from gigamind.i18n import Language, language_of
 
 if TYPE_CHECKING:
     from gigamind.records.card import JudgeCard
@@ -44,7 +44,7 @@ def certify(**values: Any) -> None:  # noqa: ANN401  checked by the options mode
 
 def _show(card: "JudgeCard", lang: Language, out: Path) -> None:
     from gigamind.reports.cards.cautions import card_verdict, cautions
-    from gigamind.reports.cards.view import liars_view, scale_view
+    from gigamind.reports.cards.view import deceptive_view, scale_view
     from gigamind.wording import words
 
     say = words(lang)
@@ -58,10 +58,10 @@ def _show(card: "JudgeCard", lang: Language, out: Path) -> None:
         if view.flips:
             click.echo(view.flips)
     if card.liars:
-        liars = liars_view(card.liars, say)
-        click.echo(liars.lead)
-        for row in liars.rows:
-            click.echo(f"  {row.told}")
+        deceptive = deceptive_view(card.liars, say)
+        click.echo(deceptive.lead)
+        for row in deceptive.rows:
+            click.echo(f"  {row.line}")
     for caution in cautions(card, say):
         click.echo(caution, err=True)
     click.echo(f"{say('title.page')}: {out / 'judge_card.html'}")

@@ -61,7 +61,7 @@ def serve(*, file: Path, port: int, context: int, slots: int, threads: int | Non
         model = shlex.quote(f"openai/{file.stem}")
         _wait(
             _(
-                "Serving at {url} until you press Ctrl-C. Add to any command that uses a model:",
+                "{url} is ready until you press Ctrl-C. Add to any command that uses a model:",
                 url=url,
             ),
             f"  --model {model} --api-base {url}",
@@ -109,7 +109,7 @@ def fake_server(port: int) -> None:
         with run(BatchServer(), port) as server:
             server.fingerprint = SCRIPTED
             _wait(
-                _("Serving at {url} until you press Ctrl-C. Try in another shell:", url=server.url),
+                _("{url} is ready until you press Ctrl-C. Try in another shell:", url=server.url),
                 f"  gigamind llm check --model openai/judge --api-base {server.url}",
                 _("Replies only fit the schema; their verdicts mean nothing."),
                 _(

@@ -24,12 +24,12 @@ from gigamind.text import padded
 if TYPE_CHECKING:
     from gigamind.assurance.one_case import CaseRead, OneCase
     from gigamind.cli.documents import ModelCheckDocument
+    from gigamind.i18n import Language
     from gigamind.llm.ask import LanguageModel
     from gigamind.llm.check import Checkup
     from gigamind.llm.settings import ModelSettings
     from gigamind.llm.usage import Price
     from gigamind.vault.notes import Note
-    from gigamind.wording import Language
 
 _MAX_TOKENS = 1_024  # where no judge file sets a limit
 _LANGUAGE, _SPENT, _TIME = 4, 14, 9  # columns
@@ -204,7 +204,8 @@ async def _run_cases(
     judge = padded(translated(_("judge")), _NAME_CHARS + _LANGUAGE)
     spent = padded(translated(_("tokens")), _SPENT, right=True)
     seconds = padded(translated(_("seconds")), _TIME, right=True)
-    click.echo(f"\n{judge}{spent}{seconds}  {translated(_('reply'))}")
+    reply = translated(_("reply"))
+    click.echo(f"\n{judge}{spent}{seconds}  {reply}")
     reads: list[CaseRead] = []
     for case in cases:
         model = connect(case.adjust(settings), prices=prices)

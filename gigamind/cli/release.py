@@ -10,8 +10,8 @@ from gigamind.cli.command import Group, command, lang_option
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result, show_written
 from gigamind.evaluation.options import ReleaseOptions, validated
-from gigamind.i18n import _
-from gigamind.wording import LanguageChoice, language_of, words
+from gigamind.i18n import LanguageChoice, _, language_of
+from gigamind.wording import words
 
 
 @click.group(cls=Group)

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel
 from rich.console import Console
@@ -15,7 +15,7 @@ from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
 from gigamind.evaluation.unfinished import is_resumable
-from gigamind.i18n import Message, Text, Translator, _, c_, joined, n_, translator
+from gigamind.i18n import LANGUAGES, Message, Text, Translator, _, c_, joined, n_, translator
 from gigamind.loading import ConfigReport
 from gigamind.metrics.spec import OWN, blocks_of
 from gigamind.metrics.table import metric_of
@@ -35,7 +35,7 @@ from gigamind.reports.release import (
 )
 from gigamind.tasks import TASKS
 from gigamind.text import printable, printable_lines
-from gigamind.wording import Language, Words, between, share, words
+from gigamind.wording import Words, between, share, words
 
 _MAX_LINES = 10
 _MAX_ITEMS = 5
@@ -146,7 +146,7 @@ def show_warnings(warnings: Sequence[Text], say: Words) -> None:
 def words_of(run: RunReport) -> Words:
     """Return the words of a run's language; older runs have none, which means English."""
     lang = run.options.get("lang")
-    return words(lang if lang in get_args(Language) else "en")
+    return words(lang if lang in LANGUAGES else LANGUAGES[0])
 
 
 def plain_console(*, stderr: bool = False) -> Console:

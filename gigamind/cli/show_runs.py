@@ -6,7 +6,7 @@ from rich.table import Table
 
 from gigamind.cli.show import plain_console, show_release
 from gigamind.evaluation.experiment import ComparedRuns
-from gigamind.i18n import _, c_, n_
+from gigamind.i18n import Language, _, c_, n_
 from gigamind.reports.figures import metric_name
 from gigamind.reports.history import Histories
 from gigamind.reports.page.experiment import (
@@ -19,7 +19,7 @@ from gigamind.reports.page.experiment import (
 )
 from gigamind.reports.page.history import cause_text, change_text, result, subject
 from gigamind.text import printable
-from gigamind.wording import Language, share, words
+from gigamind.wording import share, words
 
 _MAX_LEVELS = 10
 

@@ -14,9 +14,8 @@ from gigamind.cli.command import command, is_quiet, lang_option
 from gigamind.cli.errors import print_line
 from gigamind.cli.output import is_json, prints_json, show_result
 from gigamind.errors import InputError
-from gigamind.i18n import Translator, _, joined, translator
+from gigamind.i18n import LanguageChoice, Translator, _, joined, language_of, translator
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
-from gigamind.wording import LanguageChoice, language_of
 
 if TYPE_CHECKING:
     from gigamind.cli.suggestions import Suggested

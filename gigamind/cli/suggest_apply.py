@@ -4,7 +4,6 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import cast
 
 import click
 
@@ -18,7 +17,6 @@ from gigamind.linking.link_text import LinkWriter
 from gigamind.linking.undo import undo
 from gigamind.text import printable
 from gigamind.vault.notes import Note, Vault
-from gigamind.wording import Language
 
 _CONTEXT_CHARS = 60  # code points of its line on either side of a link
 # The second four are the same keys on a Korean keyboard.
@@ -224,4 +222,4 @@ class _Questions:
             typed = click.prompt(f"  {prompt}", err=True)
             if answer := _ANSWERS.get(typed.strip().lower()[:1]):
                 return answer
-            show_error(_("Type y, n, a or q."), cast("Language", self._say.language))
+            show_error(_("Type y, n, a or q."), self._say.language)

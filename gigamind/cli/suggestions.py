@@ -84,7 +84,7 @@ def summary(
     )
     lines = [_headline(every, say)]
     if rows:
-        lines.append(f"\n{say(_('Highest confidence:'))}")
+        lines += ["", say(_("Highest confidence:"))]
     for note, suggestion in rows[:_MAX_SUGGESTIONS]:
         place = place_of(suggestion, note)
         lines += [
@@ -94,7 +94,7 @@ def summary(
     targets = Counter(suggestion.target for _note, suggestion in rows)
     often = [(target, number) for target, number in targets.most_common(_MAX_TARGETS) if number > 1]
     if often:
-        lines.append(f"\n{say(_('Suggested most often:'))}")
+        lines += ["", say(_("Suggested most often:"))]
         lines += [
             f"  {number:4}  {printable(writer.place(target, ''))}" for target, number in often
         ]

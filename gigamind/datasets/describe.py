@@ -42,7 +42,7 @@ def describe_queries(dataset: Dataset[QueryItem]) -> Description:
         **_common_counts(items),
     }
     lengths = [len(item.query) for item in items]
-    figures = {
+    figures: dict[str, float] = {
         _("different expected notes"): len(
             {note for item in items for note in item.expected_notes}
         ),
@@ -63,7 +63,7 @@ def describe_links(dataset: Dataset[LinkItem]) -> Description:
         **_common_counts(items),
     }
     lengths = [len(item.anchor.split()) for item in items]
-    figures = {
+    figures: dict[str, float] = {
         _("source notes"): len({item.source_note for item in items}),
         _("different expected notes"): len(
             {note for item in items for note in item.expected_links}

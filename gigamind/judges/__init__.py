@@ -1,1 +1,1 @@
-"""Judges: components that decide on one item and say why."""
+"""Judges: components that decide on one item and give a reason."""

@@ -1,4 +1,4 @@
-"""How a judge asks: by seats of a panel, about one item; and what it would send, for an estimate."""
+"""The requests of a judge about one item, by the members of a panel, and the calls that it plans for an estimate."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,27 +17,27 @@ OF_THE_REPLY: frozenset[LlmCode] = frozenset(
 
 @dataclass(frozen=True, slots=True, order=True)
 class PanelMember:
-    """A place in a panel: a model, and the number of its repetition from 0."""
+    """A member of a panel: a model and the number of its repetition, from 0."""
 
     model: str
     repeat: int = 0
 
     @property
     def name(self) -> str:
-        """As people are told of it."""
+        """The name for reports."""
         return f"{self.model} (vote {self.repeat + 1})" if self.repeat else self.model
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a judge asks about one item.
+    """Access to the models for the judgement of one item.
 
     Attributes:
-        models: by name, the first one first.
-        fence_key: of the marks around texts of others.
-        fresh: ask anew even where a reply is stored.
-        shorter: what helps where all that it asks is longer than the model's context.
-        unread: what could not be read of the replies so far, by field; see `unread_in`.
+        models: name -> model; the first one is the default.
+        fence_key: secret key of the fences around third-party texts.
+        fresh: send a new request even if a reply is stored.
+        shorter: advice for prompts that exceed the model's context.
+        unread: count of reply parts that could not be read, by field; see `unread_in`.
     """
 
     models: Mapping[str, Asked]
@@ -48,7 +48,7 @@ class Asking:
     unread: Counter[str] = field(default_factory=Counter[str])
 
     def afresh(self) -> "Asking":
-        """The same once more, to see whether the verdict is another: what cannot be read then is not counted."""
+        """Return a copy for re-judging the item: it sends new requests and counts its own unread parts."""
         return replace(self, fresh=True, unread=Counter())
 
     @property
@@ -65,10 +65,10 @@ class Asking:
         member: PanelMember | None = None,
         max_tokens: int | None = None,
     ) -> Reply:
-        """A validated reply of a seat, without one of the first; see `LanguageModel.ask`.
+        """Return a validated reply of a panel member, by default the first one; see `LanguageModel.ask`.
 
         Raises:
-            LlmError: it gave none.
+            LlmError: the member gave no usable reply.
         """
         voter = member or self.first
         try:
@@ -84,7 +84,8 @@ class Asking:
         except LlmError as error:
             if error.code != "context_too_long" or not self.shorter:
                 raise
-            raise LlmError(f"{error}, or {self.shorter}", *error.args[1:]) from None
+            text = _("{reason}, or {advice}", reason=error.message, advice=self.shorter)
+            raise LlmError(text, *error.args[1:]) from None
         self.unread.update(unread_in(answer))
         return answer
 
@@ -94,15 +95,15 @@ _JUDGING = _("judging")
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """A request that judging a case would make.
+    """A request that judging a case would send.
 
     Attributes:
-        request: its `max_tokens` count for nothing here.
+        request: the request; its `max_tokens` is not used.
         least, most: tokens of the reply.
-        seats: whether every seat of a panel makes it; else the first one alone.
-        what: it is for, in words that go before "... answers with MODEL".
-        model: that is asked, whoever votes; empty for those that do.
-        certain: whether it is made at all; else it counts for the high end of an estimate alone.
+        all_members: whether every panel member sends it; otherwise only the first one.
+        what: the purpose of the request.
+        model: the model that receives it, if not those that vote.
+        certain: whether it is always sent; otherwise it counts only for the upper end of an estimate.
     """
 
     request: Request
@@ -115,5 +116,5 @@ class PlannedCall:
 
 
 def counted(messages: Sequence[Mapping[str, object]], schema: Mapping[str, object]) -> Request:
-    """A request that is only counted."""
+    """Return a request that is only counted, never sent."""
     return Request(tuple(messages), schema, {"max_tokens": 0})

@@ -1,14 +1,15 @@
-"""Decides without a model whether the vault answers a query, from all that the search shows (see `Signals`).
+"""Estimates from search signals, without a model, whether the vault answers a query (see `Signals`).
 
     log-odds = intercept + sum of weight * (signal - mean) / scale - kappa * ln(size / 100)
 
-The last term is the prior of Bayes' rule: among n notes each is the answer with a chance of 1 in n, and the best of n
-strangers looks the better the larger n is.  Without it one threshold let .07 of the unanswerable queries pass among 110
-notes and .45 among 796.  Words alone find only notes that share one, so these are the n there; a vector finds any.  The
-coefficients stand in the judge file; `gigamind judge fit unanswerable` writes such files.
+The last term is the prior of Bayes' rule: each of n notes is the answer with probability 1/n, and the best of n
+irrelevant notes looks better the larger n is. Without this term, one threshold accepted 7 % of the unanswerable queries
+among 110 notes and 45 % among 796. In keyword mode, n counts the notes that share a word with the query, because no
+others can be found. With vectors, n counts all notes. The coefficients are in the judge file, written by
+`gigamind judge fit unanswerable`.
 
-It tells whether a vault speaks of what is asked.  It cannot tell a note that answers from one on the same matter that
-does not: that takes reading (`unanswerable_llm`).
+The judge estimates whether a vault covers the topic of a query. It cannot distinguish a note that answers from one on
+the same topic that does not; that requires a model that reads the notes (`unanswerable_llm`).
 """
 
 import math
@@ -19,14 +20,14 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.errors import InputError
+from gigamind.i18n import _
 from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
 from gigamind.loading import read_toml
 from gigamind.records.judged import Finite, Share
 from gigamind.retrieval.hit import Signals
-from gigamind.wording import warning
 
-# Counts up when the same file would give other verdicts.  1 had no term for the size of the vault; 2 counted the notes
-# that share a word for vectors, too, which favours a query of few and rare words: the vault does not speak of it.
+# Incremented when the same file would give other verdicts. 1 had no term for the size of the vault. 2 counted only
+# notes that share a word for vectors, too, which favoured queries of few and rare words that the vault does not cover.
 RULES: Literal[3] = 3
 
 KeywordSignalName = Literal[
@@ -46,7 +47,7 @@ class _Table(BaseModel):
 
 
 class Coefficient(_Table):
-    """One signal adds weight * (value - mean) / scale to the log-odds of being answerable."""
+    """One signal; adds weight * (value - mean) / scale to the log-odds of being answerable."""
 
     mean: Finite
     scale: _Scale
@@ -54,12 +55,12 @@ class Coefficient(_Table):
 
 
 class Reliability(_Table):
-    """How well a fit did on the folds that it had not seen; the positive class of F1 and FAR is unanswerable.
+    """Cross-validated quality of a fit; unanswerable is the positive class of F1 and FAR.
 
     Attributes:
-        queries: judged, the left-out ones included; one that was asked of several vaults counts in each.
-        left_out: answerable queries that were asked once more with their notes left out, as unanswerable ones.
-        false_refusals: answerable queries judged unanswerable, over the answerable ones.
+        queries: number judged, left-out ones included; a query over several vaults counts once for each.
+        left_out: answerable queries repeated with their notes removed, which makes them unanswerable.
+        false_refusals: answerable queries judged unanswerable / answerable queries.
     """
 
     queries: Annotated[int, Field(ge=1)]
@@ -75,10 +76,10 @@ class Reliability(_Table):
 
 
 class _Calibration(_Table):
-    """Coefficients of one kind of query.
+    """Coefficients for one kind of query.
 
     Attributes:
-        kappa: what the log-odds lose with each factor e of the size.
+        kappa: decrease of the log-odds when the size grows by a factor of e.
     """
 
     intercept: Finite
@@ -87,13 +88,13 @@ class _Calibration(_Table):
 
 
 class KeywordCalibration(_Calibration):
-    """Coefficients that need no vectors."""
+    """Coefficients without vectors."""
 
     signals: Annotated[dict[KeywordSignalName, Coefficient], Field(min_length=1)]
 
 
 class VectorCalibration(_Calibration):
-    """Coefficients for one embedder: cosines of another lie in another range."""
+    """Coefficients for one embedder; the cosines of other embedders have other ranges."""
 
     signals: Annotated[dict[SignalName, Coefficient], Field(min_length=1)]
 
@@ -117,10 +118,10 @@ class CalibratedJudgeFile(JudgeFile):
     """A judge file of kind `calibrated`.
 
     Attributes:
-        rules: those that it was fitted by.
-        min_probability: a query whose probability of being answerable is below this is unanswerable.
-        embedder: full name, with its version, of the one that `cosine` and `cross` were fitted for.
-        cross: for queries in another language than the note nearest to them; without it, `cosine` judges them too.
+        rules: version of the rules that it was fitted with.
+        min_probability: queries with a lower probability of being answerable are unanswerable.
+        embedder: full name and version of the embedder that `cosine` and `cross` were fitted for.
+        cross: for queries in another language than their nearest note; without it, `cosine` applies to them, too.
     """
 
     kind: Literal["calibrated"]
@@ -135,20 +136,20 @@ class CalibratedJudgeFile(JudgeFile):
     @model_validator(mode="after")
     def _vectors_have_an_embedder(self) -> Self:
         if (self.embedder is None) is not (self.cosine is None):
-            raise ValueError("embedder and [cosine] belong together: give both or neither")
+            raise ValueError(_("embedder and [cosine] require each other: give both or neither"))
         if self.cross and not self.cosine:
-            raise ValueError("[cross] stands beside [cosine] and not without it")
+            raise ValueError(_("[cross] requires [cosine]"))
         return self
 
 
 @dataclass(frozen=True, slots=True)
 class CalibratedJudge:
-    """A judge, ready for the runs of one embedder.
+    """A judge for runs with one embedder.
 
     Attributes:
-        with_vectors: the coefficients that weigh cosines fit the run.
-        fingerprint: SHA-256 of the file and of the choice of coefficients, in hexadecimal.
-        warnings: why the vectors of the run are not used, if they are not.
+        with_vectors: whether the coefficients for cosines fit the run.
+        fingerprint: SHA-256 of the file and of the chosen coefficients, in hexadecimal.
+        warnings: why the vectors of the run are not used.
     """
 
     file: CalibratedJudgeFile
@@ -158,7 +159,7 @@ class CalibratedJudge:
 
     @property
     def kind(self) -> Literal["calibrated"]:
-        """As the judge file has it."""
+        """The kind in the judge file."""
         return self.file.kind
 
 
@@ -167,9 +168,8 @@ class CalibratedVerdict:
     """Whether a query is unanswerable over this vault.
 
     Attributes:
-        answerable_probability: in [0, 1], where as many queries have an answer as have none; 0.0 for one that finds
-            nothing.
-        cross_lingual: the nearest note is in another language, where such a verdict is weak.
+        answerable_probability: in [0, 1], assuming that half of the queries are answerable; 0.0 if nothing is found.
+        cross_lingual: the nearest note is in another language, which makes the verdict less reliable.
     """
 
     unanswerable: bool
@@ -178,19 +178,24 @@ class CalibratedVerdict:
 
 
 def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
-    """The judge of a file, for retrievers with this embedder.
+    """Return the judge of a file for retrievers with this embedder.
 
     Args:
-        embedder: its full name (`Embedder.name`); None in keyword mode.
+        embedder: full name (`Embedder.name`); None in keyword mode.
 
     Raises:
-        InputError: the file cannot be read, says something unknown, or was fitted by rules that are no more.
+        InputError: the file cannot be read, has unknown fields, or was fitted with outdated rules.
     """
     _refuse_old(path)
     file = read_judge_file(path, CalibratedJudgeFile)
     fits = embedder is not None and file.embedder == embedder
-    known = file.embedder or "keyword search alone"
-    caution = warning("other_embedder", path=path, known=known, embedder=embedder)
+    caution = _(
+        "{file} was fitted for {fitted_for}, not for {embedder}, so cosines are not used. Fit a judge for this"
+        " embedder: gigamind judge fit unanswerable.",
+        file=path,
+        fitted_for=file.embedder or _("keyword search"),
+        embedder=embedder,
+    )
     return CalibratedJudge(
         file,
         with_vectors=fits,
@@ -200,19 +205,23 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
 
 
 def _refuse_old(path: Path) -> None:
-    """Stop at a file of earlier rules, which would be read field by field to no use."""
+    """Reject a file that was fitted with earlier rules, with advice instead of an error for each field."""
     if "keyword" in (read := read_toml(path, "judge file")) and "rules" not in read:
         raise InputError(
-            f"{path}: rules: is missing. An earlier gigamind fitted this file, and reckoned otherwise with the size of"
-            " the vault. Fit it again: gigamind judge fit unanswerable --dataset QUERIES --notes VAULT --out FILE"
+            _(
+                "{file}: `rules` is missing. An earlier version fitted this file with another term for the vault's"
+                " size. Fit it again: {command}",
+                file=path,
+                command="gigamind judge fit unanswerable --dataset QUERIES --notes VAULT --out FILE",
+            )
         )
 
 
 def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> CalibratedVerdict:
-    """Unanswerable iff nothing is found, or the probability of an answer is below that of the judge file.
+    """Judge a query unanswerable if nothing is found, or if its probability is below `min_probability`.
 
     Raises:
-        ValueError: the judge weighs cosines, and the signals come from keyword mode.
+        ValueError: the judge weighs cosines, but the signals come from keyword mode.
     """
     if not signals.found:
         return CalibratedVerdict(
@@ -224,10 +233,10 @@ def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> Calibrated
 
 
 def probability_of(signals: Signals, file: CalibratedJudgeFile, *, with_vectors: bool) -> float:
-    """Probability of an answer by the coefficients that fit the query, in [0, 1].
+    """Return the probability of an answer in [0, 1], by the coefficients that fit the query.
 
     Raises:
-        ValueError: a signal that they weigh is missing.
+        ValueError: a signal of the coefficients is missing.
     """
     if not with_vectors or file.cosine is None:
         calibration, size = file.keyword, size_of(signals, vectors=False)
@@ -244,5 +253,5 @@ def probability_of(signals: Signals, file: CalibratedJudgeFile, *, with_vectors:
 
 
 def size_of(signals: Signals, *, vectors: bool) -> float:
-    """ln(size / 100): all notes; without vectors those that share a word, as no other can be found."""
+    """Return ln(size / 100) of all notes; without vectors, of those that share a word with the query."""
     return math.log((signals.notes if vectors else 1 + signals.candidates) / 100)

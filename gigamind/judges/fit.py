@@ -1,10 +1,10 @@
-"""Fits a `calibrated` judge: queries with known answers, a logistic regression over their signals.
+"""Fits a `calibrated` judge: logistic regression over the search signals of queries with known answers.
 
-Vaults weigh alike, once they have queries enough.  A probability of one half is the threshold, and there as large a
-share of the answerable queries is refused as of the unanswerable ones let pass.
+Vaults have equal weight once they have enough queries. The threshold is a probability of one half. It is set so that
+the share of answerable queries refused equals the share of unanswerable ones accepted.
 
-Few vaults have many queries that are known to be unanswerable.  An answerable one becomes unanswerable when the notes
-that answer it are left out of the vault.
+Few vaults have many queries known to be unanswerable. Removing the notes that answer a query from the vault turns an
+answerable query into an unanswerable one.
 """
 
 import hashlib
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from gigamind.choices import LeaveOut
 from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import DatasetError
+from gigamind.i18n import _, c_
 from gigamind.judges.calibrated import (
     Coefficient,
     KeywordCalibration,
@@ -37,16 +38,16 @@ from gigamind.stats.agreement import expected_calibration_error, reliability_bin
 from gigamind.stats.logistic import fit_logistic as fit_weights
 from gigamind.stats.logistic import sigmoid
 
-ENOUGH_UNANSWERABLE = 50  # with so many, "auto" leaves no note out
+ENOUGH_UNANSWERABLE = 50  # unanswerable queries; with this many, "auto" removes no notes
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """One query of a vault, or of the vault without the notes that answer it.
+    """One query over a vault, or over the vault without the notes that answer it.
 
     Attributes:
-        vault: hash of the notes; vaults weigh alike.
-        keys: what it shares with others that must not be on both sides of a split: its id, and its notes' paths.
+        vault: hash of the notes; vaults have equal weight.
+        keys: its id and the paths of its notes; rows that share a key must be on the same side of a split.
     """
 
     signals: Signals
@@ -63,9 +64,9 @@ def label(
     progress: Progress,
     vault: str = "",
 ) -> list[Labelled]:
-    """Rows in the order of the queries; a query asked once more without its notes follows itself.
+    """Return rows in the order of the queries; the row without a query's notes follows the query's own row.
 
-    Left-out rows err on one side: another note may answer the query too, and then the row is wrong.
+    Rows with notes removed can be mislabelled as unanswerable: another note may answer the query, too.
 
     Raises:
         EmbeddingError, IndexingError: a search failed.
@@ -95,10 +96,10 @@ def _rows_of(
 def grouped_folds(
     keys: Sequence[Collection[str]], stratum: Sequence[bool], folds: int
 ) -> list[int]:
-    """The fold of each row, in [0, folds); rows that share a key, even through others, share a fold.
+    """Return the fold of each row, in [0, folds); rows that share a key, even indirectly, share a fold.
 
-    Groups go one by one, those with a row of `stratum` first, into the fold that holds the fewest rows: sizes and
-    shares come out alike.  The same rows always give the same folds.
+    Assigns the groups one by one, those with a row of `stratum` first, to the fold with the fewest rows. This balances
+    sizes and shares. Deterministic.
     """
     groups = _groups(keys)
     members: dict[int, list[int]] = {}
@@ -121,12 +122,12 @@ def grouped_folds(
 
 
 def count_groups(keys: Sequence[Collection[str]]) -> int:
-    """How many folds could be made at most."""
+    """Return the largest possible number of folds."""
     return len(set(_groups(keys)))
 
 
 def _groups(keys: Sequence[Collection[str]]) -> list[int]:
-    """The first row of each row's group: union-find over the keys."""
+    """Return the first row of each row's group, by union-find over the keys."""
     parent = list(range(len(keys)))
 
     def root(row: int) -> int:
@@ -144,7 +145,7 @@ def _groups(keys: Sequence[Collection[str]]) -> list[int]:
 
 
 Matrix = npt.NDArray[np.float64]
-_DIGITS = 6  # of a coefficient: more depends on the machine's own sums, and helps nobody who reads the file
+_DIGITS = 6  # of a coefficient; further digits differ between machines
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,21 +162,21 @@ class Logistic:
     intercept: float
 
     def odds(self, features: Matrix, offset: Matrix) -> Matrix:
-        """Log-odds of each row of `features`, shape (rows,)."""
+        """Return the log-odds of each row of `features`, shape (rows,)."""
         return ((features - self.mean) / self.scale) @ self.weights + self.intercept + offset
 
 
 def fit_logistic(
     features: Matrix, positive: Matrix, offset: Matrix, share: Matrix, ridge: float
 ) -> Logistic:
-    """The least negative log-likelihood plus ridge / 2 * squared weights; the intercept goes free.
+    """Fit a logistic regression with an L2 penalty (ridge / 2 * squared weights); the intercept is not penalised.
 
     Args:
-        features: shape (rows, features); a constant one gets the scale 1 and the weight 0.
-        positive: shape (rows,), 1.0 or 0.0, both present.
-        offset: shape (rows,), what the log-odds have already.
-        share: shape (rows,), how much each row counts.
-        ridge: above 0, so that there is exactly one optimum.
+        features: shape (rows, features); a constant one gets scale 1 and weight 0.
+        positive: shape (rows,), 1.0 or 0.0; both must occur.
+        offset: shape (rows,), fixed part of the log-odds.
+        share: shape (rows,), weight of each row.
+        ridge: positive, so that the optimum is unique.
     """
     mean: Matrix = features.mean(axis=0).round(_DIGITS)
     spread: Matrix = features.std(axis=0).round(_DIGITS)
@@ -198,20 +199,20 @@ def fit_logistic(
 
 
 FOLDS = 10
-FEWEST = 20  # queries of each kind: with fewer, a fold has no two of them
-FULL = 100  # queries of a kind over one vault: more add nothing to its say
+FEWEST = 20  # queries of each kind; with fewer, a fold has less than two of them
+FULL = 100  # queries of a kind over one vault; further ones do not increase the vault's weight
 RIDGE = 1.0
 THRESHOLD = 0.5
 _FIGURE_DIGITS = 6
 
-# Among n notes each is the answer with a chance of 1 in n: 1.0, if all were as near as the others.  Fitted freely on
-# vaults that documentation on other matters fills up to 5 000 notes it is 0.8 for words.  With vectors 0.2 foretells
-# unseen queries best, 0.1 and 0.3 hardly worse: the cosine of the best stranger gains little while a vault grows.
+# Each of n notes is the answer with probability 1/n, which gives 1.0 if all notes were equally similar. A free fit on
+# vaults padded with unrelated documentation up to 5 000 notes gives 0.8 for words. With vectors, 0.2 predicts unseen
+# queries best, 0.1 and 0.3 hardly worse: the best irrelevant cosine rises little while a vault grows.
 KEYWORD_KAPPA = 0.8
 VECTOR_KAPPA = 0.2
 
-# Chosen by what carries over to collections that were not fitted on.  The raw BM25 of the Top-1, which a judge file may
-# weigh, grows with the vault.
+# Chosen by performance on collections outside the fit. The raw BM25 of the top result, which a judge file may use,
+# grows with the vault.
 KEYWORD_SIGNALS: tuple[KeywordSignalName, ...] = (
     "word_coverage",
     "note_coverage",
@@ -234,7 +235,7 @@ CROSS_SIGNALS: tuple[SignalName, ...] = (
 
 
 def fit_keyword(rows: Sequence[Labelled]) -> KeywordCalibration:
-    """Coefficients over the signals of the keyword index.
+    """Fit coefficients for the signals of the keyword index.
 
     Raises:
         DatasetError: too few queries of a kind; says how many are needed.
@@ -243,7 +244,7 @@ def fit_keyword(rows: Sequence[Labelled]) -> KeywordCalibration:
 
 
 def fit_cosine(rows: Sequence[Labelled]) -> VectorCalibration:
-    """Coefficients over all signals.
+    """Fit coefficients for all signals.
 
     Raises:
         DatasetError: as for `fit_keyword`.
@@ -252,7 +253,7 @@ def fit_cosine(rows: Sequence[Labelled]) -> VectorCalibration:
 
 
 def fit_cross(rows: Sequence[Labelled]) -> VectorCalibration | None:
-    """Coefficients for queries in another language than the note nearest to them; None where these are too few."""
+    """Fit coefficients for queries in another language than their nearest note; None if there are too few."""
     across = [row for row in rows if row.signals.cross_lingual]
     try:
         return VectorCalibration.model_validate(_fitted(across, CROSS_SIGNALS, vectors=True))
@@ -261,16 +262,16 @@ def fit_cross(rows: Sequence[Labelled]) -> VectorCalibration | None:
 
 
 def balance(odds: Matrix, answerable: Matrix, share: Matrix) -> float:
-    """The log-odds below which as large a share of the answerable rows lies as of the others above; midway.
+    """Return the log-odds at which the share of answerable rows below equals the share of other rows above; midway.
 
     Args:
-        share: how much each row counts, shape (rows,).
+        share: weight of each row, shape (rows,).
     """
     order = np.argsort(odds, kind="stable")
     known: Matrix = odds[order]
     yes, no = (share * answerable)[order], (share * (1 - answerable))[order]
     edges = np.concatenate([known[:1] - 1, (known[1:] + known[:-1]) / 2, known[-1:] + 1])
-    # A threshold between equal values separates nothing: count what really lies below it.
+    # A threshold between equal values separates nothing, so count the rows strictly below it.
     below = np.searchsorted(known, edges, side="left")
     refused = np.concatenate([[0.0], np.cumsum(yes)])[below] / yes.sum()
     passed = 1 - np.concatenate([[0.0], np.cumsum(no)])[below] / no.sum()
@@ -279,8 +280,8 @@ def balance(odds: Matrix, answerable: Matrix, share: Matrix) -> float:
 
 
 def _fitted(rows: Sequence[Labelled], names: Sequence[str], *, vectors: bool) -> dict[str, object]:
-    """The fields of a calibration."""
-    # What finds nothing is unanswerable without coefficients, and would only bend them.
+    """Return the fields of a calibration."""
+    # Queries that find nothing are unanswerable without coefficients and would only distort them.
     judged = [row for row in rows if row.signals.found]
     _refuse_too_few(judged)
     kappa = VECTOR_KAPPA if vectors else KEYWORD_KAPPA
@@ -313,7 +314,7 @@ def _fitted(rows: Sequence[Labelled], names: Sequence[str], *, vectors: bool) ->
 
 
 def _shares(rows: Sequence[Labelled]) -> Matrix:
-    """What each row counts: those of a kind in a vault together as many as they are, `FULL` at most."""
+    """Return the weight of each row: those of a kind in a vault add up to their number, at most `FULL`."""
     cells = [(row.vault, row.answerable) for row in rows]
     sizes = Counter(cells)
     return np.array([min(1.0, FULL / sizes[cell]) for cell in cells])
@@ -321,16 +322,29 @@ def _shares(rows: Sequence[Labelled]) -> Matrix:
 
 def _refuse_too_few(rows: Sequence[Labelled]) -> None:
     answerable = sum(row.answerable for row in rows)
-    for kind, count in (("answerable", answerable), ("unanswerable", len(rows) - answerable)):
+    counts = (
+        (c_("query", "answerable"), answerable),
+        (c_("query", "unanswerable"), len(rows) - answerable),
+    )
+    for kind, count in counts:
         if count < FEWEST:
             raise DatasetError(
-                f"too few queries to fit a judge on: {count} {kind} ones that find a note, and {FEWEST} are needed."
-                " Add queries; answerable ones make unanswerable ones too (--leave-out always)."
+                _(
+                    "Too few queries to fit a judge: {n} {kind} queries find a note; {least} are required. Add"
+                    " queries. With --leave-out always, answerable queries also give unanswerable ones.",
+                    n=count,
+                    kind=kind,
+                    least=FEWEST,
+                )
             )
     if (groups := count_groups([row.keys for row in rows])) < FOLDS:
         raise DatasetError(
-            f"the queries share their notes: only {groups} groups of them have no note in common,"
-            f" and {FOLDS} are needed. Add queries that other notes answer."
+            _(
+                "Only {n} groups of queries have no note in common; {least} are required for cross-validation. Add"
+                " queries that other notes answer.",
+                n=groups,
+                least=FOLDS,
+            )
         )
 
 

@@ -1,4 +1,4 @@
-"""From datasets with their vaults to a fitted `calibrated` judge, and to the file that defines it."""
+"""Fits a `calibrated` judge on datasets with their vaults, and writes its judge file."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,6 +10,7 @@ from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
+from gigamind.i18n import _
 from gigamind.judges.calibrated import CalibratedJudgeFile, Calibration, Collection
 from gigamind.judges.fit import THRESHOLD, Labelled, fit_cosine, fit_cross, fit_keyword, label
 from gigamind.retrieval.cache import Progress
@@ -22,11 +23,11 @@ from gigamind.vault.walk import notes_hash
 
 @dataclass(frozen=True, slots=True)
 class LabelledCollection:
-    """One dataset over its vault, ready to be fitted on.
+    """One dataset over its vault, labelled for fitting.
 
     Attributes:
         embedder: full name; None in keyword mode.
-        warnings: rows that cannot be used, and what is odd about the others.
+        warnings: rows that cannot be used, and data-quality warnings about the others.
     """
 
     rows: tuple[Labelled, ...]
@@ -38,7 +39,7 @@ class LabelledCollection:
 def label_collection(
     dataset: Path, notes: Path, settings: RetrievalSettings, leave_out: LeaveOut, progress: Progress
 ) -> LabelledCollection:
-    """The signals of every usable query of a dataset.
+    """Return the signals of every usable query of a dataset.
 
     Raises:
         InputError, DatasetError: the dataset cannot be read, or no row of it can be used.
@@ -51,7 +52,14 @@ def label_collection(
     checked = check_queries(read, vault, identities)
     problems = tuple(error.describe(dataset) for error in checked.errors)
     if not checked.queries:
-        raise DatasetError(f"{dataset}: no row can be used over {notes}\n{problems[0]}")
+        raise DatasetError(
+            _(
+                "{file}: no row can be used with the notes in {notes}. The first problem: {problem}",
+                file=dataset,
+                notes=notes,
+                problem=problems[0],
+            )
+        )
     vault_hash = notes_hash(notes)
     with open_retriever(vault, identities, settings, progress) as retriever:
         rows = label(retriever, checked.queries, leave_out, progress, vault_hash)
@@ -61,7 +69,7 @@ def label_collection(
 
 
 def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
-    """A judge fitted on all rows of these collections, which share one embedder or have none.
+    """Fit a judge on all rows of the collections, which all have the same embedder or none.
 
     Raises:
         DatasetError: too few queries of a kind.
@@ -100,17 +108,17 @@ def _source(
 _HEAD = (
     "# Estimates from search signals whether the vault answers a query. Deterministic and free, without a model.",
     "# Written by `gigamind judge fit unanswerable`. Each signal adds weight * (value - mean) / scale to the log-odds",
-    "# of an answer; kappa * ln(size / 100) is subtracted. Size is the number of notes, in [keyword] of those that share",
-    "# a word with the query. [cross] is for queries in another language than their nearest note.",
+    "# of an answer; kappa * ln(size / 100) is subtracted. Size is the number of notes, in [keyword] of those that",
+    "# share a word with the query. [cross] is for queries in another language than their nearest note.",
     "# Below min_probability a query is unanswerable. [*.reliability] is cross-validated by note.",
 )
 
 
 def write_judge_file(path: Path, file: CalibratedJudgeFile, about: Sequence[str] = ()) -> None:
-    """Write `file`, whole or not at all; reading it gives an equal one.
+    """Write `file` atomically; reading it returns an equal one.
 
     Args:
-        about: lines that its head says besides.
+        about: additional lines of the comment at the top.
 
     Raises:
         EvaluationError: the file cannot be written.
@@ -133,7 +141,7 @@ def _lines(file: CalibratedJudgeFile, about: Sequence[str]) -> Iterator[str]:
 
 
 def tables(file: CalibratedJudgeFile) -> dict[str, Calibration]:
-    """The sets of coefficients that a file has, by the names of their tables."""
+    """Return the sets of coefficients of a file by the names of their tables."""
     calibrations = {"keyword": file.keyword, "cosine": file.cosine, "cross": file.cross}
     return {name: calibration for name, calibration in calibrations.items() if calibration}
 
@@ -162,9 +170,9 @@ def _value(value: str | float | tuple[str, ...]) -> str:
         return _text(value)
     if isinstance(value, tuple):
         return f"[{', '.join(_text(part) for part in value)}]"
-    return repr(value)  # the shortest digits that read back as the same float
+    return repr(value)  # the shortest digits that are read back as the same float
 
 
 def _text(text: str) -> str:
-    """A basic string: JSON's escapes are TOML's, but TOML has no bare DEL."""
+    """Return a TOML basic string: JSON's escapes are valid, but TOML does not allow a bare DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""The judges by their kinds, and how one is named: a file, one that comes with gigamind, or a class of a team's own."""
+"""Loads judges by their kinds: from a file, by the name of an included judge, or from a custom class."""
 
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
@@ -7,6 +7,7 @@ from typing import Any
 
 from gigamind.choices import PromptLanguage
 from gigamind.errors import InputError
+from gigamind.i18n import _
 from gigamind.judges.own import OwnJudge
 from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.search_qa.by_words import load_words_judge
@@ -28,23 +29,23 @@ OF_ANSWERS: Mapping[str, Load] = {
 
 
 def load_judge(name: str | Path, language: PromptLanguage = "auto") -> Judge[Any, Any]:
-    """A judge that asks a model.
+    """Return a judge that uses a model.
 
     Args:
-        name: a judge file, the name of one that comes with gigamind, such as "search_qa", the name of an installed
-            judge (entry points `gigamind.judges`), or "module:Class".
-        language: of its prompts; auto: that of each item.
+        name: a judge file, the name of an included judge such as "search_qa", the name of an installed judge (entry
+            points `gigamind.judges`), or "module:Class".
+        language: of its prompts; "auto" takes that of each item.
 
     Raises:
-        InputError: there is none of that name, or it cannot be used.
+        InputError: there is no such judge, or it cannot be used.
     """
-    return _loaded(name, language, ASKING, "be asked")
+    return _loaded(name, language, ASKING)
 
 
 def load_any_judge(
     name: str | Path, language: PromptLanguage = "auto"
 ) -> "Judge[Any, Any] | UnanswerableJudge":
-    """A judge of any kind, whether it asks a model or decides by rule; see `load_judge`.
+    """Return a judge of any kind, with or without a model; see `load_judge`.
 
     Raises:
         InputError: see `load_judge`.
@@ -57,10 +58,10 @@ def load_any_judge(
 
 
 def kind_named(name: str) -> tuple[str, str]:
-    """Where a judge stands, its file or its class, and its kind; see `load_judge`.
+    """Return the file or class of a judge and its kind; see `load_judge`.
 
     Raises:
-        InputError: there is none of that name, or its file cannot be read.
+        InputError: there is no such judge, or its file cannot be read.
     """
     own = _own_class(name)
     if own is not None:
@@ -70,18 +71,18 @@ def kind_named(name: str) -> tuple[str, str]:
 
 
 def load_answer_judge(name: Path, language: PromptLanguage) -> Judge[AnswerCase, Any]:
-    """A judge of answers; see `load_judge`.
+    """Return a judge of answers; see `load_judge`.
 
     Raises:
         InputError: see `load_judge`.
     """
-    return _loaded(name, language, OF_ANSWERS, "judge answers")
+    return _loaded(name, language, OF_ANSWERS)
 
 
 def _loaded(
-    name: str | Path, language: PromptLanguage, kinds: Mapping[str, Load], use: str
+    name: str | Path, language: PromptLanguage, kinds: Mapping[str, Load]
 ) -> Judge[Any, Any]:
-    """A class of a team's own, or what the file says where its kind is one of these."""
+    """Return the custom judge, or the judge of a file if its kind is among `kinds`."""
     own = _own_class(str(name))
     if own is not None:
         return own(language)
@@ -89,16 +90,21 @@ def _loaded(
     kind = _kind_of(path)
     if kind not in kinds:
         raise InputError(
-            f"{path}: kind: must be one of {', '.join(kinds)} to {use}, and is {kind!r}"
+            _(
+                "{file}: the kind must be one of {kinds} here, not {kind!r}.",
+                file=path,
+                kinds=tuple(kinds),
+                kind=kind,
+            )
         )
     return kinds[kind](path, language)
 
 
 def judge_file(name: str) -> Path:
-    """The judge file of that path, or of that name, such as "x" or "judges/x.toml", among those of gigamind itself.
+    """Return the judge file with this path, or the included one with this name, such as "x" or "judges/x.toml".
 
     Raises:
-        InputError: there is none.
+        InputError: there is no such file.
     """
     return file_named(name, "judges", "JUDGE")
 
@@ -112,7 +118,7 @@ def _kind_of(path: Path) -> str:
 
 
 def _own_class(name: str) -> type[OwnJudge] | None:
-    """The class that is named; None for the name of a file."""
+    """Return the custom judge class with this name; None for the name of a file."""
     if Path(name).is_file():
         return None
     installed = entry_points(group=ENTRY_POINTS, name=name)
@@ -122,9 +128,13 @@ def _own_class(name: str) -> type[OwnJudge] | None:
         given = next(iter(installed)).load() if installed else imported(*name.split(":", 1))
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(
-            f"--judge {name}: cannot be imported ({error}); is its module below this folder, on PYTHONPATH,"
-            " or installed?"
+            _(
+                "--judge {name} cannot be imported: {reason}. Its module must be in this folder, on PYTHONPATH or"
+                " installed.",
+                name=name,
+                reason=str(error),
+            )
         ) from error
     if not (isinstance(given, type) and issubclass(given, OwnJudge)):
-        raise InputError(f"--judge {name}: is no class derived from gigamind.OwnJudge")
+        raise InputError(_("--judge {name} is not a subclass of gigamind.OwnJudge.", name=name))
     return given

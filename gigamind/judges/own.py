@@ -1,7 +1,7 @@
-"""A judge of answers that a team writes itself: one question to a model an answer, with a reply of its own shape.
+"""Custom judges of answers: one request to a model per answer, with a custom reply schema.
 
-Derive from `OwnJudge`, say what is asked and what a reply amounts to, and name the class: `--judge module:Class`.  It
-is estimated, booked, resumed, reported, compared, gated and certified like the judges that come with gigamind.
+Derive a class from `OwnJudge`, define its prompt and the verdict for a reply, and pass `--judge module:Class`. Cost
+estimates, resuming, reports, comparison, gates and certification work as for the included judges.
 """
 
 import inspect
@@ -28,22 +28,22 @@ from gigamind.llm.settings import ModelSettings
 from gigamind.metrics.spec import Metric
 from gigamind.wording import Language
 
-_GIVEN = ("nonce", "notes", "question", "answer")  # the variables that a prompt may use
+_GIVEN = ("nonce", "notes", "question", "answer")  # variables of the prompts
 _LEAST_REPLY = 30  # tokens
 
 
 class OwnJudge(Judge[AnswerCase, None]):
-    """A judge of answers of a team's own.
+    """A custom judge of answers.
 
     Attributes:
-        kind: what run.json calls it.
-        prompt: Jinja text by language, with a block `system` and a block `user`; its variables are `nonce` and `notes`
-            (the notes in fences that bear it), `question` and `answer` (JSON strings).
-        reply: what the model is to answer; the descriptions of its fields are prompt text.  As a `ModelReply` it is
-            read leniently: what is marked `Auxiliary` costs no verdict where it cannot be read.
-        scales: what it may be certified on; a row of labels has a value in [0, 1] for some of them.
-        metrics: a figure for each score that `verdict` gives, of the block "answers".
-        min_quote_chars: letters and digits that a quote must have to prove anything.
+        kind: its name in run.json.
+        prompt: Jinja text by language, with the blocks `system` and `user`. Variables: `nonce`, `notes` (the notes in
+            fences with the nonce), `question` and `answer` (JSON strings).
+        reply: schema of the model's reply; the field descriptions are prompt text. A `ModelReply` is read leniently: an
+            unreadable field marked `Auxiliary` does not invalidate the verdict.
+        scales: scales for certification; a row of labels has a value in [0, 1] for some of them.
+        metrics: a metric for each score that `verdict` gives, in the block "answers".
+        min_quote_chars: letters and digits that a quote needs to prove anything.
     """
 
     prompt: ClassVar[Mapping[Language, str]]
@@ -63,10 +63,10 @@ class OwnJudge(Judge[AnswerCase, None]):
 
     @abstractmethod
     def verdict(self, case: AnswerCase, reply: Any) -> Verdict[None]:  # noqa: ANN401  of the class `reply`
-        """What a reply amounts to: rules are code, the model only observes."""
+        """Return the verdict for a reply: rules are code, the model only reports observations."""
 
     def proof(self, case: AnswerCase, note: int, quote: str) -> Proof:
-        """Whether a quote stands in a note (its number from 1; 0 is the answer) and proves something."""
+        """Return whether a quote is in a note (number from 1; 0 is the answer) and proves something."""
         (place,) = align_all([Quote(quote, source_index=note)], case.texts).outcomes
         best, proven = best_proof(place, case.texts, self.min_quote_chars)
         return Proof.of(note, best, proven=proven)
@@ -78,7 +78,7 @@ class OwnJudge(Judge[AnswerCase, None]):
         return settings.spoken(self.temperature, self.max_tokens, "max_tokens of the judge")
 
     def fingerprint(self, model: str) -> str:
-        """Changes with the source of the class, its prompts, its reply's schema, and the model."""
+        """Return a hash of the class's source, its prompts, its reply schema and the model."""
         parts = [inspect.getsource(type(self)), str(self.reply.model_json_schema()), model]
         parts += [prompt.fingerprint for prompt in self._prompts.values()]
         return sha256("\0".join(parts).encode()).hexdigest()
@@ -97,7 +97,7 @@ class OwnJudge(Judge[AnswerCase, None]):
             yield PlannedCall(request, _LEAST_REPLY, self.max_tokens)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[None]:
-        """A blank answer has no score, and nobody is asked about it."""
+        """Judge an answer; a blank answer has no score and needs no request."""
         if not case.answer.strip():
             return Verdict({}, None)
         messages = self._messages(case, asking.fence_key)

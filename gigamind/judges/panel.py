@@ -1,8 +1,8 @@
-"""Several verdicts on one item become one: by majority when they are yes or no, by median when they are graded.
+"""Combines several verdicts on one item: yes/no by majority, grades by the median.
 
-The seats of a panel are models, or repetitions of one model.  A panel that lost a member is unscored, for the verdict
-of those who are left is that of another panel; a judge file may have it count, while they are more than half.  How
-far the seats agree is Krippendorff's alpha.
+The members of a panel are models, or repetitions of one model. If a vote is missing, the item is unscored, because the
+remaining members are a different panel. A judge file may accept the remaining votes if they are a majority. Agreement
+of the members is measured by Krippendorff's alpha.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.errors import LlmCode, LlmError
+from gigamind.i18n import _
 from gigamind.judges.asking import PanelMember
 from gigamind.judges.spec import LlmJudgeFile
 from gigamind.stats.estimate import Estimate
@@ -26,20 +27,19 @@ MissingSeat = Literal["unscored", "majority_of_rest"]
 Code = Literal["panel_incomplete", "panel_tied"]
 Value = TypeVar("Value", bool, float)
 
-_EDGE = 1e-9  # 0.8 - 0.1 and 0.7 are the same distance to a person
+_EDGE = 1e-9  # tolerance for rounding, so that 0.8 - 0.1 equals 0.7
 
 
 class PanelFields(BaseModel):
-    """What a judge file says about its panel; the models of judge files inherit it.
+    """The panel fields of a judge file, inherited by the models of judge files.
 
     Attributes:
-        panel: models, each of which votes once; none for the one model that the run names.
-        repeats: votes of that one model.
-        adaptive: ask only the first seat, and the others where its verdict is near a threshold or its quotes failed.
-        near: how close to a threshold a graded verdict is near, in its unit.
-        tie: what a yes/no panel that is split in halves decides.
-        missing_seat: what a panel decides where a seat that was asked gave no vote: nothing, or what those decide who
-            gave one, as long as they are more than half of those asked.
+        panel: models, each of which votes once; empty for the model of the run.
+        repeats: votes of that model.
+        adaptive: let only the first member vote, unless its verdict is near a threshold or its quotes failed.
+        near: distance to a threshold that counts as near, in the unit of the grade.
+        tie: verdict of a yes/no panel whose votes are tied.
+        missing_seat: verdict if a member gave no vote: none, or that of the others if they are a majority.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -53,30 +53,30 @@ class PanelFields(BaseModel):
 
     @property
     def is_panel(self) -> bool:
-        """Whether more than one vote may be asked for."""
+        """Whether there can be more than one vote."""
         return bool(self.panel) or self.repeats > 1
 
     @model_validator(mode="after")
     def _check_panel(self) -> Self:
         if self.panel and self.repeats > 1:
-            raise ValueError("a panel of models votes once each: give `panel` or `repeats`")
+            raise ValueError(_("each model of a panel votes once: give `panel` or `repeats`"))
         if len(set(self.panel)) < len(self.panel) or len(self.panel) == 1:
-            raise ValueError("a panel is of two or more different models")
+            raise ValueError(_("a panel requires two or more different models"))
         if self.adaptive and not self.is_panel:
-            raise ValueError("`adaptive` needs a `panel` or `repeats`: there is nobody else to ask")
+            raise ValueError(_("`adaptive` requires `panel` or `repeats`"))
         return self
 
 
 class PanelJudgeFile(LlmJudgeFile, PanelFields):
-    """A judge file that may name a panel."""
+    """A judge file that may define a panel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vote(Generic[Value]):
-    """What one seat decided.
+    """The vote of one panel member.
 
     Attributes:
-        proven: False when a quote that the verdict rests on failed.
+        proven: False if a quote that the verdict depends on failed.
     """
 
     value: Value
@@ -85,13 +85,13 @@ class Vote(Generic[Value]):
 
 @dataclass(frozen=True, slots=True)
 class PanelVerdict(Generic[Value]):
-    """What a panel decided on one item.
+    """The verdict of a panel on one item.
 
     Attributes:
-        value: None when it is unscored.
-        code: why it is.
-        votes: of every seat that gave one, kept also when the panel is unscored.
-        missing: seats that were asked and gave none.
+        value: None if unscored.
+        code: why it is unscored.
+        votes: all votes, also if the item is unscored.
+        missing: members that gave no vote.
         disagreement: mean difference between two votes, in [0, 1] for yes/no; None with fewer than two votes.
     """
 
@@ -103,14 +103,14 @@ class PanelVerdict(Generic[Value]):
 
 
 def panel_members(fields: PanelFields, model: str) -> tuple[PanelMember, ...]:
-    """The seats of a panel, the first to be asked first; `model` is that of the run."""
+    """Return the members of a panel in order; `model` is that of the run."""
     if fields.panel:
         return tuple(PanelMember(name) for name in fields.panel)
     return tuple(PanelMember(model, repeat) for repeat in range(fields.repeats))
 
 
 def first_members(fields: PanelFields, model: str) -> tuple[PanelMember, ...]:
-    """The seats that vote on every item."""
+    """Return the members that vote on every item."""
     every = panel_members(fields, model)
     return every[:1] if fields.adaptive else every
 
@@ -123,14 +123,14 @@ def further_members(
     *,
     proven: bool = True,
 ) -> tuple[PanelMember, ...]:
-    """The seats that an adaptive panel asks besides, given its first vote; none where that vote is enough.
+    """Return the further members that an adaptive panel requests after its first vote; none if that vote is sufficient.
 
     Args:
         fields: of the judge file.
         model: that of the run.
-        first: verdict of the first seat, a bool or a grade.
-        thresholds: values at which a grade changes what follows from it; a yes or no has none.
-        proven: False when a quote that the verdict rests on failed.
+        first: verdict of the first member, a bool or a grade.
+        thresholds: grades at which the outcome changes; none for yes/no.
+        proven: False if a quote that the verdict depends on failed.
     """
     if not fields.adaptive:
         return ()
@@ -139,17 +139,17 @@ def further_members(
 
 
 def is_near(grade: float, thresholds: Sequence[float], near: float) -> bool:
-    """Whether a grade is at most so far from a value at which something else follows from it."""
+    """Return whether a grade is within `near` of a threshold."""
     return any(abs(grade - limit) <= near + _EDGE for limit in thresholds)
 
 
 def decide_binary(
     votes: Mapping[PanelMember, Vote[bool]], members: Sequence[PanelMember], fields: PanelFields
 ) -> PanelVerdict[bool]:
-    """The majority of all seats that were asked; a split in halves decides as `tie` says.
+    """Return the majority of all members' votes; `tie` decides if they are tied.
 
     Raises:
-        ValueError: nobody was asked.
+        ValueError: there are no members.
     """
 
     def majority(given: list[bool]) -> tuple[bool | None, Code | None]:
@@ -166,10 +166,10 @@ def decide_binary(
 def decide_graded(
     votes: Mapping[PanelMember, Vote[float]], members: Sequence[PanelMember], fields: PanelFields
 ) -> PanelVerdict[float]:
-    """The median of all seats that were asked, of an even number the mean of the middle two.
+    """Return the median of all members' votes; for an even number, the mean of the middle two.
 
     Raises:
-        ValueError: nobody was asked.
+        ValueError: there are no members.
     """
     return _decided(votes, members, fields, lambda given: (float(median(given)), None))
 
@@ -199,7 +199,9 @@ def _missing(
     votes: Mapping[PanelMember, object], members: Sequence[PanelMember]
 ) -> tuple[PanelMember, ...]:
     if not members or set(votes) - set(members):
-        raise ValueError("a panel decides by the votes of the seats that were asked, at least one")
+        raise ValueError(
+            "every vote must be of a panel member, and there must be at least one member"
+        )
     return tuple(member for member in members if member not in votes)
 
 
@@ -209,7 +211,7 @@ def _disagreement(votes: Mapping[PanelMember, Vote[Value]]) -> float | None:
     return fmean(pairs) if pairs else None
 
 
-# They say nothing of the item: the next one would meet them too.
+# Errors that are not caused by the item: the next item would fail, too.
 _OF_NO_ITEM: frozenset[LlmCode] = frozenset({"budget_exceeded", "auth_failed", "quota_exhausted"})
 
 
@@ -218,8 +220,8 @@ class Ballot(Generic[Value]):
     """The votes on one item.
 
     Attributes:
-        asked: every seat that was asked; `decide_binary` and `decide_graded` hold the votes against them.
-        errors: why a seat that was asked gave no vote.
+        members: every member whose vote was requested; the input of `decide_binary` and `decide_graded`.
+        errors: why a member gave no vote.
     """
 
     members: tuple[PanelMember, ...]
@@ -234,19 +236,20 @@ async def collect_votes(
     *,
     thresholds: Sequence[float] = (),
 ) -> Ballot[Value]:
-    """Ask the seats of a panel, side by side.
+    """Request the votes of a panel's members concurrently.
 
-    Once the one that an adaptive panel asks first has failed no others are asked, for the panel can no longer be whole;
-    all of them are where the rest may decide.
+    If the first member of an adaptive panel fails, no others are requested, because the panel cannot be complete.
+    They all
+    are requested if the judge file accepts incomplete panels.
 
     Args:
         fields: of the judge file.
         model: that of the run.
-        ask: gives the vote of a seat, or an LlmError.
+        ask: returns the vote of a member or raises LlmError.
         thresholds: see `further_members`.
 
     Raises:
-        LlmError: the budget or the quota is used up or a key refused, which says nothing of the item.
+        LlmError: the budget or quota is used up or a key was refused, which is not caused by the item.
     """
     first = await _collect(first_members(fields, model), ask)
     if not fields.adaptive:
@@ -286,9 +289,9 @@ def panel_alpha(
     *,
     seed: int,
 ) -> Estimate:
-    """Krippendorff's alpha of the seats over items.
+    """Return Krippendorff's alpha of the members over items.
 
-    Of an adaptive panel it speaks for the items on which more seats were asked, which are the hard ones.
+    For an adaptive panel it covers only the items with several votes, which are the difficult ones.
     """
     columns = sorted({member for verdict in verdicts for member in verdict.votes})
     ratings = np.array(

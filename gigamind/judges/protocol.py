@@ -1,7 +1,7 @@
-"""What a judge is: a case in; scores, proof, what the model told, and flags out.  Ours and a team's own are used alike.
+"""The interface of judges, included and custom: from a case to scores, proofs, the model's text and flags.
 
-A judge that asks models says beforehand what it would send (`planned`), on which scales it can be held to labels, and
-by its fingerprint which runs may be compared.  Budget, store, account and resume are the caller's.
+A judge that uses models declares the requests it would send (`planned`) and the scales on which it can be certified.
+Its fingerprint decides which runs are comparable. Budget, store, ledger and resuming are the caller's task.
 """
 
 from abc import ABC, abstractmethod
@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from gigamind.errors import InputError, LlmError
+from gigamind.errors import InputError, LlmError, text_of
 from gigamind.evidence.result import Aligned, Alignment
+from gigamind.i18n import Text, _
 from gigamind.judges.asking import Asking, PlannedCall
 from gigamind.judges.panel import PanelJudgeFile
 from gigamind.judges.spec import (
@@ -31,7 +32,7 @@ from gigamind.records.judged import JudgeReport, MetricReport
 from gigamind.wording import Language
 
 Scale = Literal["binary", "graded"]
-KEY = bytes(32)  # for prompts that are only counted, which are of equal length whatever the key
+KEY = bytes(32)  # for prompts that are only counted; their length does not depend on the key
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class QuestionCase:
 
     Attributes:
         notes: numbered from 1 in this order.
-        language: to ask a model in, such as "ko"; a judge without a prompt in it takes another.
+        language: of the prompt, such as "ko"; a judge without such a prompt uses another one.
     """
 
     question: str
@@ -50,7 +51,7 @@ class QuestionCase:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCase:
-    """An answer and the notes that it was made from; see `QuestionCase`."""
+    """An answer and the notes that it was generated from; see `QuestionCase`."""
 
     question: str
     answer: str
@@ -59,29 +60,29 @@ class AnswerCase:
 
     @property
     def has_context(self) -> bool:
-        """Whether any note has text to judge the answer by."""
+        """Whether any note has text."""
         return any(note.text.strip() for note in self.notes)
 
     @property
     def texts(self) -> list[str]:
-        """What may be quoted: the answer, then the notes."""
+        """The texts that may be quoted: the answer, then the notes."""
         return [self.answer, *(note.text for note in self.notes)]
 
     @property
     def flagged(self) -> dict[int, tuple[Flag, ...]]:
-        """What a person should look at: in the answer by 0, in the notes and their titles by their number from 1."""
+        """Suspicious passages to review: in the answer under 0, in notes and their titles under their numbers."""
         texts = [self.answer, *(f"{note.title}\n{note.text}" for note in self.notes)]
         return {number: marks for number, text in enumerate(texts) if (marks := flags(text))}
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A quote that a model gave.
+    """A quote given by a model.
 
     Attributes:
-        note: number of the note that it is said to be of, from 1; 0 is the answer.
-        quote: the words of the note where it is proven, else those that the model gave.
-        proven: it stands there, unchanged in what matters, and proves something.
+        note: number of the quoted note, from 1; 0 is the answer.
+        quote: the words of the note if proven, else those of the model.
+        proven: it is in the note, unchanged in what matters, and proves something.
     """
 
     note: int
@@ -90,7 +91,7 @@ class Proof:
 
     @classmethod
     def of(cls, note: int, place: Alignment, *, proven: bool) -> "Proof":
-        """That of a quote that was looked up: what is kept as proof are the source's own words."""
+        """Return the proof for an aligned quote, with the source's own words if it is proven."""
         kept = place.selector.exact if isinstance(place, Aligned) and proven else place.quote.text
         return cls(note, kept, proven)
 
@@ -101,16 +102,16 @@ Detail_co = TypeVar("Detail_co", covariant=True)
 
 @dataclass(frozen=True)
 class Verdict(Generic[Detail_co]):
-    """What a judge says of a case.
+    """The verdict of a judge on a case.
 
     Attributes:
-        scores: scale -> value in [0, 1] by the judge's rules; None where a case has nothing to score.
-        told: the same by the model's own word, where it said any.
-        text: what the model wrote that a person may read.
-        flags: what a person should look at: in the answer by 0, in notes by their number from 1.
-        errors: of the seats of a panel that gave no vote.
-        code: why there are no scores; "" when there are.  `why` says it in a sentence.
-        detail: whatever else the judge's own reports show.
+        scores: scale -> value in [0, 1] by the judge's rules; None if there is nothing to score.
+        told: the same by the model's own statement, if it made one.
+        text: the model's text for readers.
+        flags: suspicious passages to review: in the answer under 0, in notes under their numbers from 1.
+        errors: of panel members that gave no vote.
+        code: why there are no scores; "" if there are. `why` explains it in a sentence.
+        detail: further content for the judge's own reports.
     """
 
     scores: Mapping[str, float | None]
@@ -121,16 +122,16 @@ class Verdict(Generic[Detail_co]):
     flags: Mapping[int, tuple[Flag, ...]] = field(default_factory=dict[int, tuple[Flag, ...]])
     errors: Sequence[LlmError] = ()
     code: str = ""
-    why: str = ""
+    why: Text = ""
 
 
 class Judge(ABC, Generic[Case_contra, Detail_co]):
     """A judge.
 
     Attributes:
-        kind: as its file and run.json have it.
-        scales: what it may be certified on.
-        metrics: figures of a team's own judge, one for each score; ours stand in the table of metrics.
+        kind: as in its file and run.json.
+        scales: scales for certification.
+        metrics: metrics of a custom judge, one per score; those of included judges are in the metrics table.
     """
 
     kind: ClassVar[str]
@@ -139,41 +140,41 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
 
     @abstractmethod
     def models(self, options: ModelOptions) -> tuple[str, ...]:
-        """The models that it asks; empty for a judge that asks none.
+        """Return the models that it uses; empty if it uses none.
 
         Raises:
-            InputError: none is named.
+            InputError: no model is given.
         """
 
     @abstractmethod
     def settings(self, settings: ModelSettings) -> ModelSettings:
-        """The same model, called with the parameters of the judge."""
+        """Return the settings of a model with the parameters of the judge."""
 
     @abstractmethod
     def fingerprint(self, model: str) -> str:
-        """Changes with anything that may change a verdict on the same case, the models (`named`) included."""
+        """Return a hash of everything that may change a verdict, including the models (`named`)."""
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Those of its prompts."""
+        """The languages of its prompts."""
         return ()
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """All that it sends; a model that repeats their system messages leaks them."""
+        """All its prompts; a model that repeats their system messages leaks them."""
         return ()
 
     @property
     def repeats(self) -> int:
-        """Votes of each model on a case, at most."""
+        """The most votes of each model on a case."""
         return 1
 
     @abstractmethod
     def planned(self, case: Case_contra) -> Iterator[PlannedCall]:
-        """What judging a case would send, were every reply good at once."""
+        """Yield the requests for a case, assuming that every first reply is usable."""
 
     def voters(self, options: ModelOptions) -> tuple[str, ...]:
-        """Those of `models` that each planned call goes to, unless it names one.
+        """Return those of `models` that receive each planned call, unless the call names a model.
 
         Raises:
             InputError: see `models`.
@@ -181,11 +182,11 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
         return self.models(options)
 
     def planned_once(self) -> Iterator[PlannedCall]:
-        """What a run would send besides, however many cases it has."""
+        """Yield the requests that a run sends once, regardless of the number of cases."""
         return iter(())
 
     def calls(self, case: Case_contra, options: ModelOptions) -> int:
-        """Requests that all of its seats send to judge a case, were every reply good at once.
+        """Return the number of requests for a case, assuming that every first reply is usable.
 
         Raises:
             InputError: see `models`.
@@ -195,10 +196,10 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
 
     @abstractmethod
     async def judge(self, case: Case_contra, asking: Asking) -> Verdict[Detail_co]:
-        """The verdict on a case.
+        """Judge a case.
 
         Raises:
-            LlmError: no model gave a usable reply: the item is unscored, and no score is made up.
+            LlmError: no model gave a usable reply; the item is unscored.
         """
 
 
@@ -206,15 +207,16 @@ AnyAsking = TypeVar("AnyAsking", bound=Judge[Any, Any])
 
 
 def chosen(judge: AnyAsking, path: Path, options: ModelOptions) -> Chosen[AnyAsking]:
-    """A judge of that file, for a run.
+    """Return a judge with its report for run.json.
 
     Raises:
-        InputError: no model is named, or it gives a figure of a name that gigamind has.
+        InputError: no model is given, or a metric has the name of an existing one.
     """
     try:
         adopt(judge.metrics)
     except ValueError as error:
-        raise InputError(f"--judge {path}: {error}") from error
+        reason = text_of(error)
+        raise InputError(_("--judge {name}: {reason}", name=path, reason=reason)) from error
     models = judge.models(options)
     model = named(models)
     report = JudgeReport(
@@ -235,12 +237,12 @@ PanelByLanguage = TypeVar("PanelByLanguage", bound=LlmJudge[PanelJudgeFile])
 
 @dataclass(frozen=True)
 class LocalisedJudge(Judge[Case_contra, Detail_co], Generic[Case_contra, Detail_co, ByLanguage]):
-    """A judge file that asks a model, with its prompt in each language that it may ask in."""
+    """A judge file that uses a model, with a prompt for each language."""
 
     by_language: Mapping[Language, ByLanguage]
 
     def judge_in(self, language: str) -> ByLanguage:
-        """The judge whose prompt is in this language, else in the first there is."""
+        """Return the judge with a prompt in this language, else the first one."""
         known = {str(name): judge for name, judge in self.by_language.items()}
         return known.get(language) or next(iter(known.values()))
 
@@ -263,7 +265,7 @@ class PanelJudge(
     LocalisedJudge[Case_contra, Detail_co, PanelByLanguage],
     Generic[Case_contra, Detail_co, PanelByLanguage],
 ):
-    """One that may ask a panel of models."""
+    """A judge that may use a panel of models."""
 
     @property
     def file(self) -> PanelJudgeFile:
@@ -271,11 +273,11 @@ class PanelJudge(
         return self.judge_in("").file
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
-        """Those of its panel, else that of the run."""
+        """Return the models of its panel, else that of the run."""
         return self.file.panel or super().models(options)
 
     def fingerprint(self, model: str) -> str:
-        """Changes with the file, a prompt, the reply's schema, and the model, or `named(models)` of a panel."""
+        """Return a hash of the file, its prompts, the reply schema and the model, or `named(models)` for a panel."""
         return fingerprint_of_run(list(self.by_language.values()), model)
 
     @property
@@ -284,5 +286,5 @@ class PanelJudge(
 
 
 def named(models: Sequence[str]) -> str:
-    """One or several models as reports name them."""
+    """Return the names of models as reports show them."""
     return ", ".join(models)

@@ -1,6 +1,6 @@
-"""Checks a response of a product by a checklist: which questions its feature asks, and which of them it passes.
+"""Checks a product's response against a checklist: which questions apply to its feature, and which of them it passes.
 
-The questions stand in the judge's file, and a yes counts only with a quote that stands in the response or its notes.
+The questions are in the judge's file. A yes counts only with a quote that is in the response or its notes.
 """
 
 import json
@@ -34,11 +34,11 @@ from gigamind.llm.prompts import as_json
 from gigamind.llm.replies import Auxiliary, ModelReply, Most, Quotation
 from gigamind.wording import Language
 
-# Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict.
-# 2: quotes that are too short, cut off a word or negation, or speak to the judge prove nothing.
-# 3: any word changed but by the closed set of evidence/proof.py refuses: tenses and endings, too.
-# 4: what a verdict does not need is read leniently.
-# 5: "[노트 9]" of five notes is no source.
+# Part of the fingerprint. Increment it whenever the code gives the same reply another verdict.
+# 2: quotes that are too short, cut off a word or negation, or address the judge prove nothing.
+# 3: any changed word refuses the quote unless evidence/proof.py forgives it; tenses and endings, too.
+# 4: parts that a verdict does not need are read leniently.
+# 5: "[노트 9]" is no source if there are five notes.
 RULES = 5
 
 Phrase = Annotated[str, Field(min_length=1, pattern=r"\S")]
@@ -49,8 +49,8 @@ class ChecklistItem(BaseModel, extra="forbid", frozen=True):
     """One question of a checklist, in both languages.
 
     Attributes:
-        quote: where the words that prove a yes must stand.
-        cites: whether they name sources, so that a citation of a note that there is not proves nothing.
+        quote: where the quote for a yes must be.
+        cites: whether the quote names sources; then a citation of a non-existing note proves nothing.
     """
 
     id: Name
@@ -61,7 +61,7 @@ class ChecklistItem(BaseModel, extra="forbid", frozen=True):
 
 
 class Checklist(BaseModel, extra="forbid", frozen=True):
-    """What the responses of one feature are checked for; passed when the share of yes is `min_pass_ratio` or more."""
+    """The questions for the responses of one feature; passed if the share of yes is at least `min_pass_ratio`."""
 
     items: Annotated[tuple[ChecklistItem, ...], Field(min_length=1)]
     min_pass_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.75
@@ -71,12 +71,10 @@ class Checklist(BaseModel, extra="forbid", frozen=True):
     def _check_ids(cls, items: tuple[ChecklistItem, ...]) -> tuple[ChecklistItem, ...]:
         repeated = [name for name, count in Counter(item.id for item in items).items() if count > 1]
         if repeated:
-            raise ValueError(f"more than one item is called {', '.join(repeated)}")
+            raise ValueError(_("several items have the id {ids}", ids=tuple(repeated)))
         if any(item.id == "pass_rate" for item in items):
-            # Comparisons hold each item's rate beside it, under the same block.
-            raise ValueError(
-                "no item can be called pass_rate: that is the share of answers that pass"
-            )
+            # Comparisons list the rate of each item in the same block as `pass_rate`.
+            raise ValueError(_("an item cannot have the id pass_rate, the name of a metric"))
         return items
 
 
@@ -84,8 +82,8 @@ class ChecklistJudgeFile(LlmJudgeFile):
     """A judge file of kind `checklist`.
 
     Attributes:
-        unverified: what a yes counts as when its quote proves nothing.
-        min_quote_chars: letters and digits that a quote must have, unless it is a whole line or cell, or a citation in
+        unverified: how a yes counts if its quote proves nothing.
+        min_quote_chars: letters and digits that a quote needs, unless it is a whole line or cell, or a citation in
             brackets.
     """
 
@@ -95,8 +93,8 @@ class ChecklistJudgeFile(LlmJudgeFile):
     features: Annotated[dict[Name, Checklist], Field(min_length=1)]
 
 
-_GIVEN = ("nonce", "notes", "request", "answer", "items")  # the variables that its prompts may use
-_TIE = 1e-9  # a share of 7 of 10 is the ratio 0.7, whatever floats make of either
+_GIVEN = ("nonce", "notes", "request", "answer", "items")  # variables of the prompts
+_TIE = 1e-9  # tolerance for rounding, so that 7 of 10 reach the ratio 0.7
 
 
 class CheckedItem(ModelReply, frozen=True):
@@ -124,7 +122,7 @@ class ChecklistJudge(LlmJudge[ChecklistJudgeFile]):
     language: Language
 
     def checklist(self, feature: str) -> Checklist:
-        """What the responses of a feature are checked for.
+        """Return the checklist of a feature.
 
         Raises:
             InputError: the judge file has no such feature.
@@ -132,20 +130,24 @@ class ChecklistJudge(LlmJudge[ChecklistJudgeFile]):
         features = self.file.features
         if feature not in features:
             raise InputError(
-                f'the checklist judge has no feature "{feature}"; it has {", ".join(sorted(features))}'
+                _(
+                    "The checklist judge has no feature {feature}; it has {known}.",
+                    feature=feature,
+                    known=sorted(features),
+                )
             )
         return features[feature]
 
 
 @dataclass(frozen=True, slots=True)
 class ItemVerdict:
-    """One item of a checklist.
+    """The verdict on one item of a checklist.
 
     Attributes:
         yes: by the rule of the judge file.
-        told: what the model said; None when it was not asked.
-        verified: a yes whose quote stands where the item asks for it, unchanged, and proves something.
-        evidence: of a yes: where its quote stands, or why it does not; source 0 is the response, from 1 on the notes.
+        told: the model's answer; None if it was not asked.
+        verified: a yes whose quote is where the item requires it, unchanged, and proves something.
+        evidence: of a yes: where its quote is, or why it failed; source 0 is the response, from 1 on the notes.
     """
 
     id: str
@@ -162,7 +164,7 @@ class ChecklistVerdict:
 
     Attributes:
         share: items with a yes / items, in [0, 1].
-        flagged: what a person should look at: 0 is the response, from 1 on the notes with their titles.
+        flagged: suspicious passages to review: 0 is the response, from 1 on the notes with their titles.
     """
 
     feature: str
@@ -173,7 +175,7 @@ class ChecklistVerdict:
 
 
 def load_checklist_judge(path: Path, language: Language) -> ChecklistJudge:
-    """The judge of a file, with its prompt in one language.
+    """Return the judge of a file with its prompt in one language.
 
     Raises:
         InputError: see `load_llm_judge`.
@@ -184,21 +186,21 @@ def load_checklist_judge(path: Path, language: Language) -> ChecklistJudge:
 
 
 def passes(yes: int, items: int, min_pass_ratio: float) -> bool:
-    """The rule: `yes` of `items`, of which there is at least one, are enough."""
+    """Return whether `yes` of `items` (1 or more) reach the ratio."""
     return yes / items >= min_pass_ratio - _TIE
 
 
 async def judge_checklist(
     judge: ChecklistJudge, feature: str, case: AnswerCase, asking: Asking
 ) -> ChecklistVerdict:
-    """One verdict; a blank response fulfils no item, without asking.  Items left out are asked for once more.
+    """Judge a response; a blank one fulfils no item, without a request. Missing items are requested once more.
 
     Args:
-        feature: of the product, whose response the answer is.
+        feature: the product feature that gave the response.
 
     Raises:
         InputError: the judge file has no such feature.
-        LlmError: the model gave no usable reply, or left items out twice (`invalid_output`): the response is unscored,
+        LlmError: the model gave no usable reply, or left items out twice (`invalid_output`); the response is unscored,
             neither passed nor failed.
     """
     checklist = judge.checklist(feature)
@@ -212,14 +214,15 @@ async def judge_checklist(
         entries |= _usable(reply, left)
         if len(entries) == len(checklist.items):
             return verdict_of(entries, judge, feature, case)
-    missing = ", ".join(item.id for item in checklist.items if item.id not in entries)
-    raise LlmError(f"the answer has no entry, or two, for the items {missing}", "invalid_output")
+    missing = [item.id for item in checklist.items if item.id not in entries]
+    text = _("The reply has no entry, or several, for these items: {items}.", items=missing)
+    raise LlmError(text, "invalid_output")
 
 
 def verdict_of(
     entries: dict[str, CheckedItem], judge: ChecklistJudge, feature: str, case: AnswerCase
 ) -> ChecklistVerdict:
-    """The verdict that the entries of a reply amount to; an item without an entry is a no that nobody told."""
+    """Return the verdict for the entries of a reply; an item without an entry is a no."""
     checklist = judge.checklist(feature)
     items = tuple(_item(item, entries.get(item.id), case, judge) for item in checklist.items)
     yes = sum(item.yes for item in items)
@@ -235,9 +238,9 @@ def verdict_of(
 def checklist_messages(
     judge: ChecklistJudge, case: AnswerCase, items: Sequence[ChecklistItem], key: bytes
 ) -> list[Message]:
-    """What is sent to ask about some items of a checklist."""
+    """Return the request about some items of a checklist."""
     fenced = fence(case.notes, key)
-    asked = (
+    requested = (
         {
             "id": item.id,
             "question": _question(item, judge.language),
@@ -250,30 +253,30 @@ def checklist_messages(
         notes=fenced.text,
         request=as_json(case.question),
         answer=as_json(case.answer),
-        items="\n".join(json.dumps(item, ensure_ascii=False) for item in asked),
+        items="\n".join(json.dumps(item, ensure_ascii=False) for item in requested),
     )
 
 
-def _usable(reply: ChecklistReply, asked: Sequence[ChecklistItem]) -> dict[str, CheckedItem]:
-    """Entries for the items that were asked for; of two for one item, neither can be believed."""
+def _usable(reply: ChecklistReply, requested: Sequence[ChecklistItem]) -> dict[str, CheckedItem]:
+    """Return the entries for the requested items; if an item has two, both are dropped."""
     counts = Counter(entry.id for entry in reply.items)
-    known = {item.id for item in asked}
+    known = {item.id for item in requested}
     return {entry.id: entry for entry in reply.items if entry.id in known and counts[entry.id] == 1}
 
 
 def _item(
     item: ChecklistItem, entry: CheckedItem | None, case: AnswerCase, judge: ChecklistJudge
 ) -> ItemVerdict:
-    said_yes = entry is not None and entry.yes
+    reported_yes = entry is not None and entry.yes
     evidence, verified = None, False
-    if entry is not None and said_yes:
+    if entry is not None and reported_yes:
         evidence, verified = _evidence(entry.quote, item, case, judge.file.min_quote_chars)
         verified = verified and not (item.cites and _cites_no_note(evidence, case))
     believed = verified or judge.file.unverified == "as_told"
     return ItemVerdict(
         id=item.id,
         question=_question(item, judge.language),
-        yes=said_yes and believed,
+        yes=reported_yes and believed,
         told=None if entry is None else entry.yes,
         verified=verified,
         evidence=evidence,
@@ -283,7 +286,7 @@ def _item(
 def _evidence(
     quote: str, item: ChecklistItem, case: AnswerCase, least: int
 ) -> tuple[Alignment | None, bool]:
-    """The best of the places that the item allows, None when there is none, and whether it proves something."""
+    """Return the best place that the item allows, None if there is none, and whether it proves something."""
     texts = case.texts
     allowed = {"answer": range(1), "notes": range(1, len(texts)), "either": range(len(texts))}
     quotes = [Quote(quote, source_index=place) for place in allowed[item.quote]]
@@ -295,10 +298,10 @@ def _evidence(
 
 
 def _cites_no_note(evidence: Alignment | None, case: AnswerCase) -> bool:
-    """Whether a quote of the answer has citations, and no citation of the answer is of a note that there is."""
+    """Return whether a quote of the answer has citations, but none of an existing note."""
     if not isinstance(evidence, Aligned):
         return False
-    quoted = case.answer[max(0, evidence.span.start - 1) : evidence.span.end + 1]  # brackets, too
+    quoted = case.answer[max(0, evidence.span.start - 1) : evidence.span.end + 1]  # with brackets
     return bool(citations(quoted)) and not any(
         0 < number <= len(case.notes) for number in citations(case.answer)
     )
@@ -308,7 +311,7 @@ def _question(item: ChecklistItem, language: Language) -> str:
     return item.ko if language == "ko" else item.en
 
 
-_LEAST_ITEM = 25  # tokens of an item in a reply
+_LEAST_ITEM = 25  # tokens per item of a reply
 
 
 @dataclass(frozen=True)
@@ -326,7 +329,7 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
 
     @property
     def checklist(self) -> Checklist:
-        """What answers are checked for."""
+        """The checklist of the feature."""
         return self.file.features[self.feature]
 
     def fingerprint(self, model: str) -> str:
@@ -342,10 +345,10 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
             yield PlannedCall(request, least, self.file.max_tokens, what=_("checking"))
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
-        """A blank answer fulfils no item, without asking."""
+        """Judge an answer; a blank one fulfils no item, without a request."""
         verdict = await judge_checklist(self.judge_in(case.language), self.feature, case, asking)
-        told_yes = sum(bool(item.told) for item in verdict.items)
-        enough = passes(told_yes, len(verdict.items), self.checklist.min_pass_ratio)
+        reported_yes = sum(bool(item.told) for item in verdict.items)
+        enough = passes(reported_yes, len(verdict.items), self.checklist.min_pass_ratio)
         return Verdict(
             {"pass_rate": float(verdict.passed)},
             verdict,
@@ -360,7 +363,7 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
 
 
 def load_quality_gate(path: Path, feature: str, language: PromptLanguage = "auto") -> QualityGate:
-    """The judge of a file of kind `checklist`, for one of its features.
+    """Return the judge of a file of kind `checklist` for one feature.
 
     Raises:
         InputError: see `load_llm_judge`; or the file has no such feature.
@@ -368,6 +371,12 @@ def load_quality_gate(path: Path, feature: str, language: PromptLanguage = "auto
     languages = LANGUAGES[language]
     gate = QualityGate({name: load_checklist_judge(path, name) for name in languages}, feature)
     if feature not in gate.file.features:
-        known = ", ".join(sorted(gate.file.features))
-        raise InputError(f'--feature: {path} has no feature "{feature}"; it has {known}')
+        raise InputError(
+            _(
+                "--feature: {file} has no feature {feature}; it has {known}.",
+                file=path,
+                feature=feature,
+                known=sorted(gate.file.features),
+            )
+        )
     return gate

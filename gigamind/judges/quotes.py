@@ -1,7 +1,7 @@
-"""What makes a quote that stands in its source a proof of something: the rules that all judges with quotes share.
+"""Decides whether a quote that is in its source proves something: rules that all judges with quotes share.
 
-It says what its source says, it is long enough or all that there is to quote, it was not cut to say something else, and
-it is not addressed to the judge.  A quote that stands in several places proves something if it does in one of them.
+A quote must say what its source says, be long enough or complete, not be cut so that its meaning changes, and not
+address the judge. A quote with several places proves something if it does so at one of them.
 """
 
 import re
@@ -18,9 +18,9 @@ from gigamind.spans import Span
 
 Weakness = Literal["quote_changed", "quote_too_short", "quote_cut", "speaks_to_judge"]
 
-_MAX_SITES = 50  # of one quote that are looked at
-_FEWEST = 2  # letters and digits, even of a whole line: a single one stands in every note
-_MAX_MARKERS = 80  # characters before a line and behind it
+_MAX_SITES = 50  # of one quote that are checked
+_FEWEST = 2  # letters and digits, even of a whole line; a single one occurs in every note
+_MAX_MARKERS = 80  # characters on either side of a line
 _MARKS = r"[*_`~\"'“”‘’«»「」『』]*+"
 _ENDS = re.compile(rf"{_MARKS}(?:[.。!?！？…]++{_MARKS})?[ \t\r]*+(?:[|\n]|$)")
 _STARTS = re.compile(r"[\n|]|(?<!\d)[:：](?!//)")
@@ -38,13 +38,13 @@ _ENDING = re.compile(
 def strongest(
     place: Aligned, text: str, min_chars: int, *, statement: str | None = None, marks: bool = False
 ) -> tuple[Aligned, Weakness | None]:
-    """The quote where it proves most, and why it proves nothing even there; None when it does.
+    """Return the place where the quote proves most, and why it proves nothing even there; None if it proves something.
 
     Args:
-        text: the source that it was found in.
-        min_chars: letters and digits that it must have, unless it is a whole line or cell.
-        says: a statement that it is to prove; the words of a short line must stand in it, those before a colon aside.
-        marks: whether a citation in brackets is enough by itself, whatever its sentence says.
+        text: the source of the quote.
+        min_chars: letters and digits that it needs, unless it is a whole line or cell.
+        statement: the statement to prove; it must contain the words of a short line, except those before a colon.
+        marks: whether a citation in brackets is sufficient, regardless of its sentence.
     """
     sites = exact_sites(place.span.slice(text), text)[:_MAX_SITES]
     first: Weakness | None = None
@@ -60,7 +60,7 @@ def strongest(
 def best_proof(
     place: Alignment, texts: Sequence[str], min_chars: int, *, marks: bool = False
 ) -> tuple[Alignment, bool]:
-    """The quote where it proves most, and whether it was found and proves something; `texts` are all the sources."""
+    """Return the place where the quote proves most, and whether it proves something; `texts` are all sources."""
     if not isinstance(place, Aligned):
         return place, False
     best, weakness = strongest(place, texts[place.quote.source_index], min_chars, marks=marks)
@@ -70,7 +70,7 @@ def best_proof(
 def is_too_short(
     span: Span, text: str, min_chars: int, *, statement: str | None = None, marks: bool = False
 ) -> bool:
-    """Whether the words under a span are too few to prove anything; see `strongest`."""
+    """Return whether the words of a span are too few to prove anything; see `strongest`."""
     words = span.slice(text)
     count = sum(map(str.isalnum, words))
     if count >= min_chars or (marks and _is_mark(span, text)):
@@ -87,7 +87,7 @@ def _weakness(
         return "quote_changed"
     if is_too_short(place.span, text, min_chars, statement=statement, marks=marks):
         return "quote_too_short"
-    if place.unproven and not (marks and _is_mark(place.span, text)):  # a citation denies nothing
+    if place.unproven and not (marks and _is_mark(place.span, text)):  # a citation negates nothing
         return "quote_cut"
     return "speaks_to_judge" if speaks_to_judge(text, place.span) else None
 
@@ -101,7 +101,7 @@ def _moved(place: Aligned, site: Span, text: str) -> Aligned:
 
 
 def _is_whole(span: Span, text: str) -> bool:
-    """Whether it is a line, a cell, or all that stands behind a colon, but for what marks it as such."""
+    """Return whether the span is a whole line or cell, or everything after a colon, apart from markup."""
     begins = max((match.end() for match in _STARTS.finditer(text, 0, span.start)), default=0)
     if span.start - begins > _MAX_MARKERS or not _MARKERS.fullmatch(text, begins, span.start):
         return False
@@ -114,17 +114,17 @@ def _is_mark(span: Span, text: str) -> bool:
 
 
 def _stands_in(words: str, statement: str) -> bool:
-    """Whether each word begins a word of the statement, its own ending aside: "없음" in "로그는 없습니다".
+    """Return whether each word starts a word of the statement, without its ending: "없음" in "로그는 없습니다".
 
-    Of a row with several cells that is asked of the first and of one other.
+    For a row with several cells, the words of the first and of one other cell are sufficient.
     """
     folded = _folded(statement)
     label, *values = [cell for cell in _folded(words).split("|") if cell.strip()]
-    told = [
+    found_cells = [
         all(_begins_word(word, folded) for word in _WORD.findall(cell.rpartition(":")[2]))
         for cell in (label, *values)
     ]
-    return told[0] and (not values or any(told[1:]))
+    return found_cells[0] and (not values or any(found_cells[1:]))
 
 
 def _begins_word(word: str, statement: str) -> bool:

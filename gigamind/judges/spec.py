@@ -1,7 +1,7 @@
-"""Reads what defines a judge that asks a model: its file in `judges/` and its prompt in `prompts/`.
+"""Reads the definition of a judge that uses a model: its file in `judges/` and its prompt in `prompts/`.
 
-Both, with the schema of the reply, make the judge's fingerprint: runs with different ones cannot be compared.  Each
-judge adds its own fields to `LlmJudgeFile`.
+Both, with the schema of the reply, make up the judge's fingerprint: runs with different fingerprints are not
+comparable. Each judge adds its own fields to `LlmJudgeFile`.
 """
 
 import json
@@ -40,7 +40,7 @@ class JudgeFile(BaseModel):
 
 
 class LlmJudgeFile(JudgeFile):
-    """What the files of judges that ask a model share."""
+    """Fields that the files of all judges with a model share."""
 
     prompt: PromptName
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 0.0
@@ -52,7 +52,7 @@ AnyJudge = TypeVar("AnyJudge")
 
 @dataclass(frozen=True, slots=True)
 class Chosen(Generic[AnyJudge]):
-    """A judge, ready to judge, and what run.json says of it."""
+    """A judge that is ready to use, with its report for run.json."""
 
     judge: AnyJudge
     report: JudgeReport
@@ -65,7 +65,7 @@ LlmFile_co = TypeVar("LlmFile_co", bound=LlmJudgeFile, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class LlmJudge(Generic[LlmFile_co]):
-    """A judge, ready to ask.
+    """A judge with a model, ready to use.
 
     Attributes:
         fingerprint: SHA-256 of file, prompt and reply schema, in hexadecimal.
@@ -77,11 +77,11 @@ class LlmJudge(Generic[LlmFile_co]):
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """All that it sends."""
+        """All its prompts."""
         return (self.prompt,)
 
     def settings(self, settings: ModelSettings) -> ModelSettings:
-        """The same model, called with the parameters of the judge file."""
+        """Return the settings of a model with the parameters of the judge file."""
         return settings.spoken(self.file.temperature, self.file.max_tokens)
 
 
@@ -94,15 +94,15 @@ def load_llm_judge(
     *,
     prompts: Path | None = None,
 ) -> LlmJudge[LlmFile_co]:
-    """The judge of a file, with its prompt in one language.
+    """Return the judge of a file with its prompt in one language.
 
     Args:
         file: the model of its fields.
-        given: the variables that its prompt may use.
-        prompts: the folder of prompts; None for that of this installation.
+        given: variables of the prompt.
+        prompts: folder of prompts; None for that of this installation.
 
     Raises:
-        InputError: the file or the prompt cannot be read, or says something unknown.
+        InputError: the file or the prompt cannot be read, or has unknown fields.
     """
     read = read_judge_file(path, file)
     prompt = load_judge_prompt(read.prompt, language, given, prompts)
@@ -112,7 +112,7 @@ def load_llm_judge(
 def load_judge_prompt(
     name: str, language: Language, given: Collection[str], folder: Path | None = None
 ) -> Prompt:
-    """The prompt of that name in one language; see `load_llm_judge`.
+    """Return the prompt with this name in one language; see `load_llm_judge`.
 
     Raises:
         InputError: see `load_prompt`.
@@ -121,33 +121,33 @@ def load_judge_prompt(
 
 
 def fingerprint_of(file: JudgeFile, *parts: str | type[BaseModel]) -> str:
-    """SHA-256, in hexadecimal, of a judge's file and of what else decides its verdicts."""
+    """Return the SHA-256, in hexadecimal, of a judge's file and of everything else that determines its verdicts."""
     values: list[Any] = [file.model_dump(mode="json")]
     values += [part if isinstance(part, str) else part.model_json_schema() for part in parts]
     return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def fingerprint_of_run(judges: Sequence[LlmJudge[Any]], model: str) -> str:
-    """That of a judge in each language that it may ask in, and of the model that it asks: what run.json has."""
+    """Return the fingerprint in run.json: of a judge in all its languages and of its model."""
     return fingerprint_of(judges[0].file, model, *(judge.fingerprint for judge in judges))
 
 
 def short_name(path: Path) -> str:
-    """A judge file as reports name it: one that comes with gigamind by a name that is the same everywhere."""
+    """Return a judge file's name for reports: for included judges, the same on every machine."""
     return f"judges/{path.name}" if path.parent == asset("judges") else str(path)
 
 
 def read_judge_file(path: Path, model: type[File]) -> File:
-    """The fields of a judge file.
+    """Return the fields of a judge file.
 
     Raises:
-        InputError: it cannot be read, or says something unknown; names the field.
+        InputError: it cannot be read, or has an unknown or invalid field, which is named.
     """
     return read_fields(path, model, _WHAT)
 
 
 def kind_of(path: Path) -> object:
-    """What a judge file says it is; None when it does not say.
+    """Return the kind of a judge file; None without one.
 
     Raises:
         InputError: it cannot be read.

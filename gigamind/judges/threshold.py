@@ -1,8 +1,8 @@
-"""Decides without a model whether the vault answers a query: one score against a threshold, free and deterministic.
+"""Judges answerability without a model: one score against a threshold; free and deterministic.
 
-Of the kind `threshold` (seed 4.1) it is the base_score of the Top-1, which is the best by final_score: a boost by the
-link graph can change the order but never makes an unanswerable query look answerable.  Of the kind `answer_score` it is
-`Retriever.answer_score`, which does not hang on what else was found.
+For kind `threshold` (seed 4.1), the score is the base_score of the top result, which is the best by final_score: a link
+boost can change the order but never makes an unanswerable query look answerable. For kind `answer_score`, it is
+`Retriever.answer_score`, which does not depend on the other results.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ class ThresholdJudge(JudgeFile):
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the setting."""
+        """A hash of the setting."""
         definition = json.dumps({"kind": self.kind, "min_score": self.min_score}, sort_keys=True)
         return hashlib.sha256(definition.encode()).hexdigest()[:16]
 
@@ -38,7 +38,7 @@ class AnswerabilityVerdict:
     """Whether a query is unanswerable over this vault.
 
     Attributes:
-        top_base_score: base_score of the Top-1; None without a hit.
+        top_base_score: base_score of the top result; None without a result.
     """
 
     unanswerable: bool
@@ -46,19 +46,19 @@ class AnswerabilityVerdict:
 
 
 class Scored(Protocol):
-    """A hit of any search."""
+    """A result of any search."""
 
     @property
     def base_score(self) -> float | None:
-        """None where the search tells no scores."""
+        """The score; None if the search gives no scores."""
         ...
 
 
 def judge_by_threshold(ranking: Sequence[Scored], min_score: float) -> AnswerabilityVerdict:
-    """Unanswerable iff there is no hit, or the Top-1's base_score is below `min_score`.
+    """Judge a query unanswerable if there is no result, or if the top base_score is below `min_score`.
 
     Raises:
-        ValueError: the Top-1 has no score.
+        ValueError: the top result has no score.
     """
     if not ranking:
         return AnswerabilityVerdict(unanswerable=True, top_base_score=None)

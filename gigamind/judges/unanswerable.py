@@ -1,4 +1,4 @@
-"""Which judge decides whether a query is unanswerable: a file in `judges/` or another one, read by its kind."""
+"""Loads the judge that decides whether a query is unanswerable, from `judges/` or another file, by its kind."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, get_args
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage, UnanswerableMode
 from gigamind.errors import InputError
+from gigamind.i18n import _
 from gigamind.judges.calibrated import CalibratedJudge, load_calibrated_judge
 from gigamind.judges.spec import kind_of, read_judge_file
 from gigamind.judges.threshold import ThresholdJudge
 
-if TYPE_CHECKING:  # what decides by rule must not cost the import of all that asks
+if TYPE_CHECKING:  # rule-based judges must not pay for importing the judges with models
     from gigamind.judges.unanswerable_llm import ModelJudge
 
 RuleJudge = ThresholdJudge | CalibratedJudge
@@ -18,20 +19,20 @@ UnanswerableJudge: TypeAlias = "RuleJudge | ModelJudge"
 
 
 def judge_path(mode: UnanswerableMode) -> Path:
-    """The judge file of a mode that comes with gigamind."""
+    """Return the included judge file of a mode."""
     return asset("judges") / f"unanswerable_{mode}.toml"
 
 
 def load_question_judge(
     path: Path, language: PromptLanguage = "auto", embedder: str | None = None
 ) -> UnanswerableJudge:
-    """The judge of a file.
+    """Return the judge of a file.
 
     Args:
-        embedder: the full name of the run's; None in keyword mode, or while it is not known.
+        embedder: full name of the run's embedder; None in keyword mode or while unknown.
 
     Raises:
-        InputError: the file or a prompt cannot be read, or says something unknown.
+        InputError: the file or a prompt cannot be read, or has unknown fields.
     """
     kind = kind_of(path)
     if kind in get_args(ThresholdJudge.model_fields["kind"].annotation):
@@ -43,5 +44,10 @@ def load_question_judge(
 
         return load_model_judge(path, language)
     raise InputError(
-        f"{path}: kind: must be one of {', '.join(get_args(UnanswerableMode))}, and is {kind!r}"
+        _(
+            "{file}: the kind must be one of {kinds} here, not {kind!r}.",
+            file=path,
+            kinds=get_args(UnanswerableMode),
+            kind=kind,
+        )
     )

@@ -1,6 +1,6 @@
-"""Asks a model, or a panel of them, whether notes answer a question; "answerable" counts only with a quote from them.
+"""Judges with a model, or a panel of them, whether notes answer a question; "answerable" counts only with a quote.
 
-A model tells what it saw; the rule is here.  Spans are computed, never taken from the model (seed 4.1, `llm`).
+The model reports observations; the rule is code. Spans are computed, never taken from the model (seed 4.1, `llm`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
+from gigamind.i18n import Text, _
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.panel import (
     Ballot,
@@ -30,16 +31,23 @@ from gigamind.judges.spec import LANGUAGES, LlmJudge, fingerprint_of, load_llm_j
 from gigamind.llm.client import Message
 from gigamind.llm.fences import Flag, Source, fence, flags
 from gigamind.llm.prompts import as_json
-from gigamind.llm.replies import Auxiliary, Confidence, ModelReply, Most, Quotation, ReportedConfidence
+from gigamind.llm.replies import (
+    Auxiliary,
+    Confidence,
+    ModelReply,
+    Most,
+    Quotation,
+    ReportedConfidence,
+)
 from gigamind.records.judged import Conflict
 from gigamind.wording import Language
 
-# Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict.
+# Part of the fingerprint. Increment it whenever the code gives the same reply another verdict.
 # 2: quotes with changed words, too short ones, and those cut off a word or a negation prove nothing.
-# 3: any word changed but by the closed set of evidence/proof.py refuses: tenses and endings, too.
-# 4: a model says whether the notes answer; what it need not say is read leniently; a quote against it is no proof.
+# 3: any changed word refuses the quote unless evidence/proof.py forgives it; tenses and endings, too.
+# 4: the model states whether the notes answer; optional parts are read leniently; a contradicting quote is no proof.
 RULES = 4
-_GIVEN = ("nonce", "notes", "question")  # the variables that its prompts may use
+_GIVEN = ("nonce", "notes", "question")  # variables of the prompts
 
 
 class UnanswerableJudgeFile(PanelJudgeFile):
@@ -78,16 +86,16 @@ class LlmVerdict:
 
     Attributes:
         unanswerable: by the rule of the judge file.
-        told: what the model said; None when there were no notes to ask about.
-        verified: an "answerable" with at least one quote that proves something; see `proves`.
-        confidence: as the model told it; None where it told none, or nothing that can be read.
-        evidence: where each quote stands, or why it does not, in the order of the reply.
-        flagged: what a person should look at in the notes, by their number from 1.
-        weak: why a quote that stands in its note proves nothing, by its place in `evidence`, from 0.
+        reported_unanswerable: by the model's statement; None if there were no notes to judge.
+        verified: answerable, with at least one quote that proves something; see `proves`.
+        confidence: as the model reported it; None if it reported none or it cannot be read.
+        evidence: where each quote is, or why it was not found, in the order of the reply.
+        flagged: suspicious passages to review in the notes, by their numbers from 1.
+        weak: place in `evidence`, from 0 -> why a quote that is in its note proves nothing.
     """
 
     unanswerable: bool
-    told: bool | None
+    reported_unanswerable: bool | None
     verified: bool
     answer: str
     confidence: Confidence | None
@@ -96,15 +104,15 @@ class LlmVerdict:
     weak: Mapping[int, Weakness] = field(default_factory=dict[int, Weakness])
 
     def proves(self, place: int) -> bool:
-        """Whether that quote, from 0, stands in its note and proves something; see `strongest`."""
+        """Return whether the quote at this place, from 0, is in its note and proves something; see `strongest`."""
         return isinstance(self.evidence[place], Aligned) and place not in self.weak
 
     @property
     def conflict(self) -> Conflict | None:
-        """Whether what the model said stands against its quotes; the judge's rule decides all the same."""
-        if self.told is None:
+        """Whether the model's statement contradicts its quotes; the judge's rule decides regardless."""
+        if self.reported_unanswerable is None:
             return None
-        if not self.told:
+        if not self.reported_unanswerable:
             return None if self.verified else "unproven"
         return "quoted" if any(map(self.proves, range(len(self.evidence)))) else None
 
@@ -112,7 +120,7 @@ class LlmVerdict:
 def load_unanswerable_judge(
     path: Path, language: Language, *, prompts: Path | None = None
 ) -> LlmJudge[UnanswerableJudgeFile]:
-    """The judge of a file, with its prompt in one language.
+    """Return the judge of a file with its prompt in one language.
 
     Raises:
         InputError: see `load_llm_judge`.
@@ -128,10 +136,10 @@ def load_unanswerable_judge(
 async def judge_by_model(
     judge: LlmJudge[UnanswerableJudgeFile], case: QuestionCase, asking: Asking, member: PanelMember
 ) -> LlmVerdict:
-    """The verdict of one seat; without notes, unanswerable without asking.
+    """Return the verdict of one panel member; without notes, unanswerable without a request.
 
     Raises:
-        LlmError: the model gave no usable reply: the item is unscored, not answerable and not unanswerable.
+        LlmError: the model gave no usable reply; the item is unscored, neither answerable nor unanswerable.
     """
     if not case.notes:
         return LlmVerdict(True, None, False, "", None, (), {})  # noqa: FBT003
@@ -153,7 +161,7 @@ def _messages(
 def verdict_of(
     reply: UnanswerableReply, notes: Sequence[Source], judge: LlmJudge[UnanswerableJudgeFile]
 ) -> LlmVerdict:
-    """The verdict that a reply amounts to."""
+    """Return the verdict for a reply."""
     quotes = [Quote(cited.quote, source_index=cited.note - 1) for cited in reply.sources]
     texts = [note.text for note in notes]
     proofs = [
@@ -165,7 +173,7 @@ def verdict_of(
     }
     verdict = LlmVerdict(
         unanswerable=not reply.answered,
-        told=not reply.answered,
+        reported_unanswerable=not reply.answered,
         verified=False,
         answer=reply.answer,
         confidence=reply.confidence,
@@ -185,7 +193,7 @@ def verdict_of(
 def _proof(
     place: Alignment, texts: Sequence[str], file: UnanswerableJudgeFile
 ) -> tuple[Alignment, Weakness | None]:
-    """The quote where it proves most, and why it proves nothing even there."""
+    """Return the place where the quote proves most, and why it proves nothing even there."""
     if not isinstance(place, Aligned):
         return place, None
     return strongest(place, texts[place.quote.source_index], file.min_quote_chars)
@@ -196,14 +204,15 @@ Judge = LlmJudge[UnanswerableJudgeFile]
 
 @dataclass(frozen=True, slots=True)
 class PanelJudgement:
-    """What the seats said about one question, and what that amounts to.
+    """The verdicts of the panel members on one question, and the combined verdict.
 
     Attributes:
-        verdict: as if one model had given it; None when the panel gave none.  Answer and quotes are those of the first
-            seat that voted as the panel decided, a proven one if there is; a panel states no confidence.
-        panel: None when one model alone was asked, or nobody.
-        by_member: what each seat that voted said.
-        errors: why a seat did not vote.
+        verdict: in the form of a single model's verdict; None if the panel gave none. Answer and quotes are those of
+        the
+            first member that voted with the panel, preferably a proven one; a panel has no confidence.
+        panel: None if there was one model or none.
+        by_member: the verdict of each member that voted.
+        errors: why a member did not vote.
     """
 
     verdict: LlmVerdict | None
@@ -212,36 +221,43 @@ class PanelJudgement:
     errors: Mapping[PanelMember, LlmError]
 
     @property
-    def why(self) -> str:
-        """Why there is no verdict, in a sentence; "" when there is one."""
+    def why(self) -> Text:
+        """Why there is no verdict, in a sentence; "" if there is one."""
         if self.panel is None or self.panel.code is None:
             return ""
         if self.panel.code == "panel_tied":
-            return "the votes of the panel are split in halves, and its judge file decides nothing then (tie)"
+            return _("The votes of the panel are tied, and `tie` in its judge file is unscored.")
         member, error = next(iter(self.errors.items()))
-        asked = len(self.by_member) + len(self.errors)
-        return f"{len(self.errors)} of {asked} seats of the panel gave no vote: {member.model}: {error} ({error.code})"
+
+        return _(
+            "{failed} of {n} panel members gave no vote. {model}: {reason} ({code})",
+            failed=len(self.errors),
+            n=len(self.by_member) + len(self.errors),
+            model=member.model,
+            reason=error.message,
+            code=error.code,
+        )
 
 
 async def judge_by_panel(judge: Judge, case: QuestionCase, asking: Asking) -> PanelJudgement:
-    """The judgement of all seats of the judge file; without notes, unanswerable without asking.
+    """Return the judgement of all panel members; without notes, unanswerable without a request.
 
     Raises:
-        LlmError: the one model of a judge without a panel gave no usable reply, or the budget is used up.
+        LlmError: the only model of a judge without a panel gave no usable reply, or the budget is used up.
     """
-    said: dict[PanelMember, LlmVerdict] = {}
+    verdicts: dict[PanelMember, LlmVerdict] = {}
 
     async def ask(member: PanelMember) -> Vote[bool]:
-        verdict = said[member] = await judge_by_model(judge, case, asking, member)
+        verdict = verdicts[member] = await judge_by_model(judge, case, asking, member)
         return Vote(verdict.unanswerable, proven=verdict.conflict is None)
 
     first = asking.first
     if not case.notes or not judge.file.is_panel:
         await ask(first)
-        return PanelJudgement(said[first], None, {}, {})
+        return PanelJudgement(verdicts[first], None, {}, {})
     ballot = await collect_votes(judge.file, first.model, ask)
     panel = decide_binary(ballot.votes, ballot.members, judge.file)
-    by_member = {member: said[member] for member in ballot.members if member in ballot.votes}
+    by_member = {member: verdicts[member] for member in ballot.members if member in ballot.votes}
     return PanelJudgement(
         _verdict(panel, by_member, ballot, judge), panel, by_member, ballot.errors
     )
@@ -256,11 +272,16 @@ def _verdict(
     if panel.value is None:
         return None
     agreeing = [verdict for verdict in by_member.values() if verdict.unanswerable == panel.value]
-    speaker = max(agreeing, key=lambda verdict: verdict.verified)  # the first of equals
-    told_votes = {member: Vote(verdict.told is not False) for member, verdict in by_member.items()}
+    speaker = max(
+        agreeing, key=lambda verdict: verdict.verified
+    )  # the first one if several are equal
+    reported_votes = {
+        member: Vote(verdict.reported_unanswerable is not False)
+        for member, verdict in by_member.items()
+    }
     return LlmVerdict(
         unanswerable=panel.value,
-        told=decide_binary(told_votes, ballot.members, judge.file).value,
+        reported_unanswerable=decide_binary(reported_votes, ballot.members, judge.file).value,
         verified=2 * sum(verdict.verified for verdict in by_member.values()) > len(by_member),
         answer=speaker.answer,
         confidence=None,
@@ -270,7 +291,7 @@ def _verdict(
     )
 
 
-_LEAST_REPLY = 60  # tokens: a verdict, one quote
+_LEAST_REPLY = 60  # tokens of a verdict with one quote
 
 
 class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJudgeFile]]):
@@ -286,16 +307,17 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
             yield PlannedCall(request, _LEAST_REPLY, self.file.max_tokens)
 
     async def judge(self, case: QuestionCase, asking: Asking) -> Verdict[PanelJudgement]:
-        """Without notes, unanswerable without asking."""
+        """Judge a question; without notes, unanswerable without a request."""
         panel = await judge_by_panel(self.judge_in(case.language), case, asking)
         verdict, errors = panel.verdict, tuple(panel.errors.values())
         if verdict is None:
             code = panel.panel.code if panel.panel else None
             return Verdict({}, panel, errors=errors, code=code or "", why=panel.why)
+        reported = verdict.reported_unanswerable
         return Verdict(
             {"unanswerable": float(verdict.unanswerable)},
             panel,
-            told={"unanswerable": None if verdict.told is None else float(verdict.told)},
+            told={"unanswerable": None if reported is None else float(reported)},
             proof=tuple(
                 Proof.of(place.quote.source_index + 1, place, proven=verdict.proves(number))
                 for number, place in enumerate(verdict.evidence)
@@ -307,9 +329,9 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
 
 
 def load_model_judge(path: Path, language: PromptLanguage = "auto") -> ModelJudge:
-    """The judge of a file of kind `llm`.
+    """Return the judge of a file of kind `llm`.
 
     Raises:
-        InputError: the file or a prompt cannot be read, or says something unknown.
+        InputError: the file or a prompt cannot be read, or has unknown fields.
     """
     return ModelJudge({name: load_unanswerable_judge(path, name) for name in LANGUAGES[language]})

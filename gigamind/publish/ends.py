@@ -21,8 +21,7 @@ from gigamind.errors import (
     InputError,
     NotesError,
 )
-from gigamind.i18n import Text, _, translator
-from gigamind.wording import Language, language_of
+from gigamind.i18n import Language, Text, _, language_of, translator
 
 _language = ContextVar[Language | None]("language", default=None)
 

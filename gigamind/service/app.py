@@ -24,7 +24,7 @@ from gigamind.service.asking import Ask, Desk, open_desk
 from gigamind.service.feedback import Feedback
 from gigamind.service.guard import Guard, preferred_language, refused
 from gigamind.service.models import Models
-from gigamind.service.options import LANGUAGES, ServiceOptions
+from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
 from gigamind.version import __version__
 
 HEARTBEAT_S = 15.0
@@ -167,14 +167,14 @@ def _add_locales(app: FastAPI) -> None:
     @app.get("/locales", tags=["operations"])
     async def languages() -> list[str]:  # pyright: ignore[reportUnusedFunction]
         """List the languages of the page."""
-        return list(LANGUAGES)
+        return list(PAGE_LANGUAGES)
 
     @app.get(
         "/locales/{language}.json", tags=["operations"], responses={404: {"description": "unknown"}}
     )
     async def messages(language: str) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """Return the messages of the page in a language; empty for English."""
-        if language not in LANGUAGES:
+        if language not in PAGE_LANGUAGES:
             raise HTTPException(404)
         return script_messages(language)
 
@@ -296,7 +296,7 @@ def _add_notes(app: FastAPI, options: ServiceOptions) -> None:
     async def config(request: Request) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """Return what the page needs to know."""
         return {
-            "languages": list(LANGUAGES),
+            "languages": list(PAGE_LANGUAGES),
             "feedback": options.feedback is not None,
             "vault": options.notes.resolve().name,
             "model": options.model,

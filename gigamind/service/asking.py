@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
 from gigamind.evaluation.context import context_of
-from gigamind.i18n import _
+from gigamind.i18n import LANGUAGES, Language, _
 from gigamind.llm.fences import Source
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.retriever import Retriever
@@ -19,12 +19,15 @@ from gigamind.spans import Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
 from gigamind.vault.notes import Note, Vault
-from gigamind.wording import Language
 
 Result = TypeVar("Result")
 Feature = Literal["search_qa", "insight", "writing", "summary"]
 MAX_CHARS = 200_000  # of notes given with a question
 _Question = Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"\S")]
+if TYPE_CHECKING:
+    _Language = str
+else:
+    _Language = Literal[LANGUAGES]
 _Texts = Annotated[tuple[str, ...], Field(max_length=50)]
 
 
@@ -44,7 +47,7 @@ class AskOptions(BaseModel):
     context_notes: _Texts = ()
     note_titles: _Texts = ()
     note_id: str | None = None
-    lang: Language | None = None
+    lang: _Language | None = None
 
 
 class Ask(BaseModel):

@@ -14,9 +14,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gigamind.i18n import Text, _, translator
-from gigamind.service.options import LANGUAGES, ServiceOptions, is_loopback
-from gigamind.wording import Language
+from gigamind.i18n import Language, Text, _, translator
+from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions, is_loopback
 
 MAX_BYTES = 2_000_000
 _MINUTE_S = 60.0
@@ -153,7 +152,7 @@ def preferred_language(headers: Headers) -> Language:
     for choice in headers.get("accept-language", "").split(","):
         name, _separator, weight = choice.partition(";")
         primary = name.strip().lower().partition("-")[0]
-        for language in LANGUAGES:
+        for language in PAGE_LANGUAGES:
             if language == primary:
                 weights[language] = max(_weight(weight), weights.get(language, 0.0))
     return max(weights, key=lambda language: weights[language]) if weights else "en"

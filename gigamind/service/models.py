@@ -6,7 +6,7 @@ from typing import Any
 
 from gigamind.assets import asset
 from gigamind.errors import LlmError
-from gigamind.i18n import _
+from gigamind.i18n import Language, _
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.quality_gate import QualityGate, load_quality_gate
@@ -20,11 +20,10 @@ from gigamind.llm.prompts import Prompt, as_json, load_prompt
 from gigamind.llm.settings import ModelSettings
 from gigamind.service.account import Figures
 from gigamind.service.asking import Ask, Context, Feature
-from gigamind.service.options import LANGUAGES, ServiceOptions
+from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
 from gigamind.tasks.answers.answering import NO_NOTES
 from gigamind.tasks.answers.checklist import check_answer
 from gigamind.tasks.answers.items import evaluation_of
-from gigamind.wording import Language
 
 _TIMEOUT_S = 60.0
 _ANSWER_TEMPERATURE = 0.3
@@ -77,7 +76,7 @@ class Models:
                 ("nonce", "notes", "question", "task"),
             )
             for name in ("search_chat", "assist")
-            for language in LANGUAGES
+            for language in PAGE_LANGUAGES
         }
         gates, ledger, budget = Gates(), figures.tally(), budget_of(options)
 

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from gigamind.choices import PromptLanguage
 from gigamind.evaluation.options import CacheOptions, ContextOptions
-from gigamind.i18n import _
+from gigamind.i18n import LANGUAGES, _
 from gigamind.llm.options import ModelOptions
 from gigamind.retrieval.settings import (
     DEFAULT_EMBEDDER,
@@ -16,10 +16,9 @@ from gigamind.retrieval.settings import (
     Mode,
     RetrievalSettings,
 )
-from gigamind.wording import Language
 
-LANGUAGES: tuple[Language, ...] = ("ko", "en")
-"""Languages of the page, in the order in which they are offered."""
+PAGE_LANGUAGES = (*LANGUAGES[1:], LANGUAGES[0])
+"""Languages of the page in their order of preference: translations before English."""
 
 
 def is_loopback(host: str) -> bool:

@@ -121,9 +121,9 @@ def test_markdown_is_a_table_whose_cells_hold_pipes_and_tags(run):
     row = {"quote": "a|b <img src=x>"}
     output = run(row, options=["--format", "md"], sources=["a|b <img src=x>"]).stdout
     lines = output.splitlines()
-    assert lines[0].startswith("| # | source | found |")
+    assert lines[0].startswith("| # | source | match |")
     assert "| 0..15 | 0..15 | \\>\\>a\\|b \\<img src=x\\>\\<\\< |" in lines[2]
-    assert lines[-1].startswith("1 of 1 aligned")
+    assert lines[-1].startswith("1 of 1 quote")
 
 
 @pytest.mark.parametrize(
@@ -188,8 +188,8 @@ def test_the_threshold_is_an_option(run):
     assert run(row, sources=[source], options=strict).exit_code == 1
     assert run(row, sources=[source], options=["--require-all", "--no-fuzzy"]).exit_code == 1
     assert run(row, sources=[source], options=["--threshold", "0.8"]).exit_code == 0
-    assert "0.8<=x<=1.0" in run(row, options=["--threshold", "0.79"]).output
-    assert "fuzzy nan" in refused(run(row, options=["--threshold", "nan"]))
+    assert "--threshold" in run(row, options=["--threshold", "0.79"]).output
+    assert "nan" in refused(run(row, options=["--threshold", "nan"]))
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,7 @@ def test_the_core_alone_evaluates_search_and_says_in_one_line_what_to_type_for_t
     for extra, (refusal, said, _) in zip(needing, ends, strict=True):
         [told] = [line for line in said.splitlines() if line.startswith("Error")]
         assert refusal == 1, said
-        mend = f"pip install 'gigamind-eval[{extra}]', or [all]; in a clone: make all"
-        assert told.endswith(mend)
+        assert f"pip install 'gigamind-eval[{extra}]'" in told
         assert "Traceback" not in said
         assert not (tmp_path / extra).exists()
 

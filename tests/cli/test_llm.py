@@ -47,7 +47,9 @@ def test_a_check_tells_mode_price_and_latency_of_its_first_call(check, server, t
 def test_a_model_of_this_machine_costs_nothing_and_one_elsewhere_has_no_price(check, server):
     here = check("openai/judge", "--judge", "unanswerable_llm")
     assert here.code == 0
-    assert "price     0 USD prompt, 0 USD completion, per million tokens (local model)" in here.stdout
+    assert (
+        "price     0 USD prompt, 0 USD completion, per million tokens (local model)" in here.stdout
+    )
     assert "cost      0.000000 USD" in here.stdout
 
     other = ("--api-base", server.url.replace("127.0.0.1", "0.0.0.0"))
@@ -58,29 +60,30 @@ def test_a_model_of_this_machine_costs_nothing_and_one_elsewhere_has_no_price(ch
 
 
 @pytest.mark.parametrize(
-    ("model", "advice"),
+    ("fault", "hint"),
     [
-        ("openai/judge;fault=401", "The key is missing or refused"),
-        ("openai/judge;fault=quota", "The account has no quota left"),
-        ("openai/judge;fault=429", "has no room now"),
-        ("openai/judge;fault=404", "There is no such model, or no such address"),
-        ("openai/judge;fault=400rf", "no structured output: try --structured md_json"),
-        (
-            "openai/judge;fault=refusal_text",
-            "not as asked for: try --structured md_json, or a larger",
-        ),
-        ("openai/judge;fault=html", "answers in another protocol"),
-        ("openai/judge;fault=500", "does not answer"),
-        ("openai/judge;fault=refusal", "cannot judge as it is called here"),
+        ("401", ""),
+        ("quota", ""),
+        ("429", ""),
+        ("404", ""),
+        ("400rf", "--structured md_json"),
+        ("refusal_text", "--structured md_json"),
+        ("html", "/v1"),
+        ("500", ""),
+        ("refusal", ""),
     ],
 )
-def test_what_is_wrong_is_said_with_how_to_mend_it_after_one_call(check, server, model, advice):
+def test_what_is_wrong_is_said_with_how_to_mend_it_after_one_call(check, server, fault, hint):
     before = server.seen.total
-    ended = check(model)
+    ended = check(f"openai/judge;fault={fault}")
     assert ended.code == 3
-    assert advice in ended.stderr
+    advice, *_ = ended.stderr.splitlines()
+    assert not advice.startswith("Error")
+    assert hint in advice
     assert "sk-secret" not in ended.stderr
     assert server.seen.total == before + 1
+    told = json.loads(check(f"openai/judge;fault={fault}", "--json").stdout)
+    assert (told["advice"], bool(told["error"])) == (advice, True)
 
 
 def test_a_server_without_structured_output_passes_in_the_other_mode(check):
@@ -94,18 +97,18 @@ def test_each_judge_asks_one_case_a_language_with_its_own_prompt_and_schema(chec
     assert (ended.code, ended.stderr) == (0, "")
     _, table, advice = ended.stdout.split("\n\n")
     head, *lines = table.splitlines()
-    assert head.split() == ["judge", "tokens", "seconds", "what", "was", "read"]
+    assert head.split() == ["judge", "tokens", "seconds", "reply"]
     assert [re.split(r"  +", line)[:2] for line in lines] == [
         [name, language]
         for names in (
-            ("search_qa", "search_qa: second look"),
+            ("search_qa", "search_qa: second check"),
             ("unanswerable_llm",),
             ("quality_gate",),
         )
         for language in ("ko", "en")
         for name in names
     ] + [[name, language] for name in ("memory", "generate-queries") for language in ("ko", "en")]
-    assert "4 of 4 pairs told right" in lines[1]
+    assert "4 of 4 pairs" in lines[1]
     assert "gigamind judge test search_qa --model openai/judge" in advice
     prompts = [body["messages"][0]["content"] for body in server.seen.bodies]
     assert len(prompts) == len(lines) + 1 == len(set(prompts))
@@ -135,8 +138,8 @@ def test_a_judge_that_reads_nothing_fails_alone_and_says_what_to_do(check, serve
 
     assert ended.code == 3
     assert ended.stdout.count("failed (invalid_output)") == 2
-    assert ended.stdout.count("pairs told right") == 2
-    assert "try --structured md_json, or a larger model" in ended.stderr
+    assert ended.stdout.count(" of 4 pairs") == 2
+    assert "--structured md_json" in ended.stderr
     assert "2 of 12 cases" in ended.stderr
 
 
@@ -166,11 +169,11 @@ def test_a_judge_that_cannot_be_asked_is_refused_before_anything_is_sent(check, 
 @pytest.mark.parametrize(
     ("model", "own", "meant"),
     [
-        ("judge", True, "openai/judge for a server of the OpenAI protocol"),
-        ("Qwen/Qwen2.5-7B", True, "openai/Qwen/Qwen2.5-7B for a server of the OpenAI protocol"),
-        ("gpt-4o-mini", False, "did you mean openai/gpt-4o-mini?"),
-        ("claude-sonnet-4", False, "did you mean anthropic/claude-sonnet-4?"),
-        ("judge", False, "such as openai/judge, anthropic/judge or ollama_chat/judge"),
+        ("judge", True, "openai/judge"),
+        ("Qwen/Qwen2.5-7B", True, "openai/Qwen/Qwen2.5-7B"),
+        ("gpt-4o-mini", False, "openai/gpt-4o-mini"),
+        ("claude-sonnet-4", False, "anthropic/claude-sonnet-4"),
+        ("judge", False, "openai/judge, anthropic/judge or ollama_chat/judge"),
     ],
 )
 def test_a_missing_provider_is_named(gigamind, check, server, monkeypatch, model, own, meant):
@@ -178,7 +181,7 @@ def test_a_missing_provider_is_named(gigamind, check, server, monkeypatch, model
         monkeypatch.delenv(key, raising=False)
     ended = check(model) if own else gigamind("llm", "check", "--model", model)
     assert (ended.code, server.seen.total) == (3, 0)
-    assert f"The provider is missing: {meant}" in ended.stderr
+    assert meant in ended.stderr
 
 
 def _fields(body):
@@ -189,7 +192,7 @@ def test_without_a_key_nothing_is_sent(gigamind, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     ended = gigamind("llm", "check", "--model", "openai/gpt-4o-mini")
     assert (ended.code, ended.stdout) == (3, "")
-    assert "set OPENAI_API_KEY in the environment" in ended.stderr
+    assert "OPENAI_API_KEY" in ended.stderr
 
 
 def test_a_server_that_is_not_there_is_told(gigamind, monkeypatch):
@@ -241,8 +244,8 @@ def test_a_model_cannot_be_served_without_a_gguf_file_nor_without_the_engine(
     without = gigamind("llm", "serve", file)
 
     assert [ended.code for ended in (missing, other, without)] == [1, 1, 1]
-    assert "the model cannot be read (No such file" in missing.stderr
-    assert "is no GGUF file" in other.stderr
+    assert "my model.gguf" in missing.stderr
+    assert "GGUF" in other.stderr
     assert "pip install 'gigamind-eval[local]'" in without.stderr
     assert [ended.stderr.count("\n") for ended in (missing, other, without)] == [1, 1, 1]
 
@@ -251,7 +254,7 @@ def test_a_port_that_is_taken_is_bad_input(gigamind, server):
     port = server.url.rpartition(":")[2].removesuffix("/v1")
     ended = gigamind("llm", "fake-server", "--port", port)
     assert ended.code == 1
-    assert f"--port {port}: cannot be used" in ended.stderr
+    assert f"--port {port}" in ended.stderr
 
 
 def test_the_fake_server_can_be_read_by_every_judge_as_it_is(gigamind):

@@ -127,19 +127,19 @@ def test_a_ratio_outside_is_refused(generate, ratio):
 
 
 @pytest.mark.parametrize(
-    ("out", "dataset", "message"),
+    ("out", "dataset", "option"),
     [
-        ("vault/copy", "links.jsonl", "overlaps the vault"), ("vault", "links.jsonl", "overlaps the vault"),
-        (".", "links.jsonl", "overlaps the vault"), ("full", "links.jsonl", "exists already"),
-        ("full/file", "links.jsonl", "exists already"), ("out", "vault/links.jsonl", "lies in a vault"),
-        ("out", "out/links.jsonl", "lies in a vault"), ("out", "full/file", "exists already"),
+        ("vault/copy", "links.jsonl", "--out-notes"), ("vault", "links.jsonl", "--out-notes"),
+        (".", "links.jsonl", "--out-notes"), ("full", "links.jsonl", "--out-notes"),
+        ("full/file", "links.jsonl", "--out-notes"), ("out", "vault/links.jsonl", "--dataset"),
+        ("out", "out/links.jsonl", "--dataset"), ("out", "full/file", "--dataset"),
     ],
 )  # fmt: skip
-def test_places_that_hold_something_are_refused(vault, tmp_path, out, dataset, message):
+def test_places_that_hold_something_are_refused(vault, tmp_path, out, dataset, option):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("kept")
     before = notes_hash(tmp_path)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=option):
         generate_links(vault, tmp_path / out, tmp_path / dataset)
     assert notes_hash(tmp_path) == before
 

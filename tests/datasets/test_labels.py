@@ -75,7 +75,7 @@ def test_of_many_problems_ten_are_shown_and_the_rest_counted(file):
 
 @pytest.mark.parametrize("text", ["", "\n \n"])
 def test_a_file_without_labels_says_what_a_label_is(file, text):
-    with pytest.raises(InputError, match='"id": ..., "unanswerable": ...'):
+    with pytest.raises(InputError, match=r'"id": ..., "unanswerable": ...'):
         read_labels(file(text), AnswerabilityLabel)
 
 

@@ -217,7 +217,7 @@ def test_a_file_without_cosines_says_so_to_a_run_with_vectors(
     nothing = {"cosine": None, "cross": None, "embedder": None}
     judge = load_calibrated_judge(written(judge_file().model_copy(update=nothing)), "ours@1")
     assert not judge.with_vectors
-    assert "fitted for keyword search alone" in judge.warnings[0]
+    assert judge.warnings[0].values["embedder"] == "ours@1"
 
 
 def test_signals_of_keyword_mode_cannot_pass_for_cosines(
@@ -234,8 +234,8 @@ def test_signals_of_keyword_mode_cannot_pass_for_cosines(
         ("min_probability = 0.5", "min_probability = 1.5", "min_probability"), ("scale = 0.5", "scale = 0", "scale"),
         ("weight = 2.0", "weight = nan", "weight"), ("word_coverage", "cosine_top", "keyword.signals.cosine_top"),
         ('kind = "calibrated"', 'kind = "llm"', "kind"), ("kappa = 1.0", "kappa = -1.0", "keyword.kappa"),
-        ('embedder = "ours@1"', "", r"embedder and \[cosine\] belong together"),
-        ("rules = 3", "", "rules: is missing.*Fit it again: gigamind judge fit"), ("rules = 3", "rules = 2", "rules"),
+        ('embedder = "ours@1"', "", r"embedder.*\[cosine\]"),
+        ("rules = 3", "", "rules.*gigamind judge fit"), ("rules = 3", "rules = 2", "rules"),
     ],
 )  # fmt: skip
 def test_a_judge_file_that_cannot_be_is_refused_by_field(

@@ -82,9 +82,9 @@ def test_disagreement_of_grades_is_their_mean_distance():
 
 
 def test_a_panel_of_nobody_and_votes_of_strangers_are_mistakes():
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="panel member"):
         decide_binary({}, (), REPEATS)
-    with pytest.raises(ValueError, match="were asked"):
+    with pytest.raises(ValueError, match="panel member"):
         decide_graded(votes(0.1, 0.2), (PanelMember("m", 0),), REPEATS)
 
 
@@ -136,12 +136,12 @@ def test_items_with_one_vote_have_no_part_in_the_agreement():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"panel": ("a", "b"), "repeats": 2}, "give `panel` or `repeats`"),
-        ({"panel": ("a",)}, "two or more different models"),
-        ({"panel": ("a", "a")}, "two or more different models"),
-        ({"adaptive": True}, "nobody else to ask"),
-        ({"repeats": 0}, "greater than or equal to 1"),
-        ({"near": 1.1}, "less than or equal to 1"),
+        ({"panel": ("a", "b"), "repeats": 2}, "`panel` or `repeats`"),
+        ({"panel": ("a",)}, "panel"),
+        ({"panel": ("a", "a")}, "panel"),
+        ({"adaptive": True}, "adaptive"),
+        ({"repeats": 0}, "repeats"),
+        ({"near": 1.1}, "near"),
     ],
 )
 def test_a_panel_that_cannot_be_is_refused(fields, message):

@@ -58,7 +58,11 @@ def decide(client, *, file=FILE, language="ko", question="배포는 언제?", no
 
 def test_an_answerable_with_a_quote_that_stands_in_its_note_is_verified():
     verdict = decide(answerable(cited(1, "배포는 매주 금요일 오후 3시에 시작한다.")))
-    assert (verdict.unanswerable, verdict.told, verdict.verified) == (False, False, True)
+    assert (verdict.unanswerable, verdict.reported_unanswerable, verdict.verified) == (
+        False,
+        False,
+        True,
+    )
     (found,) = verdict.evidence
     assert (
         NOTES[0].text[found.span.start : found.span.end]
@@ -79,10 +83,18 @@ def test_an_answerable_with_a_quote_that_stands_in_its_note_is_verified():
 )
 def test_an_answerable_without_proof_counts_as_the_judge_file_says(sources, text_file):
     doubted = decide(answerable(*sources))
-    assert (doubted.unanswerable, doubted.told, doubted.verified) == (True, False, False)
+    assert (doubted.unanswerable, doubted.reported_unanswerable, doubted.verified) == (
+        True,
+        False,
+        False,
+    )
     lenient = text_file('kind = "llm"\nprompt = "unanswerable/v1"\nunverified = "as_told"\n')
     believed = decide(answerable(*sources), file=lenient)
-    assert (believed.unanswerable, believed.told, believed.verified) == (False, False, False)
+    assert (believed.unanswerable, believed.reported_unanswerable, believed.verified) == (
+        False,
+        False,
+        False,
+    )
 
 
 def test_one_proven_quote_of_several_is_enough():
@@ -124,13 +136,21 @@ def test_beside_a_quote_that_proves_nothing_another_one_may():
 def test_an_unanswerable_needs_no_proof():
     client = Scripted(answer="", sources=(), answered=False, confidence="medium")
     verdict = decide(client)
-    assert (verdict.unanswerable, verdict.told, verdict.confidence) == (True, True, "medium")
+    assert (verdict.unanswerable, verdict.reported_unanswerable, verdict.confidence) == (
+        True,
+        True,
+        "medium",
+    )
 
 
 def test_without_notes_nothing_is_asked():
     client = answerable()
     verdict = decide(client, notes=[])
-    assert (verdict.unanswerable, verdict.told, client.requests) == (True, None, [])
+    assert (verdict.unanswerable, verdict.reported_unanswerable, client.requests) == (
+        True,
+        None,
+        [],
+    )
 
 
 @pytest.mark.parametrize("language", ["ko", "en"])
@@ -196,7 +216,7 @@ def test_a_template_with_a_missing_variable_is_refused_at_load(text_file, tmp_pa
     text = "{% block system %}{{ nonse }}{% endblock %}{% block user %}{% endblock %}"
     (folder / "en.jinja").write_text(text, encoding="utf-8")
     file = text_file('kind = "llm"\nprompt = "unanswerable/v1"\n')
-    with pytest.raises(InputError, match="no such variable in a prompt: nonse"):
+    with pytest.raises(InputError, match="nonse"):
         load_unanswerable_judge(file, "en", prompts=tmp_path / "prompts")
 
 
@@ -213,6 +233,5 @@ def test_the_judge_file_sets_the_parameters_of_the_model(text_file):
     text = 'kind = "llm"\nprompt = "unanswerable/v1"\ntemperature = 0.5\nmax_tokens = 99\n'
     judge = load_unanswerable_judge(text_file(text), "en")
     settings = judge.settings(ModelSettings("m", timeout_s=7))
-    raised_by = "a judge file of your own (--judge)"
-    given = {"temperature": 0.5, "max_tokens": 99, "raised_by": raised_by}
-    assert settings == ModelSettings("m", timeout_s=7, **given)
+    assert (settings.temperature, settings.max_tokens, settings.timeout_s) == (0.5, 99, 7)
+    assert "--judge" in settings.raised_by

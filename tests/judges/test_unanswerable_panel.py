@@ -73,7 +73,11 @@ def judged(tmp_path):
 
 def test_the_panel_speaks_with_the_words_of_the_first_proven_seat_that_won(judged):
     found, _ = judged(NO, FORGED, PROVEN, PROVEN, PROVEN)
-    assert (found.verdict.unanswerable, found.verdict.told, found.verdict.verified) == (
+    assert (
+        found.verdict.unanswerable,
+        found.verdict.reported_unanswerable,
+        found.verdict.verified,
+    ) == (
         False,
         False,
         True,
@@ -86,7 +90,7 @@ def test_the_panel_speaks_with_the_words_of_the_first_proven_seat_that_won(judge
 
 def test_the_rule_of_quotes_holds_for_each_seat_before_the_votes_are_counted(judged):
     found, _ = judged(FORGED, FORGED, PROVEN)
-    assert (found.verdict.unanswerable, found.verdict.told) == (True, False)
+    assert (found.verdict.unanswerable, found.verdict.reported_unanswerable) == (True, False)
     assert found.verdict.verified is False
     believed, _ = judged(FORGED, FORGED, PROVEN, more='unverified = "as_told"\n')
     assert believed.verdict.unanswerable is False
@@ -103,20 +107,25 @@ def test_a_lost_member_is_told_with_its_reason(judged):
     found, _ = judged(PROVEN, None, PROVEN)
     assert found.verdict is None
     assert found.panel.code == "panel_incomplete"
-    assert found.why.startswith("1 of 3 seats of the panel gave no vote: b: ")
-    assert found.why.endswith("(invalid_output)")
+    values = found.why.values
+    assert (values["failed"], values["n"], values["model"]) == (1, 3, "b")
+    assert values["code"] == "invalid_output"
     assert list(found.by_member) == [PanelMember("a"), PanelMember("c")]
 
 
 def test_a_tie_is_told(judged):
     found, _ = judged(PROVEN, NO)
     assert found.verdict is None
-    assert "split in halves" in found.why
+    assert "tie" in found.why
 
 
 def test_without_notes_nobody_is_asked(judged):
     found, clients = judged(PROVEN, PROVEN, notes=[])
-    assert (found.verdict.unanswerable, found.verdict.told, found.panel) == (True, None, None)
+    assert (found.verdict.unanswerable, found.verdict.reported_unanswerable, found.panel) == (
+        True,
+        None,
+        None,
+    )
     assert [client.asked for client in clients.values()] == [0, 0]
 
 

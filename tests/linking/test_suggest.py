@@ -16,8 +16,8 @@ from gigamind.linking.candidates import CandidateFinder
 from gigamind.linking.ranking import scores
 from gigamind.linking.reasons import reason
 from gigamind.linking.suggest import (
-    LEAST_CONFIDENCE,
     CONFIDENT_NAME,
+    LEAST_CONFIDENCE,
     LinkSuggester,
     SuggestOptions,
 )

@@ -16,7 +16,7 @@ from gigamind.evidence.record import records
 from gigamind.evidence.result import Quote
 from gigamind.i18n import script_messages
 from gigamind.judges.search_qa.segments.citations import citations, without_citations
-from gigamind.service.options import LANGUAGES
+from gigamind.service.options import PAGE_LANGUAGES
 from gigamind.spans import Utf16
 from gigamind.tasks.answers.quality import QualityReport
 from gigamind.tasks.answers.schema import SearchQAEvaluation
@@ -245,14 +245,14 @@ class StandIn:
         return web.FileResponse(PACKAGE / "service/static/index.html")
 
     async def _languages(self, _request: web.Request) -> web.Response:
-        return web.json_response(list(LANGUAGES))
+        return web.json_response(list(PAGE_LANGUAGES))
 
     async def _messages(self, request: web.Request) -> web.Response:
         return web.json_response(script_messages(request.match_info["name"]))
 
     async def _config(self, _request: web.Request) -> web.Response:
         models = {"model": "openai/gpt-4o-mini", "judge_model": "openai/gpt-4o"}
-        told = {"languages": list(LANGUAGES), "feedback": self.feedback, "vault": "handbook"}
+        told = {"languages": list(PAGE_LANGUAGES), "feedback": self.feedback, "vault": "handbook"}
         return web.json_response(told | models | {"quality_gate": True})
 
     async def _list(self, _request: web.Request) -> web.Response:

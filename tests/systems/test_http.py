@@ -198,7 +198,7 @@ def test_a_server_that_takes_another_method_is_asked_once_and_the_preset_named(s
         asking(server.url) as retriever,
         pytest.raises(
             SystemFailedError,
-            match='method = "GET" .*--system-config',
+            match=r'method = "GET" .*--system-config',
         ),
     ):
         retriever.ask(QUERY)

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, Field
 
 from gigamind.errors import LlmError
+from gigamind.i18n import _
 from gigamind.judges.asking import Asking, PanelMember
 from gigamind.judges.panel import PanelJudgeFile
 from gigamind.judges.protocol import AnswerCase
@@ -163,11 +164,10 @@ class Calls:
         findings |= _once(await self._ask(missing, "again", ClaimsReply), missing)
         lost = [number for number in ids if number not in findings]
         if lost:
-            named = ", ".join(str(number) for number in lost)
-            raise LlmError(
-                f"the model gave no verdict, or several, on sentence {named}, twice",
-                "invalid_output",
+            text = _(
+                "The model gave no single verdict on these sentences: {sentences}.", sentences=lost
             )
+            raise LlmError(text, "invalid_output")
         return findings
 
     async def _ask(self, ids: Sequence[int], part: Part, reply: type[Reply]) -> Reply:

@@ -124,11 +124,13 @@ async def cut_answer(judge: SearchQAJudge, answer: str, asking: Asking) -> tuple
 def _refuse_too_many(pieces: Sequence[Piece], judge: SearchQAJudge) -> None:
     claims, most = len(claims_of(pieces)), judge.file.max_claims
     if claims > most:
-        raise LlmError(
-            f"the answer has {claims:,} claims, and the judge takes {most:,}: split it, or raise max_claims in the"
-            " judge file",
-            "context_too_long",
+        text = _(
+            "The answer has {n:,} claims; the judge accepts {limit:,}. Split it, or increase max_claims in the judge"
+            " file.",
+            n=claims,
+            limit=most,
         )
+        raise LlmError(text, "context_too_long")
 
 
 # Where the confidence of an answer changes: by its correctness, and by its utility.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gigamind.errors import LlmError
+from gigamind.i18n import _, joined
 from gigamind.judges.asking import PanelMember
 from gigamind.judges.panel import PanelVerdict
 from gigamind.judges.protocol import AnswerCase, Proof, Verdict
@@ -62,9 +63,9 @@ def utility(kind: AnswerOutcome, reported: float, *, answerable: bool) -> float:
     return float(kind == "abstained" and not answerable)
 
 
-def answerable(*, told: bool, proven: bool) -> Answerable:
+def answerable(*, reported: bool, proven: bool) -> Answerable:
     """What the word of a model and its quote amount to."""
-    if not told:
+    if not reported:
         return "no"
     return "proven" if proven else "told"
 
@@ -152,7 +153,7 @@ def judgement_of(
     reply = heard.reply
     (quoted,) = verifier.align([(reply.answer_note, reply.answer_quote)])
     place, doubt = verifier.proof(quoted)
-    answerability = answerable(told=reply.answerable, proven=doubt is None)
+    answerability = answerable(reported=reply.answerable, proven=doubt is None)
     sentences = with_roles(
         heard.judged,
         heard.findings,
@@ -257,8 +258,11 @@ def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
     judgement, errors = panel.judgement, tuple(panel.errors.values())
     if judgement is None:
         code = panel.panel.code if panel.panel else None
-        votes = "; ".join(f"{member.name}: {error}" for member, error in panel.errors.items())
-        why = f"no vote of {votes}" if panel.panel else ""
+        votes = joined(
+            _("{model}: {reason}", model=member.name, reason=error.message)
+            for member, error in panel.errors.items()
+        )
+        why = _("These panel members gave no vote: {votes}", votes=votes) if panel.panel else ""
         return Verdict({}, panel, errors=errors, code=code or "", why=why)
     believed = [claim.told == "supported" for claim in judgement.claims if claim.told]
     return Verdict(

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from hashlib import sha256
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
 from pydantic import Field
 
 from gigamind.assets import asset
 from gigamind.errors import LlmError
-from gigamind.i18n import _
+from gigamind.i18n import LANGUAGES, _
 from gigamind.judges.asking import OF_THE_REPLY, Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.spec import Language, PromptName, load_judge_prompt
@@ -237,5 +237,5 @@ def known_pair(shown: Mapping[str, Any]) -> Pair | None:
 
 @cache
 def _known_pairs() -> Mapping[tuple[str, str], Pair]:
-    pairs = (pair for language in get_args(Language) for pair in pairs_in(language))
+    pairs = (pair for language in LANGUAGES for pair in pairs_in(language))
     return {(pair.text, pair.passage.text): pair for pair in pairs}

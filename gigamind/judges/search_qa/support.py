@@ -121,9 +121,7 @@ def support(
     if own >= _SAME_MATTER and not in_table:
         substituted = substituted or crossed(claim, sentence)
     if passage.is_terse and not substituted:
-        row, *beside = (
-            Labelled(label_of(row), row) for row in (passage.said, *passage.beside)
-        )
+        row, *beside = (Labelled(label_of(row), row) for row in (passage.said, *passage.beside))
         substituted = substitution_in_item(claim, sentence)
         substituted = substituted or substitution_of_row(claim, row, beside, around.keys)
     doubtful = (

@@ -74,7 +74,7 @@ def _verdict_fields(
     places = range(len(verdict.evidence))
     return {
         "unanswerable": verdict.unanswerable,
-        "told_unanswerable": verdict.told,
+        "told_unanswerable": verdict.reported_unanswerable,
         "verified": verdict.verified,
         "answer": verdict.answer,
         "confidence": verdict.confidence,

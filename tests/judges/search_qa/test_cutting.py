@@ -192,9 +192,10 @@ def test_a_long_answer_is_cut_in_several_calls(scripted, reply_of, found, judge_
 
 def test_an_answer_with_too_many_parts_is_not_judged(scripted, judge_by, judge_file):
     client = scripted(cut_reply((1, "연차는 15일이고", "반차는 0.5일이다.")))
-    with pytest.raises(LlmError, match="has 2 claims, and the judge takes 1") as told:
+    with pytest.raises(LlmError, match="max_claims") as told:
         judge_by(client, TWO, file=judge_file(claims="llm", max_claims=1))
     assert (told.value.code, len(client.requests)) == ("context_too_long", 1)
+    assert told.value.message.values == {"n": 2, "limit": 1}
 
 
 def test_without_a_usable_reply_about_the_claims_the_answer_is_unscored(

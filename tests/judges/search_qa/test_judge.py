@@ -119,7 +119,7 @@ def test_verdicts_on_claims_that_nobody_made_change_nothing(judge_by, scripted, 
 
 def test_a_verdict_missing_twice_leaves_the_item_unscored(judge_by, scripted, reply_of, found):
     client = scripted(reply_of(found(1, "supported", 1, LEAVE)), {"claims": []})
-    with pytest.raises(LlmError, match="sentence 2, 3, twice") as caught:
+    with pytest.raises(LlmError, match="2, 3") as caught:
         judge_by(client, ANSWER)
     assert caught.value.code == "invalid_output"
     assert len(client.requests) == 2
@@ -151,7 +151,7 @@ def test_an_answer_of_more_claims_than_the_file_allows_is_not_judged(
     two = judge_file(max_claims=2)
     client = scripted(reply_of(found(1, "not_found"), found(2, "not_found")))
     assert judge_by(client, "하나다. 둘이다.", file=two).correctness == 0
-    with pytest.raises(LlmError, match="has 3 claims, and the judge takes 2"):
+    with pytest.raises(LlmError, match="max_claims"):
         judge_by(client, "하나다. 둘이다. 셋이다.", file=two)
 
 

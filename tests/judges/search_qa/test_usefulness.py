@@ -57,7 +57,7 @@ def test_a_word_of_the_model_turns_no_claim_into_an_abstention(judge_by, scripte
 def test_the_word_of_a_model_that_notes_answer_is_one_thing_and_its_proof_another(
     told, proven, expected
 ):
-    assert answerable(told=told, proven=proven) == expected
+    assert answerable(reported=told, proven=proven) == expected
 
 
 @pytest.mark.parametrize(("said", "expected"), [(True, 0.0), (False, 1.0)])

@@ -42,7 +42,7 @@ def test_a_limit_a_minute_makes_the_run_longer(foretold):
 def test_a_limit_in_dollars_that_cannot_be_kept_is_said_before_the_run(foretold):
     (unknown,) = foretold(**MODEL | {"model": "openai/unheard-of"})
     assert unknown.usd is None
-    with pytest.raises(InputError, match="no known price"):
+    with pytest.raises(InputError, match="--max-cost-usd"):
         foretold(**MODEL | {"model": "openai/unheard-of"}, max_cost_usd=1.0)
     (priced,) = foretold(**MODEL, max_cost_usd=1.0)
     assert priced.usd is not None
