@@ -234,4 +234,6 @@ def _cases(release: Release, say: Words) -> list[JunitCase]:
 
 
 def _rule_cases(gate: GateResult, say: Words) -> list[JunitCase]:
-    return [JunitCase(rule.metric, _OUTCOMES[rule.status], say(rule.explanation)) for rule in gate.rules]
+    return [
+        JunitCase(rule.metric, _OUTCOMES[rule.status], say(rule.explanation)) for rule in gate.rules
+    ]

@@ -195,19 +195,21 @@ def _mark(say: Words, rule: RuleResult) -> str:
 
 
 def _limit(say: Words, rule: RuleResult) -> str:
-    if rule.limit is None:
-        return "–"
+    return "–" if rule.limit is None else _limit_of(say, rule, rule.limit)
+
+
+def _limit_of(say: Words, rule: RuleResult, limit: float) -> str:
     if rule.metric == METRIC:
-        return f"≥ {number(rule.limit)}"
+        return f"≥ {number(limit)}"
     if rule.why in _BOUNDS:
-        return f"{_BOUNDS[rule.why]} {rule.limit:g}"
+        return f"{_BOUNDS[rule.why]} {limit:g}"
     if rule.why == "normalised":
-        return f"≤ {rule.limit:.2f}"
+        return f"≤ {limit:.2f}"
     if rule.metric in _TIMES:
-        return f"{rule.limit:,.0f} ms"
+        return f"{limit:,.0f} ms"
     if rule.metric in LOST:
-        return say(_("{limit:g} lost", limit=rule.limit))
-    return say(_("{limit:g} worse", limit=rule.limit))
+        return say(_("{limit:g} lost", limit=limit))
+    return say(_("{limit:g} worse", limit=limit))
 
 
 def _interval(say: Words, change: MetricChange) -> str:

@@ -85,7 +85,7 @@ def test_a_budget_that_runs_out_ends_in_3_and_says_how_to_go_on(answers, server)
     server.script.append(REPLY)
     ended = answers("--max-calls", 1, rows=(ROW, {**ROW, "id": "b", "question": "또?"}))
     assert ended.code == 3
-    assert "continue with --resume out" in ended.stderr
+    assert "--resume out" in ended.stderr
 
 
 def test_a_row_without_its_note_names_file_line_and_field(answers):

@@ -174,7 +174,7 @@ def test_a_budget_holds_over_all_shards_and_a_resumed_flow_goes_on(
     given = {"max_calls": calls, "fresh_fraction": 0}
     state = flow(by_model(**given), "threads:4", return_state=True)
     assert (state.is_failed(), server.seen.total) == (True, calls)
-    assert f"the budget left {50 - calls} of 50 queries unjudged" in state.message
+    assert f"{50 - calls} of 50 queries" in state.message
     resumed = {"out": None, "resume": tmp_path / "out", "fresh_fraction": 0}
     state = flow(by_model(**resumed), "threads:2", return_state=True)
     assert state.is_completed(), state.message
