@@ -112,13 +112,13 @@ def generate_queries(
 
 
 def refuse_query_place(notes: Path, out: Path) -> None:
-    """Check that a dataset neither lies in the vault nor replaces another file.
+    """Check that a dataset is outside the vault and replaces no file.
 
     Raises:
         InputError: it would.
     """
     if out.resolve().is_relative_to(notes.resolve()):
-        raise InputError(_("--out {file}: lies in the vault. Name a file outside it.", file=out))
+        raise InputError(_("--out {file}: is inside the vault. Name a file outside it.", file=out))
     refuse_existing_file("--out", out)
 
 

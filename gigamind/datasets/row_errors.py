@@ -92,7 +92,7 @@ class RowError:
         item_id: id of the row; "" if it could not be read.
         field: such as `expected_spans[0].start`; "" for the row as a whole.
         message: the problem, without a full stop.
-        mend: how to fix it, without a full stop; a key of `gigamind dataset check --json`.
+        mend: the fix, without a full stop; a key of `gigamind dataset check --json`.
         absent: whether the row names a note that the vault lacks.
     """
 

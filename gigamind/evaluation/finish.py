@@ -244,7 +244,7 @@ def _write(
 def bounds_of(
     snapshot: EvalSnapshot[Any, Any], status: str, options: EvalOptions
 ) -> GateResult | None:
-    """Apply the floors and ceilings of a --gates file to a run; None without such a file, or with a baseline.
+    """Apply the floors and ceilings of a --gates file to a run; None if there is no file, or a baseline.
 
     Raises:
         InputError: the file cannot be used.

@@ -212,7 +212,7 @@ class EvalOptions(ReleaseOptions, Determinism):
         return self
 
     def flags(self, names: Iterable[str]) -> str:
-        """Return those of these options that differ from their defaults, as flags; "" if there are none."""
+        """Return the options that differ from their defaults, as flags; "" if there are none."""
         fields = type(self).model_fields
         given = [name for name in names if getattr(self, name) != fields[name].default]
         return ", ".join(f"--{name.replace('_', '-')}" for name in given)

@@ -94,7 +94,7 @@ def drop_if_final(out: Path, run: ModelRun) -> None:
 
 
 def attempts_of(out: Path) -> Sequence[Attempt]:
-    """Return the requests of the run that will write `out`, including those of its shards."""
+    """Return the requests of the run that will write `out`, including its shards' requests."""
     return rows_in(folders_of(unfinished_folder(out)))
 
 

@@ -241,7 +241,7 @@ class LinkSuggester:
         return _chosen(note, self._places(note, options), linked, self.habits)
 
     def _places(self, note: Note, options: SuggestOptions) -> list[list[Candidate]]:
-        """Return the candidates of a note, keeping those of the last note: an evaluation asks twice per note."""
+        """Return the candidates of a note, cached for the last note: an evaluation asks twice per note."""
         habits = self.habits
 
         def is_promising(features: Features) -> bool:
