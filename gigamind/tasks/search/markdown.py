@@ -107,6 +107,7 @@ def _position(item: ItemReport) -> Message:
     )
 
 
+_MODES = {"keyword": _("keyword"), "semantic": _("semantic"), "hybrid": _("hybrid")}
 _NO_NOTES = _("none; notes are identified by their names in the labels")
 _TAGS_SHOWN = 15
 _FAILURES_SHOWN = 10
@@ -290,7 +291,8 @@ def searched_by(run: RunReport) -> Message:
     """Return which search was evaluated."""
     system = run.environment.system
     if system is None:
-        return _("{mode} search", mode=run.options["mode"])
+        mode = str(run.options["mode"])
+        return _("{mode} search", mode=_MODES.get(mode, mode))
     return _("searched by {system}", system=system.name)
 
 
