@@ -289,15 +289,8 @@ def _checked(
         InputError: the value is not allowed; names file and line.
     """
     name = f"{where}: {max(option.opts, key=len).lstrip('-')}"
-    if option.is_flag and not isinstance(value, bool):
-        raise _wrong_value(name, value, _("must be true or false"))
-    if isinstance(value, bool) and not option.is_flag:
-        raise _wrong_value(name, value, _("must be a value, not true or false"))
-    is_list = isinstance(value, list)
-    if option.multiple and not is_list:
-        raise _wrong_value(name, value, _("must be a list"))
-    if is_list and not option.multiple:
-        raise _wrong_value(name, value, _("must be one value, not a list"))
+    if demand := _shape_demand(option, value):
+        raise _wrong_value(name, value, demand)
     if isinstance(option.type, click.Path):
         value = _from_folder(config, value, name)
     try:
@@ -307,6 +300,17 @@ def _checked(
     if isinstance(option, Checking):
         option.check(value, name)
     return value
+
+
+def _shape_demand(option: click.Option, value: object) -> Message | None:
+    """Return which kind of value an option takes, if it is not this kind."""
+    if option.is_flag != isinstance(value, bool):
+        if option.is_flag:
+            return _("must be true or false")
+        return _("must be a value, not true or false")
+    if option.multiple != isinstance(value, list):
+        return _("must be a list") if option.multiple else _("must be one value, not a list")
+    return None
 
 
 def _wrong_value(where: str, value: object, demand: Text) -> InputError:

@@ -171,7 +171,9 @@ def taken(settings: ModelSettings, parameters: dict[str, int | float]) -> dict[s
     """
     litellm = load_litellm()
     try:
-        model, provider, *_rest = litellm.get_llm_provider(settings.model, api_base=settings.api_base)
+        model, provider, *_rest = litellm.get_llm_provider(
+            settings.model, api_base=settings.api_base
+        )
     except Exception as error:  # noqa: BLE001  litellm does not know the provider in the name
         if _NO_PROVIDER in str(error):
             reason = missing_provider(settings.model, settings.api_base)

@@ -104,7 +104,9 @@ class Experiment(Report):
         return tuple(dict.fromkeys(names))
 
 
-def compare_with_first(labels: Sequence[str], runs: Sequence[Snapshot], *, seed: int = 42) -> Experiment:
+def compare_with_first(
+    labels: Sequence[str], runs: Sequence[Snapshot], *, seed: int = 42
+) -> Experiment:
     """Compare every run with the first one, on the items that all evaluated.
 
     Args:

@@ -63,8 +63,7 @@ class Grid:
         lexical = (1 - self._fusion.alpha) * words
         balance = self.retriever.balance
         if balance is not None and self._balanced:
-            words = balance.read(query)
-            lexical[self._balanced] = words.order_points(self._titles)
+            lexical[self._balanced] = balance.read(query).order_points(self._titles)
         return lexical
 
     @property

@@ -281,6 +281,6 @@ def _refusal(error: BaseException) -> Message | None:
         return None
     return _(
         "the Qdrant server rejects the key ({status}). Set {variable} to a key with read and write access.",
-        status=int(error.status_code),
+        status=error.status_code,
         variable=KEY_VARIABLE,
     )

@@ -165,7 +165,10 @@ def test_the_readme_of_the_trials_counts_right():
     readme = (folder / "README.md").read_text(encoding="utf-8")
     scenarios = (folder / "scenarios.jsonl").read_text(encoding="utf-8").splitlines()
     attacks = load_attacks()
-    assert f"`attacks.jsonl`: {len(attacks)} prompt injections, 62 Korean, 62 English, 8 in both" in readme
+    assert (
+        f"`attacks.jsonl`: {len(attacks)} prompt injections, 62 Korean, 62 English, 8 in both"
+        in readme
+    )
     assert f"`unit_tests.jsonl`: {len(TESTS)} cases" in readme
     assert f"`scenarios.jsonl`: {len(scenarios)} questions" in readme
     assert all(f"`{attack.row.family}`" in readme for attack in attacks)

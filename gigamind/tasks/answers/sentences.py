@@ -1,12 +1,11 @@
 """Sentences about an answer run that summary.md and report.html share."""
 
-from gigamind.i18n import _, joined, n_
+from gigamind.i18n import Translator, _, joined, n_
 from gigamind.tasks.answers.quality import QualitySummaryReport
 from gigamind.tasks.answers.schema import AnswerRunRecord
-from gigamind.wording import Words
 
 
-def checklist_lead(quality: QualitySummaryReport, say: Words) -> str:
+def checklist_lead(quality: QualitySummaryReport, say: Translator) -> str:
     """Return how many answers pass the checklist, and how many could not be checked."""
     overall = quality.overall
     sentences = [
@@ -38,7 +37,7 @@ def checklist_lead(quality: QualitySummaryReport, say: Words) -> str:
     return say(joined(sentences, " "))
 
 
-def separation(record: AnswerRunRecord, say: Words) -> str:
+def separation(record: AnswerRunRecord, say: Translator) -> str:
     """Return whether correctness and utility measure different things on this data."""
     correlation = record.summary.correlation
     if correlation.r is None:
@@ -65,7 +64,7 @@ def separation(record: AnswerRunRecord, say: Words) -> str:
     )
 
 
-def cuts(record: AnswerRunRecord, say: Words) -> str:
+def cuts(record: AnswerRunRecord, say: Translator) -> str:
     """Return how a model split sentences into claims; "" if none did."""
     counts = record.summary.cuts
     if not counts.get("part") and not counts.get("uncut"):

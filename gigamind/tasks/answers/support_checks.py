@@ -1,10 +1,9 @@
 """The checks that a supported claim passes: the model's verdict, the proven quote, and the source sentence."""
 
-from gigamind.i18n import _, n_
+from gigamind.i18n import Translator, _, n_
 from gigamind.reports.cards.line import tried
 from gigamind.reports.labels import LABELS
 from gigamind.tasks.answers.schema import AnswerSummaryReport, EvaluatedClaim
-from gigamind.wording import Words
 
 _SOURCE_DOUBTS = (
     "contradiction", "new_name", "new_number", "added", "only_possible", "other_limits", "other_word",
@@ -41,7 +40,7 @@ def contradictions(claim: EvaluatedClaim) -> list[tuple[str, str]]:
     return [(name, numbers if name == "number" else "") for name in claim.contradictions]
 
 
-def rejected_support(summary: AnswerSummaryReport, say: Words) -> str:
+def rejected_support(summary: AnswerSummaryReport, say: Translator) -> str:
     """Return how many claims the model calls supported and gigamind does not, and why; "" without any.
 
     Without a model, return the limits of verdicts by words.
@@ -83,7 +82,7 @@ def rejected_support(summary: AnswerSummaryReport, say: Words) -> str:
     )
 
 
-def second_look(summary: AnswerSummaryReport, say: Words) -> str:
+def second_look(summary: AnswerSummaryReport, say: Translator) -> str:
     """Return which models made the second check, and whether it counts; "" without a second check."""
     if not summary.second_looks:
         return ""

@@ -1,10 +1,10 @@
 """Texts about a link run that summary.md, report.html and the terminal share."""
 
 from gigamind.choices import SHOWN_CONFIDENCE
-from gigamind.i18n import Message, _
+from gigamind.formats import between, share
+from gigamind.i18n import Message, Translator, _
 from gigamind.linking.suggest import LEAST_CONFIDENCE
 from gigamind.tasks.links.schema import LinkRunRecord, LinkSummaryReport, MissCause
-from gigamind.wording import Words, between, share
 
 
 def sums_of(record: LinkRunRecord, name: str) -> tuple[int, int]:
@@ -28,7 +28,7 @@ def subject_values(record: LinkRunRecord) -> dict[str, object]:
     }
 
 
-def default_view(summary: LinkSummaryReport, say: Words) -> str:
+def default_view(summary: LinkSummaryReport, say: Translator) -> str:
     """Return what `suggest-links` shows by default; "" if it shows all suggestions, or another tool made them."""
     points = {point.min_confidence: point for point in summary.sweep}
     unfiltered, shown = points.get(0.0), points.get(SHOWN_CONFIDENCE)
@@ -50,7 +50,7 @@ def default_view(summary: LinkSummaryReport, say: Words) -> str:
     )
 
 
-def miss_causes(record: LinkRunRecord, say: Words) -> list[tuple[MissCause, int, str]]:
+def miss_causes(record: LinkRunRecord, say: Translator) -> list[tuple[MissCause, int, str]]:
     """Return the causes of misses, the number of links lost to each, and its meaning in this run."""
     options, misses = record.run.options, record.summary.overall.misses
     own = 0.0 if options.get("system") else LEAST_CONFIDENCE

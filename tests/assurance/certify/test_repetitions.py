@@ -8,11 +8,11 @@ from judged_folders import judged_summary, write_summary
 from llm_reports import llm_report
 
 from gigamind.errors import InputError
+from gigamind.i18n import translator
 from gigamind.records.judged import PanelReport
-from gigamind.wording import words
 from gigamind.reports.cards.cautions import cautions
 
-ENGLISH = words("en")
+ENGLISH = translator("en")
 
 
 def test_repetitions_tell_how_often_verdicts_flip(run_folder, ten_items, card_of):
@@ -80,7 +80,9 @@ def test_verdicts_of_a_smaller_panel_are_counted_on_the_card(run_folder, card_of
         write_summary(folder, judged_summary(llm=llm_report(panel=told)))
     found = card_of(*folders)
     assert found.short_panels == 3
-    assert cautions(found, ENGLISH) != cautions(found.model_copy(update={"short_panels": 0}), ENGLISH)
+    assert cautions(found, ENGLISH) != cautions(
+        found.model_copy(update={"short_panels": 0}), ENGLISH
+    )
 
 
 def test_a_run_over_stored_replies_is_no_repetition_but_may_be_repeated(run_folder, card_of):

@@ -1,8 +1,8 @@
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.records.card import CardRequirements, CheckedCard, check_alone
 from gigamind.release.shortfall import shortfalls
-from gigamind.wording import words
 
 ASKED = (("unanswerable",),)
 
@@ -14,7 +14,7 @@ def reasons(card, scale):
     def told(*scales, lang="en", languages=("en", "ko"), asked=ASKED, attacks=None, **needs):
         made = card(*(scales or (scale(),)), attacks=attacks)
         held = CheckedCard(made, CardRequirements(**needs), asked, languages)
-        return [words(lang)(shortfall.text) for shortfall in shortfalls(held)]
+        return [translator(lang)(shortfall.text) for shortfall in shortfalls(held)]
 
     return told
 
@@ -127,8 +127,10 @@ def test_a_language_whose_labels_are_all_alike_shows_no_agreement(reasons, scale
             0.05,
             0.11,
             [
-                "0.050 [0.010, 0.110] of 200 verdicts differ between two identical runs:"
-                " may be above 0.100 (upper bound of the CI)"
+                (
+                    "0.050 [0.010, 0.110] of 200 verdicts differ between two identical runs:"
+                    " may be above 0.100 (upper bound of the CI)"
+                )
             ],
         ),
         (0.101, 0.2, ["0.101 [0.010, 0.200] of 200 verdicts differ between two identical runs: above 0.100"]),

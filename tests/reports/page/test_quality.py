@@ -2,11 +2,11 @@
 
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.records.judged import JudgeReport
 from gigamind.release.comparison import Comparison, MetricChange, RunName
 from gigamind.tasks.answers.page import pass_rate, quality_block
 from gigamind.tasks.answers.quality import QualityItemRate, QualitySliceReport, QualitySummaryReport
-from gigamind.wording import words
 
 NAME = RunName(run_id="r", created_at="2026-01-01T00:00:00+00:00", app_version="1", git_commit=None)
 
@@ -65,7 +65,7 @@ def comparison(*metrics):
 
 def test_each_item_stands_beside_the_baseline():
     compared = comparison("quality.pass_rate", "quality.direct")
-    block = quality_block(quality(), words("en"), compared)
+    block = quality_block(quality(), translator("en"), compared)
     assert block["compared"] is True
     fell = {
         "before": "0.750",
@@ -81,7 +81,7 @@ def test_each_item_stands_beside_the_baseline():
 
 @pytest.mark.parametrize("compared", [None, comparison("answers.utility")])
 def test_without_compared_checks_there_is_no_baseline_to_show(compared):
-    block = quality_block(quality(), words("ko"), compared)
+    block = quality_block(quality(), translator("ko"), compared)
     assert block["compared"] is False
     assert [(row["name"], row["change"]) for row in block["rows"]] == [
         ("통과", None),
@@ -90,7 +90,7 @@ def test_without_compared_checks_there_is_no_baseline_to_show(compared):
 
 
 def test_what_could_not_be_checked_and_what_was_not_yet_are_told_apart():
-    lead = quality_block(quality(unchecked=3, not_run=2), words("en"))["lead"]
+    lead = quality_block(quality(unchecked=3, not_run=2), translator("en"))["lead"]
     assert "3 could not be checked: see the section on errors." in lead
     assert lead.endswith("2 were not checked, for the run was interrupted.")
 
