@@ -62,6 +62,8 @@ _OS_REASONS = {
     errno.ENAMETOOLONG: _("the name is too long"),
     errno.ENOSPC: _("no space left on the disk"),
     errno.EROFS: _("the file system is read-only"),
+    errno.EFBIG: _("the file is too large"),
+    errno.EDQUOT: _("the disk quota is used up"),
     errno.EIO: _("input/output error"),
     errno.ECONNREFUSED: _("connection refused"),
     errno.ECONNRESET: _("connection reset by the other side"),

@@ -95,7 +95,7 @@ def _read_trial(
     """Read the report of a trial of this judge.
 
     Raises:
-        InputError: It cannot be read, is not such a report, or is about another judge.
+        InputError: It cannot be read, is invalid, or is about another judge.
     """
     try:
         report = model.model_validate_json(path.read_bytes())

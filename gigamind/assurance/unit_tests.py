@@ -156,7 +156,7 @@ class UnitTestReport(TrialReport):
 
     Attributes:
         tests: Empty, as are the groups, if no model was given.
-        liars: Results of the deceptive judges; None for judges of questions, which have no such test.
+        liars: Results of the deceptive judges; None for judges of questions.
     """
 
     overall: UnitTestGroup

@@ -10,7 +10,7 @@ from gigamind.cli.command import command
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result
 from gigamind.evaluation.options import validated
-from gigamind.i18n import Language, language_of
+from gigamind.i18n import Language, _, language_of
 
 if TYPE_CHECKING:
     from gigamind.records.card import JudgeCard
@@ -64,4 +64,4 @@ def _show(card: "JudgeCard", lang: Language, out: Path) -> None:
             click.echo(f"  {row.line}")
     for caution in cautions(card, say):
         click.echo(caution, err=True)
-    click.echo(f"{say('title.page')}: {out / 'judge_card.html'}")
+    click.echo(f"{say(_('Judge report'))}: {out / 'judge_card.html'}")

@@ -14,12 +14,7 @@ from gigamind.datasets.near_misses import Vocabulary, near_misses
 from gigamind.datasets.question_forms import Draft, drafts, says_something
 from gigamind.datasets.sample import sample
 from gigamind.datasets.schema import GENERATED, ExpectedSpan, QueryItem
-from gigamind.datasets.write import (
-    copy_vault,
-    refuse_existing_file,
-    refuse_places,
-    write_rows,
-)
+from gigamind.datasets.write import copy_vault, refuse_existing_file, refuse_places, write_rows
 from gigamind.errors import InputError
 from gigamind.i18n import Message, _, joined, n_
 from gigamind.spans import Utf16
@@ -117,13 +112,13 @@ def generate_queries(
 
 
 def refuse_query_place(notes: Path, out: Path) -> None:
-    """Check that a dataset neither lies in the vault nor replaces another file.
+    """Check that a dataset is outside the vault and replaces no file.
 
     Raises:
         InputError: it would.
     """
     if out.resolve().is_relative_to(notes.resolve()):
-        raise InputError(_("--out {file}: lies in the vault. Name a file outside it.", file=out))
+        raise InputError(_("--out {file}: is inside the vault. Name a file outside it.", file=out))
     refuse_existing_file("--out", out)
 
 

@@ -87,10 +87,7 @@ _PATTERNS = {
             "In the table of {T}, what is “{C}” for “{H}”?",
             "{T}: what is the “{C}” of “{H}”?",
         ),
-        "sentence": (
-            "What does {T} say about {H}?",
-            "What can I learn about {H} from {T}?",
-        ),
+        "sentence": ("What does {T} say about {H}?", "What can I learn about {H} from {T}?"),
     },
 }
 

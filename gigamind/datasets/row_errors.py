@@ -32,19 +32,13 @@ _PHRASES: dict[str, tuple[Message, Message]] = {
         _("easy, mid or hard"),
         _('Write "easy", "mid" or "hard", or leave the field out'),
     ),
-    "greater_than_equal": (
-        _("0 or more"),
-        _("Count UTF-16 code units from the start of the file"),
-    ),
+    "greater_than_equal": (_("0 or more"), _("Count UTF-16 code units from the start of the file")),
 }
 _GAINS = (
     _("a grade, a whole number from -1000 to 1000"),
     _('Write an object such as {{"a.md": 2, "b.md": 0}}'),
 )
-_GROUPS = (
-    _("groups of notes"),
-    _('Write a list of non-empty lists, such as [["a", "b"], ["c"]]'),
-)
+_GROUPS = (_("groups of notes"), _('Write a list of non-empty lists, such as [["a", "b"], ["c"]]'))
 # Of answers, by the field that is wrong.
 _SCORE = (_("a number from 0 to 1"), _("Write a number such as 0.75, or leave the field out"))
 _ANSWER_PHRASES: dict[str, tuple[Message, Message]] = {
@@ -69,10 +63,7 @@ _NOTE = (
     _("an object"),
     _('Write an object such as {{"path": "a.md"}}, or {{"title": "A", "text": "..."}}'),
 )
-_CLAIM = (
-    _("an object"),
-    _('Write an object such as {{"text": "...", "verdict": "supported"}}'),
-)
+_CLAIM = (_("an object"), _('Write an object such as {{"text": "...", "verdict": "supported"}}'))
 _OTHER_KINDS = (
     (
         "question",
@@ -101,7 +92,7 @@ class RowError:
         item_id: id of the row; "" if it could not be read.
         field: such as `expected_spans[0].start`; "" for the row as a whole.
         message: the problem, without a full stop.
-        mend: how to fix it, without a full stop; a key of `gigamind dataset check --json`.
+        mend: the fix, without a full stop; a key of `gigamind dataset check --json`.
         absent: whether the row names a note that the vault lacks.
     """
 

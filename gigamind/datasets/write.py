@@ -64,14 +64,14 @@ def refuse_places(
         option: option that names the dataset.
 
     Raises:
-        InputError: a path lies in the vault or around it, or exists already.
+        InputError: a path is inside or around the vault, or exists already.
     """
     refuse_copy(notes, out_notes, option="--out-notes")
     rows = dataset.resolve()
     if any(rows.is_relative_to(place.resolve()) for place in (notes, out_notes)):
         raise InputError(
             _(
-                "{option} {file}: lies in a vault. Name a file outside it.",
+                "{option} {file}: is inside a vault. Name a file outside it.",
                 option=option,
                 file=dataset,
             )
@@ -83,7 +83,7 @@ def refuse_copy(notes: Path, out: Path, *, option: str) -> None:
     """Check that a copy of a vault can be written to `out`, which `option` names.
 
     Raises:
-        InputError: it lies in the vault or around it, or exists already.
+        InputError: it is inside or around the vault, or exists already.
     """
     vault, copy = notes.resolve(), out.resolve()
     if copy.is_relative_to(vault) or vault.is_relative_to(copy):

@@ -39,7 +39,7 @@ from gigamind.release.gates import bounds_gate
 from gigamind.release.model import FILE as SNAPSHOT_FILE
 from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import GateResult, read_policy
-from gigamind.release.shortfall import held_card, judged_languages
+from gigamind.release.shortfall import checked_card, judged_languages
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
 from gigamind.reports.decision import MOST_RUNS, Place, brief, decide
 from gigamind.reports.release import missed_bounds, with_bounds, with_section
@@ -245,7 +245,7 @@ def _write(
 def bounds_of(
     snapshot: EvalSnapshot[Any, Any], status: str, options: EvalOptions
 ) -> GateResult | None:
-    """Apply the floors and ceilings of a --gates file to a run; None without such a file, or with a baseline.
+    """Apply the floors and ceilings of a --gates file to a run; None if there is no file, or a baseline.
 
     Raises:
         InputError: the file cannot be used.
@@ -341,7 +341,9 @@ def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record
     policy = read_policy(options.gates)
     languages = judged_languages(record.summary)
     card = read_card(options.judge_card)
-    return replace(record, card=held_card(card, policy, options.phase, record.run.task, languages))
+    return replace(
+        record, card=checked_card(card, policy, options.phase, record.run.task, languages)
+    )
 
 
 def _reference(options: EvalOptions, kinds: Kinds) -> Reference | None:
@@ -518,10 +520,7 @@ def _counted(llm: LlmReport, units: Message, judged: int, checked: int) -> Messa
     """Return the number of items; with a checklist, of evaluations and of checks."""
     parts = [(judged, llm.items, units)]
     if llm.checks is not None:
-        parts = [
-            (judged, llm.items, _("evaluations")),
-            (checked, llm.checks.items, _("checks")),
-        ]
+        parts = [(judged, llm.items, _("evaluations")), (checked, llm.checks.items, _("checks"))]
     return joined(
         (
             _("{count:,} of {total:,} {units}", count=count, total=total, units=named)

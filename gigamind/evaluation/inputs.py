@@ -20,7 +20,7 @@ _ERRORS_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class PreparedInput:
-    """Checked input of a run, as far as it is the same for every task.
+    """Checked input of a run, the part that all tasks share.
 
     Attributes:
         not_sampled: usable items that `--sample` left out.
@@ -156,7 +156,9 @@ class Inputs:
                 n=len(checked.collisions),
                 file=self.options.dataset,
             )
-            raise DatasetError(_listed(head, [found.message for found in checked.collisions]))
+            raise DatasetError(
+                _listed(head, [collision.message for collision in checked.collisions])
+            )
 
 
 def _listed(head: Message, lines: Sequence[Message]) -> Message:

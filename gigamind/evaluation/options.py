@@ -166,8 +166,7 @@ class EvalOptions(ReleaseOptions, Determinism):
         default=False, description="exit with 1 at an invalid row or an ambiguous note name"
     )
     min_rows: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        0.5,
-        description="share of rows that must be usable; otherwise the exit code is 1",
+        0.5, description="share of rows that must be usable; otherwise the exit code is 1"
     )
     dry_run: bool = Field(
         default=False,
@@ -212,7 +211,7 @@ class EvalOptions(ReleaseOptions, Determinism):
         return self
 
     def flags(self, names: Iterable[str]) -> str:
-        """Return those of these options that differ from their defaults, as flags; "" if there are none."""
+        """Return the options that differ from their defaults, as flags; "" if there are none."""
         fields = type(self).model_fields
         given = [name for name in names if getattr(self, name) != fields[name].default]
         return ", ".join(f"--{name.replace('_', '-')}" for name in given)
@@ -320,8 +319,7 @@ class ModelRunOptions(ModelOptions, CacheOptions):
         description="exit with 0 even if items were not judged, or not answered by the external system",
     )
     min_coverage: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        0.8,
-        description="share of items that must have a verdict; otherwise the exit code is 3",
+        0.8, description="share of items that must have a verdict; otherwise the exit code is 3"
     )
 
     @model_validator(mode="after")

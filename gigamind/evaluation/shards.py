@@ -146,7 +146,7 @@ def shard_folders(run: Path, items: Range | None = None) -> list[Path]:
 
 
 def folders_of(run: Path, shard: Shard | None = None) -> list[Path]:
-    """Return the run's own folder and those of its shards; for a shard, its own only."""
+    """Return the run's own folder and its shards' folders; for a shard, its own only."""
     return [run, *shard_folders(run, shard.items if shard and not shard.gathers else None)]
 
 

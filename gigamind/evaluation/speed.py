@@ -114,7 +114,7 @@ class _Timer(Generic[Input]):
     """Measures passes.
 
     Attributes:
-        passes: of each, the seconds of one unit of the load, and those of each query.
+        passes: for each, the seconds of one unit of the load, and of each query.
     """
 
     def __init__(

@@ -106,11 +106,7 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
         return self.count
 
     def ask(
-        self,
-        results: Sequence[Result],
-        out: Path,
-        progress: Progress,
-        shard: Shard | None = None,
+        self, results: Sequence[Result], out: Path, progress: Progress, shard: Shard | None = None
     ) -> ModelRun:
         """Judge the items with models; replies are kept beside `out`, whatever happens.
 

@@ -10,22 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gigamind.errors import (
-    InputError,
-    LlmCode,
-)
-from gigamind.evaluation.shards import (
-    folders_of,
-    rows_in,
-)
+from gigamind.errors import InputError, LlmCode
+from gigamind.evaluation.shards import folders_of, rows_in
 from gigamind.i18n import Text, _
 from gigamind.llm.ledger import Attempt
 from gigamind.records.schema import ErrorReport
-from gigamind.runs.store import (
-    ITEMS_FILE,
-    ItemKey,
-    ItemResult,
-)
+from gigamind.runs.store import ITEMS_FILE, ItemKey, ItemResult
 
 # Errors that every further item would have as well.
 HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted", "not_asked"})
@@ -104,7 +94,7 @@ def drop_if_final(out: Path, run: ModelRun) -> None:
 
 
 def attempts_of(out: Path) -> Sequence[Attempt]:
-    """Return the requests of the run that will write `out`, including those of its shards."""
+    """Return the requests of the run that will write `out`, including its shards' requests."""
     return rows_in(folders_of(unfinished_folder(out)))
 
 

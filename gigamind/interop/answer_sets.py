@@ -24,7 +24,7 @@ class Columns:
     """Column names of a tool and its older versions; the first one with a value is used.
 
     Attributes:
-        contexts: contexts of the answer; if a row has none, those of the reference.
+        contexts: contexts of the answer; if a row has none, the reference's contexts.
         separator: between several contexts in one CSV cell; "" if a cell holds a Python or JSON list.
     """
 

@@ -223,7 +223,7 @@ def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> Calibrated
     Raises:
         ValueError: the judge weighs cosines, but the signals come from keyword mode.
     """
-    if not signals.found:
+    if not signals.matched:
         return CalibratedVerdict(
             unanswerable=True, answerable_probability=0.0, cross_lingual=signals.cross_lingual
         )

@@ -282,7 +282,7 @@ def balance(odds: Matrix, answerable: Matrix, share: Matrix) -> float:
 def _fitted(rows: Sequence[Labelled], names: Sequence[str], *, vectors: bool) -> dict[str, object]:
     """Return the fields of a calibration."""
     # Queries that find nothing are unanswerable without coefficients and would only distort them.
-    judged = [row for row in rows if row.signals.found]
+    judged = [row for row in rows if row.signals.matched]
     _refuse_too_few(judged)
     kappa = VECTOR_KAPPA if vectors else KEYWORD_KAPPA
     features = np.array([[getattr(row.signals, name) for name in names] for row in judged])

@@ -48,7 +48,7 @@ class RunningText:
 
 
 def fold(text: str) -> str:
-    """Return a name as it is compared: as `RunningText.folded`, stripped."""
+    """Return a name in the form for comparison: as `RunningText.folded`, stripped."""
     return _folded(text)[0].strip()
 
 
@@ -159,7 +159,7 @@ class AnchorDictionary:
     Attributes:
         mentions: path of a note -> names in its running text, in order, without overlaps.
         finder: finds them in other texts.
-        priors: kind -> share of notes that link such a name, among those that mention it.
+        priors: kind -> share of notes that link a name of this kind, among notes that mention it.
     """
 
     anchors: Mapping[str, Anchor]
@@ -182,7 +182,7 @@ class AnchorDictionary:
         return len(linking) - (note in linking), len(saying) - (note in saying)
 
     def commonness(self, anchor: Anchor, target: str, note: str) -> float:
-        """Return the share of the name's links that lead to `target`, in (0, 1], without those of `note`.
+        """Return the share of the name's links that lead to `target`, in (0, 1], ignoring links of `note`.
 
         A title, alias or heading with this name counts as one link.
         """

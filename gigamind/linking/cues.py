@@ -64,7 +64,7 @@ class _Counts:
 
 
 class Cues:
-    """Scores how much the surroundings of a place resemble those of links.
+    """Scores how much the surroundings of a place resemble surroundings of links.
 
     Args:
         links: path of a note -> surroundings of each of its links to other notes.

@@ -237,7 +237,7 @@ def _joined(every: Iterable[Mark]) -> Iterator[Mark]:
 def _readable(
     note: Note, kept: Sequence[Insertion], wanted: Sequence[Insertion]
 ) -> Sequence[Insertion]:
-    """Return the kept insertions and those of the wanted that leave the rest unchanged; usually all at once."""
+    """Return the kept insertions and the wanted ones that leave the rest unchanged; usually all at once."""
     every = [*kept, *wanted]
     if not wanted or _reads_alike(note, every):
         return every
@@ -278,7 +278,7 @@ def _without_links(text: str, insertions: Sequence[Insertion], body: int) -> Ite
     missing = set(starts)
 
     def origin(at: int) -> int:
-        """Where a place stands in the body without links."""
+        """Return the place in the body without links."""
         count = bisect_right(starts, at)
         if count and at < ends[starts[count - 1]]:
             return insertions[count - 1].span.start - body

@@ -49,7 +49,7 @@ class LinkWriter:
     def link(self, anchor: str, target: str, source: str, *, in_table: bool = False) -> str | None:
         """Return the link from the note at path `source` to the one at `target`, with `anchor` as its text.
 
-        None if no link with such a text leads there.
+        None if no link with this text leads there.
         """
         name = self.name(target)
         written = _markdown_link(anchor, target, source)

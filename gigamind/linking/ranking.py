@@ -76,16 +76,7 @@ _OF_BOTH: Mapping[str, Callable[[Features], float]] = {
 }
 _TERMS: Mapping[str, Callable[[Any], float]] = {**_OF_BOTH, **_OF_NAMES, **_OF_PHRASES}
 # All other terms except bias and centrality describe the place: the score "context".
-_MENTION = frozenset(
-    (
-        *_OF_NAMES,
-        "name_cosine",
-        "beginning_cosine",
-        "lead",
-        "overlap",
-        "chars",
-    )
-)
+_MENTION = frozenset((*_OF_NAMES, "name_cosine", "beginning_cosine", "lead", "overlap", "chars"))
 
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 

@@ -241,7 +241,7 @@ class LinkSuggester:
         return _chosen(note, self._places(note, options), linked, self.habits)
 
     def _places(self, note: Note, options: SuggestOptions) -> list[list[Candidate]]:
-        """Return the candidates of a note, keeping those of the last note: an evaluation asks twice per note."""
+        """Return the candidates of a note, cached for the last note: an evaluation asks twice per note."""
         habits = self.habits
 
         def is_promising(features: Features) -> bool:
@@ -335,10 +335,7 @@ def _weigh(candidate: Candidate, habits: Habits) -> _Weighed:
 
 
 def _chosen(
-    note: Note,
-    places: Iterable[Iterable[Candidate]],
-    linked: frozenset[str],
-    habits: Habits,
+    note: Note, places: Iterable[Iterable[Candidate]], linked: frozenset[str], habits: Habits
 ) -> "list[_Weighed]":
     """Return the likeliest meaning of each place and the best place of each target, without overlaps, best first.
 

@@ -1,6 +1,6 @@
 """The exchange for one reply: instructor parses the answer, and requests it again if it is invalid.
 
-A truncated answer is requested once more with twice the tokens.
+A truncated answer is requested again with twice the tokens.
 """
 
 import json
@@ -46,7 +46,7 @@ class Conversation:
     _longer: bool = False
 
     async def send(self, request: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        """Return a completion in OpenAI's form; a truncated answer is requested once more, with twice the tokens."""
+        """Return a completion in OpenAI's form; a truncated answer is requested again, with twice the tokens."""
         # instructor repeats a request only if the last answer failed validation.
         self.sender.close_row(self.call, "invalid_output")
         messages = tuple(_sendable(message) for message in request["messages"])
@@ -107,7 +107,7 @@ class Conversation:
         """Parse the last answer as a reply; a number in quotes is invalid.
 
         Raises:
-            ValidationError: The answer is not such a reply.
+            ValidationError: The answer is invalid.
         """
         try:
             return reply.model_validate_json(self._last_text, strict=True)
@@ -163,9 +163,9 @@ def _strict(
 ) -> Mapping[str, Any] | None:
     if not response_format or "json_schema" not in response_format:
         return response_format
-    asked = response_format["json_schema"]
-    schema = sent_schema(asked["schema"], api_base)
-    return {**response_format, "json_schema": {**asked, "schema": schema, "strict": True}}
+    requested = response_format["json_schema"]
+    schema = sent_schema(requested["schema"], api_base)
+    return {**response_format, "json_schema": {**requested, "schema": schema, "strict": True}}
 
 
 @cache

@@ -1,7 +1,7 @@
 """The mock model behind the batch files of OpenAI and Anthropic, and Anthropic's own protocol.
 
 A batch is generated and billed when it is created.  Its results are available after some polls, in another order.
-Besides the faults of each request, the name of its first model controls the batch:
+The name of its first model controls the batch, in addition to the faults of each request:
 
 judge;batch=failed               OpenAI only: the batch is rejected as a whole, at no cost
 judge;batch=expired              half of it is done in time, the rest expired; the same with cancelled
@@ -451,7 +451,7 @@ def _refusal(status: int, kind: str, message: str) -> web.Response:
 
 
 def _as_chat(params: Mapping[str, Any]) -> Json:
-    """Return the parameters of a message as those of a chat completion."""
+    """Convert the parameters of a message to those of a chat completion."""
     blocks: Any = params.get("system") or []
     blocks = [{"text": blocks}] if isinstance(blocks, str) else blocks
     system = "".join(block["text"] for block in blocks)

@@ -273,15 +273,15 @@ def fence_key(folder: Path, mode: StoreMode) -> bytes:
 
 def _make_key(path: Path) -> None:
     private_folder(path.parent)
-    made = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        made.touch(mode=0o600)
-        made.write_bytes(secrets.token_bytes(_KEY_BYTES))
-        path.hardlink_to(made)
+        unfinished.touch(mode=0o600)
+        unfinished.write_bytes(secrets.token_bytes(_KEY_BYTES))
+        path.hardlink_to(unfinished)
     except FileExistsError:
         pass  # two runs created it at the same time: the first one wins
     finally:
-        made.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
 
 
 def _nonce(sources: Sequence[Source], key: bytes) -> str:

@@ -46,7 +46,7 @@ class Attempt:
         answered_by: The server's name of the model.
         at: Seconds since the epoch.
         role: Purpose of the request; empty if a command has only one.
-        custom_id: Id of a request in a batch file; such a request has one row, the latest.
+        custom_id: Id of a request in a batch file, which has one row, the latest.
         written_tokens: See `Usage`.
     """
 
@@ -143,7 +143,7 @@ class Ledger:
             self._journal.append(asdict(stamped))
 
     def withdraw(self, started: Attempt) -> None:
-        """Remove what `start` recorded for a batch request that nobody received."""
+        """Remove what `start` recorded for a batch request that was never received."""
         self._rows.pop(started.custom_id, None)
         if self._journal:
             self._journal.append({**_changed(started), "status": _WITHDRAWN})

@@ -1,7 +1,7 @@
 """Common parts of model replies: bounds that a grammar can enforce, and fields that a verdict does not need.
 
 Small models write `"confidence": 100`, omit a summary or add a field; none of this should cost a verdict.  Such fields
-are dropped and counted if they are invalid.  For a field that the verdict needs, the reply is requested once more.
+are dropped and counted if they are invalid.  For a field that the verdict needs, the reply is requested again.
 """
 
 from collections import Counter
@@ -198,7 +198,7 @@ def _mark(field: FieldInfo, kind: type[Mark]) -> Mark | None:
 
 
 def unread_in(reply: BaseModel) -> Counter[str]:
-    """Count the values of a reply that could not be read, by field; those of rows as `list.field`."""
+    """Count the values of a reply that could not be read, by field; rows as `list.field`."""
     counts: Counter[str] = Counter()
     if isinstance(reply, ModelReply):
         counts.update(reply.unread_fields)
@@ -230,7 +230,7 @@ _LEAST_PERCENTAGE = 10  # a number between 1 and this can be on a scale up to 5 
 
 
 def share_of(given: object) -> float:
-    """Return a share in [0, 1]: a number up to 1 as it is, a number above 10 or with a `%` as a percentage.
+    """Return a share in [0, 1]: a number up to 1 unchanged, a number above 10 or with a `%` as a percentage.
 
     Raises:
         ValueError: Not a number, or between 1 and 10, where the scale is unknown.

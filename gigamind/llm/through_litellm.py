@@ -142,8 +142,8 @@ class LitellmClient:
 async def _to_its_end(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401  litellm's reply is untyped
     """Await a call of litellm; if cancelled, wait until litellm can be cancelled.
 
-    litellm prepares a request in a thread and awaits it afterwards.  Cancellation in between would leave a coroutine
-    that nobody awaits, and Python would print a warning to the user.
+    litellm prepares a request in a thread and awaits it afterwards.  Cancellation in between would leave
+    an unawaited coroutine, and Python would print a warning to the user.
     """
     task = asyncio.ensure_future(call)
     try:

@@ -186,7 +186,7 @@ class OpenAIClient:
             return answer.status, answer.headers, body
 
     def _session_here(self) -> "aiohttp.ClientSession":
-        """Return the connections of this event loop; those of a finished loop are gone with it."""
+        """Return the connections of this event loop; a finished loop has closed its own."""
         import aiohttp
 
         loop = asyncio.get_running_loop()
@@ -316,7 +316,7 @@ def account_headers() -> dict[str, str]:
 
 
 def _error_text(body: bytes) -> str:
-    """Return the text of an error response: in OpenAI's form, in that of others, or the whole body."""
+    """Return the text of an error response: in a known form, or the whole body."""
     text = body.decode("utf-8", "replace")
     try:
         payload = json.loads(text)

@@ -214,7 +214,7 @@ class PanelReport(Report):
 
     Attributes:
         seats: members that voted on any item.
-        items: items with two or more votes; of an adaptive panel the hard ones only.
+        items: items with two or more votes; for an adaptive panel only the hard ones.
         split: items with different votes; `rate`, `low`, `high`: their share, with its Wilson interval.
         alone: items with one vote because an adaptive panel was certain.
         alpha: Krippendorff's alpha over these items, of correctness for answers (of utility for answers without
@@ -240,7 +240,7 @@ class PanelReport(Report):
 
 
 class CoverageReport(Report):
-    """How the questions of one kind ended; see `LlmReport` for those of a run."""
+    """How the questions of one kind ended; see `LlmReport` for the run's questions."""
 
     outcomes: dict[Outcome, Count]
     items: Count

@@ -66,7 +66,7 @@ def read_written(path: Path, missing: Text) -> str:
 
 
 def written_lines(path: Path, missing: Text) -> list[tuple[str, str]]:
-    """Return the non-empty lines of such a file, each with its place as `file:line`.
+    """Return the non-empty lines of a written file, each with its place as `file:line`.
 
     Raises:
         InputError: see `read_written`.

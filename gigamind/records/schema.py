@@ -1,6 +1,6 @@
 """Models of the files in an output folder, which can be read back.
 
-Names are those of the seed (section 6.1) in snake_case; further fields are added. Offsets are UTF-16 code units,
+Names follow the seed (section 6.1) in snake_case; further fields are added. Offsets are UTF-16 code units,
 half-open, in the note's file. An unmeasured figure is null, never 0.
 """
 

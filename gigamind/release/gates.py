@@ -27,7 +27,7 @@ from gigamind.release.policy import (
     Status,
     explain,
 )
-from gigamind.release.shortfall import METRIC, card_rule, held_card
+from gigamind.release.shortfall import METRIC, card_rule, checked_card
 from gigamind.stats.intervals import Interval
 from gigamind.stats.paired import MIN_PAIRS, non_inferiority
 
@@ -149,7 +149,7 @@ def judge_release(
 ) -> GateResult:
     """Apply every rule for the task; if the runs cannot be compared, the verdict says so.
 
-    `languages` are those of the current run.  The judge report must have labels for each of them.
+    `languages` come from the current run.  The judge report must have labels for each of them.
 
     Raises:
         InputError: the policy names an unknown metric.
@@ -173,12 +173,12 @@ def judge_release(
         refusals.append(_("The runs have no item in common. Create a new baseline."))
     if refusals:
         return GateResult(phase=phase, verdict="not-comparable", rules=(), reasons=tuple(refusals))
-    held = held_card(card, policy, phase, comparison.task, languages) if card else None
+    checked = checked_card(card, policy, phase, comparison.task, languages) if card else None
     rules = (
         *_quality_rules(comparison, policy, phase, judge),
         *lost_rules(comparison, policy, phase, judge),
         *_speed(comparison, policy),
-        *_card(judge, held, policy),
+        *_card(judge, checked, policy),
     )
     verdict = _verdict(rules)
     deciding = [rule for rule in rules if _is_reason(rule, verdict)]
@@ -275,11 +275,13 @@ def _is_reason(rule: RuleResult, verdict: GateVerdict) -> bool:
     return rule.status == verdict or (rule.metric == METRIC and rule.status == "warned")
 
 
-def _card(judge: JudgeReport | None, held: CheckedCard | None, policy: Policy) -> list[RuleResult]:
+def _card(
+    judge: JudgeReport | None, checked: CheckedCard | None, policy: Policy
+) -> list[RuleResult]:
     """Return the rule on the judge report; a judge without a model needs none."""
     if judge is None or not judge.asks_a_model:
         return []
-    return [card_rule(held, judge, policy.quality.cards)]
+    return [card_rule(checked, judge, policy.quality.cards)]
 
 
 def _varies(name: str, policy: Policy, judge: JudgeReport | None) -> bool:

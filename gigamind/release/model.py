@@ -315,7 +315,7 @@ def why_not_compared(marks: tuple[str, str]) -> Message:
     baseline, current = marks
     if not baseline:
         return _(
-            "The baseline has no checklist results, so those of this run are not compared. Create a new"
+            "The baseline has no checklist results, so checklist results are not compared. Create a new"
             " baseline with --checklist."
         )
     if not current:

@@ -75,8 +75,8 @@ class Quality(_Section):
     Attributes:
         metrics: deterministic metrics, gated on the raw drop.
         judged: metrics that vary between identical runs because a model gives them.  They fail only on a significant
-            drop, and may be inconclusive.  Metrics of `quality` always belong here; those of `unanswerable` do if the
-            judge of the run is a model.
+            drop, and may be inconclusive.  Metrics of `quality` always belong here; metrics of `unanswerable`
+            do if the judge of the run is a model.
         cards: whether an LLM judge needs a valid judge report (`gigamind judge certify`) that meets `[card]`.
     """
 

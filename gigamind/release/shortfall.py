@@ -75,18 +75,18 @@ class Shortfall:
     disagrees: bool = False
 
 
-def shortfalls(held: CheckedCard) -> list[Shortfall]:
+def shortfalls(checked: CheckedCard) -> list[Shortfall]:
     """Return all requirements that a judge report does not meet."""
-    if not any(scale.overall.items for scale in held.card.scales):
+    if not any(scale.overall.items for scale in checked.card.scales):
         return [Shortfall(_("no labelled item has a verdict"))]
     missing: list[Shortfall] = []
-    for group in held.required_scales:
-        scales = held.scales(group)
+    for group in checked.required_scales:
+        scales = checked.scales(group)
         if not scales:
             missing.append(Shortfall(_("{what}: no labels", what=scale_name(group[0]))))
         for scale in scales:
-            missing += _of_scale(scale, held)
-    return missing + list(_of_attacks(held))
+            missing += _of_scale(scale, checked)
+    return missing + list(_of_attacks(checked))
 
 
 def kappa_text(group: CardGroup) -> Message:
@@ -104,17 +104,17 @@ def bracketed(figure: CardFigure) -> str:
     return shown if figure.low is None else f"{shown} [{number(figure.low)}, {number(figure.high)}]"
 
 
-def _of_scale(scale: CardScale, held: CheckedCard) -> Iterator[Shortfall]:
-    need, name = held.requirements, scale_name(scale.name)
+def _of_scale(scale: CardScale, checked: CheckedCard) -> Iterator[Shortfall]:
+    need, name = checked.requirements, scale_name(scale.name)
     yield from _few(scale.overall, name, need.min_labels)
     yield from _classes(scale.overall, name, need.min_labels_per_class)
     overall = list(_agreement(scale.overall, name, need.min_agreement))
     yield from overall
     disagrees = any(shortfall.disagrees for shortfall in overall)
     if need.min_labels_per_language:
-        for language in held.languages:
+        for language in checked.languages:
             what = _("{scale}, {language}", scale=name, language=language)
-            missing = _of_language(scale.by_language.get(language), what, held)
+            missing = _of_language(scale.by_language.get(language), what, checked)
             # Disagreement overall implies disagreement in some language: it is reported once.
             yield from (
                 shortfall for shortfall in missing if not (shortfall.disagrees and disagrees)
@@ -130,12 +130,12 @@ def _of_scale(scale: CardScale, held: CheckedCard) -> Iterator[Shortfall]:
     yield from _above(about, flips, need.max_flip_rate)
 
 
-def _of_language(group: CardGroup | None, what: Text, held: CheckedCard) -> Iterator[Shortfall]:
+def _of_language(group: CardGroup | None, what: Text, checked: CheckedCard) -> Iterator[Shortfall]:
     """Yield the shortfalls in one language.
 
-    A language has few labels.  So only a CI that lies below the required agreement counts against the judge.
+    A language has few labels, so only a CI entirely below the required agreement is a shortfall.
     """
-    need, floor = held.requirements, held.requirements.min_agreement
+    need, floor = checked.requirements, checked.requirements.min_agreement
     if group is None or not group.items:
         yield Shortfall(_("{what}: no labels", what=what))
         return
@@ -212,8 +212,8 @@ def _below(group: CardGroup, what: Text, floor: float) -> Shortfall:
     return Shortfall(_("{what}: {kappa} is below {least}", **values), disagrees=True)
 
 
-def _of_attacks(held: CheckedCard) -> Iterator[Shortfall]:
-    need, attacks = held.requirements, held.card.attacks
+def _of_attacks(checked: CheckedCard) -> Iterator[Shortfall]:
+    need, attacks = checked.requirements, checked.card.attacks
     if attacks is None or attacks.rate.value is None:
         if need.require_attacks:
             yield Shortfall(_("the judge was not tested with attacks"))
@@ -249,7 +249,7 @@ _STATUS: dict[CardPolicy, Status] = {"require": "failed", "warn": "warned", "ign
 _CLAIMS = ("correctness", "supported")
 
 
-def held_card(
+def checked_card(
     card: JudgeCard, policy: Policy, phase: Phase, task: str, languages: Sequence[str]
 ) -> CheckedCard:
     """Return the judge report with what a phase requires for the gated metrics of a task."""
@@ -267,33 +267,33 @@ def judged_languages(summary: Any) -> tuple[str, ...]:  # noqa: ANN401  of the t
 
 
 def required_scales(policy: Policy, task: str, own: Collection[str] = ()) -> ScaleGroups:
-    """Return the scales behind the gated metrics of a task; `own` are those of a team's own judge."""
+    """Return the scales behind the gated metrics of a task; `own` are the scales of a team's own judge."""
     gated = (*policy.quality.metrics, *policy.quality.judged)
     groups = (_scales_of(name, own) for name in gated if name.partition(".")[0] in blocks_of(task))
     return tuple(dict.fromkeys(group for group in groups if group))
 
 
-def card_rule(held: CheckedCard | None, judge: JudgeReport, policy: CardPolicy) -> RuleResult:
+def card_rule(checked: CheckedCard | None, judge: JudgeReport, policy: CardPolicy) -> RuleResult:
     """Return the rule on the judge of a run, for metrics that an LLM judge gives.
 
     The policy decides whether a judge report that is missing, about another judge or too weak fails the release,
     warns or is ignored.
     """
-    if held is None:
+    if checked is None:
         return _lacking(_("none for this judge"), policy, None)
-    if not held.card.is_valid_for(judge.fingerprint, judge.model):
-        return _lacking(_about_another(held, judge), policy, None)
-    if not held.required_scales:
-        return _result("passed", _("no gated metric depends on this judge"), held)
-    if missing := shortfalls(held):
-        return _lacking(joined(shortfall.text for shortfall in missing), policy, held)
-    scales = [scale for group in held.required_scales for scale in held.scales(group)]
+    if not checked.card.is_valid_for(judge.fingerprint, judge.model):
+        return _lacking(_about_another(checked, judge), policy, None)
+    if not checked.required_scales:
+        return _result("passed", _("no gated metric depends on this judge"), checked)
+    if missing := shortfalls(checked):
+        return _lacking(joined(shortfall.text for shortfall in missing), policy, checked)
+    scales = [scale for group in checked.required_scales for scale in checked.scales(group)]
     shown = [
         _("{name}: {value}", name=scale_name(scale.name), value=kappa_text(scale.overall))
         for scale in scales
     ]
-    certified = _("certified on {date}", date=held.card.created_at[:10])
-    return _result("passed", joined([certified, *shown]), held)
+    certified = _("certified on {date}", date=checked.card.created_at[:10])
+    return _result("passed", joined([certified, *shown]), checked)
 
 
 def _scales_of(metric: str, own: Collection[str]) -> tuple[str, ...]:
@@ -310,8 +310,8 @@ def _scales_of(metric: str, own: Collection[str]) -> tuple[str, ...]:
     return ("unanswerable",) if block == "unanswerable" else ()
 
 
-def _about_another(held: CheckedCard, judge: JudgeReport) -> Message:
-    certified = held.card.judge
+def _about_another(checked: CheckedCard, judge: JudgeReport) -> Message:
+    certified = checked.card.judge
     if certified.model != judge.model:
         return _(
             "it is about the model {certified}, but the run used {used}",
@@ -325,29 +325,29 @@ def _about_another(held: CheckedCard, judge: JudgeReport) -> Message:
     )
 
 
-def _lacking(why: Message, policy: CardPolicy, held: CheckedCard | None) -> RuleResult:
+def _lacking(why: Message, policy: CardPolicy, checked: CheckedCard | None) -> RuleResult:
     if policy != "ignore":
         fix = (
             _(
                 "the gates require more ([card] in gates.toml): certify the judge again with"
                 " `gigamind judge certify`"
             )
-            if held
+            if checked
             else _("create one with `gigamind judge certify`")
         )
         why = joined([why, fix])
-    return _result(_STATUS[policy], why, held)
+    return _result(_STATUS[policy], why, checked)
 
 
-def _result(status: Status, explanation: Message, held: CheckedCard | None) -> RuleResult:
-    weakest = held.weakest() if held else None
+def _result(status: Status, explanation: Message, checked: CheckedCard | None) -> RuleResult:
+    weakest = checked.weakest() if checked else None
     scale, figure = weakest or (None, None)
     return RuleResult(
         metric=METRIC,
         status=status,
         baseline=None,
         current=figure.value if figure else None,
-        limit=held.requirements.min_agreement if held else None,
+        limit=checked.requirements.min_agreement if checked else None,
         explanation=_("judge report: {explanation}.", explanation=explanation),
         scale=scale.name if scale else None,
         low=figure.low if figure else None,

@@ -162,7 +162,7 @@ POINTER = "LATEST"  # contains the file name of the current baseline
 
 
 def pointer_of(task: str) -> str:
-    """Return the file name of the pointer of a task; that of search has no suffix, as it is older."""
+    """Return the file name of the pointer of a task; search, the oldest task, has no suffix."""
     return POINTER if task == "search" else f"{POINTER}-{task}"
 
 

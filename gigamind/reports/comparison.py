@@ -194,20 +194,22 @@ def _mark(say: Translator, rule: RuleResult) -> str:
     return say(_MARKS_BY_REASON.get((rule.status, reason), _MARKS[rule.status]))
 
 
-def _limit(say: Translator, rule: RuleResult) -> str:  # noqa: PLR0911  a case for each rule
-    if rule.limit is None:
-        return "–"
+def _limit(say: Translator, rule: RuleResult) -> str:
+    return "–" if rule.limit is None else _limit_of(say, rule, rule.limit)
+
+
+def _limit_of(say: Translator, rule: RuleResult, limit: float) -> str:
     if rule.metric == METRIC:
-        return f"≥ {number(rule.limit)}"
+        return f"≥ {number(limit)}"
     if rule.why in _BOUNDS:
-        return f"{_BOUNDS[rule.why]} {rule.limit:g}"
+        return f"{_BOUNDS[rule.why]} {limit:g}"
     if rule.why == "normalised":
-        return f"≤ {rule.limit:.2f}"
+        return f"≤ {limit:.2f}"
     if rule.metric in _TIMES:
-        return f"{rule.limit:,.0f} ms"
+        return f"{limit:,.0f} ms"
     if rule.metric in LOST:
-        return say(_("{limit:g} lost", limit=rule.limit))
-    return say(_("{limit:g} worse", limit=rule.limit))
+        return say(_("{limit:g} lost", limit=limit))
+    return say(_("{limit:g} worse", limit=limit))
 
 
 def _interval(say: Translator, change: MetricChange) -> str:

@@ -177,7 +177,7 @@ def decide(
 
 
 def failed_page(message: str, exit_code: int, subject: str, say: Translator) -> Decision:
-    """Return the page of a run that ended without results; `subject` is what it should have evaluated."""
+    """Return the page of a run that ended without results; `subject` names the planned evaluation."""
     end = _ENDS_OF_ERRORS.get(exit_code, "no-result")
     reasons = say(message).splitlines()
     return _page(end, reasons, say, Place(), run=inline(subject))
@@ -363,10 +363,10 @@ def _figures(
 def _compared(
     main: Sequence[str], rules: Sequence[RuleResult], comparison: Comparison, say: Translator
 ) -> list[tuple[str, ...]]:
-    held = {rule.metric for rule in rules}
+    gated = {rule.metric for rule in rules}
     shown = [rule for rule in rules if rule.status != "passed" or rule.metric in main]
     rows = [_row(rule.metric, rule, comparison, say) for rule in shown]
-    return rows + [_row(key, None, comparison, say) for key in main if key not in held]
+    return rows + [_row(key, None, comparison, say) for key in main if key not in gated]
 
 
 def _row(

@@ -29,13 +29,13 @@ _CONTROLS = re.compile(
 
 def inline(text: object) -> str:
     """Return a text on one line, with the special characters of Markdown and HTML escaped."""
-    line = _MEANING.sub(r"\\\1", _one_line(text))
+    line = _MEANING.sub(r"\\\1", _on_a_line(text))
     return _BLOCK_MARK.sub(r"\1\\\2", line)
 
 
 def code(text: object) -> str:
     """Return a text as a code span on one line; backticks inside need a longer fence.  Not for table cells."""
-    line = _one_line(text)
+    line = _on_a_line(text)
     fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{pad}{line}{pad}{fence}"
@@ -51,7 +51,7 @@ def upright(value: object) -> object:
     return _visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _one_line(text: object) -> str:
+def _on_a_line(text: object) -> str:
     return _visible(" ".join(str(text).split()))
 
 
@@ -97,12 +97,7 @@ def template_globals(language: Language) -> dict[str, Any]:
     def label_of(name: str) -> str:
         return say(labels[name])
 
-    return {
-        "_": say.gettext,
-        "n_": say.ngettext,
-        "say": say,
-        "label_of": label_of,
-    }
+    return {"_": say.gettext, "n_": say.ngettext, "say": say, "label_of": label_of}
 
 
 @functools.cache

@@ -31,8 +31,8 @@ from gigamind.retrieval.index import (
     Cosines,
     Ids,
     IndexContent,
+    flat_reason,
     payload,
-    reason_in_one_line,
     rounded,
     unit,
 )
@@ -127,7 +127,7 @@ def _guarded(call: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN4
     try:
         return call(*arguments)
     except Exception as error:
-        reason = reason_in_one_line(error)
+        reason = flat_reason(error)
         raise IndexingError(_("the vector index failed: {reason}", reason=reason)) from error
 
 

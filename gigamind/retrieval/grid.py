@@ -1,7 +1,7 @@
 """Rank notes for a query under many settings at once: dense and sparse scores are computed once, only fusion differs.
 
-Settings can differ in what no index depends on: mode, fusion, alpha, title weight and graph rerank.  Rankings equal
-those of `Retriever.search` under each setting.
+Settings can differ in what no index depends on: mode, fusion, alpha, title weight and graph rerank.  Rankings are
+equal to `Retriever.search` under each setting.
 """
 
 from collections.abc import Sequence
@@ -63,7 +63,8 @@ class Grid:
         lexical = (1 - self._fusion.alpha) * words
         balance = self.retriever.balance
         if balance is not None and self._balanced:
-            lexical[self._balanced] = balance.read(query).order_points(self._titles)
+            word_points = balance.read(query)
+            lexical[self._balanced] = word_points.order_points(self._titles)
         return lexical
 
     @property

@@ -39,7 +39,7 @@ class Hit:
 
     @property
     def passage(self) -> Passage:
-        """The chunk as it is in the note's file."""
+        """The text of the chunk in the note's file."""
         return self.chunk.passage
 
     @cached_property
@@ -53,7 +53,7 @@ class Signals:
     """Raw figures of one query over one retriever.
 
     Attributes:
-        found: Whether some note shares a word with the query or, with vectors, has a cosine above 0.
+        matched: Whether some note shares a word with the query or, with vectors, has a cosine above 0.
         notes: Number of notes.
         candidates: Number of notes that share a word with the query.
         cross_lingual: Whether query and nearest chunk are in different, known languages; False in keyword mode.
@@ -68,7 +68,7 @@ class Signals:
         nearest_coverage: `word_coverage` of the nearest chunk.
     """
 
-    found: bool
+    matched: bool
     notes: int
     candidates: int
     cross_lingual: bool

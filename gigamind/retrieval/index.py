@@ -45,7 +45,7 @@ class Chunk:
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
-        """Sentences of the passage, split once; those of the context are separate."""
+        """Sentences of the passage, split once; without the context."""
         return cut(self.passage.text)
 
     @cached_property
@@ -125,6 +125,6 @@ def unit(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), np.float32)
 
 
-def reason_in_one_line(error: Exception) -> str:
+def flat_reason(error: Exception) -> str:
     """Return an engine's error text, which can have several lines, or the name of its class."""
     return " ".join(str(error).split()) or type(error).__name__

@@ -94,7 +94,7 @@ class KeywordIndex:
     def save(self, path: Path) -> None:
         """Write the index to `path`: a checksum, then an .npz archive without pickled objects.
 
-        The checksum is needed because those of the archive miss a damaged header.
+        The archive's own checksums miss a damaged header.
         """
         terms = np.frombuffer("\n".join(self.rows).encode(), dtype=np.uint8)
         archive = io.BytesIO()
@@ -110,7 +110,7 @@ class KeywordIndex:
 
         Raises:
             OSError: The file is missing or unreadable.
-            ValueError: It is incomplete, damaged, or not such a file.
+            ValueError: It is incomplete, damaged, or another kind of file.
         """
         try:
             content = unsealed(path.read_bytes(), _LAYOUT)

@@ -36,10 +36,10 @@ class Quantizer:
         least, most = units.min(axis=0), units.max(axis=0)
         reach = float((most - least).max()) / 2
         low = (least + most) / 2 - np.float32(reach)
-        found = cls(low, 2 * reach / _STEPS or 1.0, 0.0)
+        grid = cls(low, 2 * reach / _STEPS or 1.0, 0.0)
         batches = (units[rows] for rows in row_slices(len(units)))
-        error = max(float(found._errors(some, found.points(some)).max()) for some in batches)
-        return cls(low, found.step, error)
+        error = max(float(grid._errors(some, grid.points(some)).max()) for some in batches)
+        return cls(low, grid.step, error)
 
     def points(self, vectors: Vectors) -> Vectors:
         """Return integers from 0 to 255 in the shape of the vectors; values outside the range are clipped."""

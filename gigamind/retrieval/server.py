@@ -28,8 +28,8 @@ from gigamind.retrieval.index import (
     Cosines,
     Ids,
     IndexContent,
+    flat_reason,
     payload,
-    reason_in_one_line,
     rounded,
 )
 
@@ -244,7 +244,7 @@ def _call(
     try:
         return retrying(call, *arguments, **options)
     except Exception as error:
-        reason = redacted(reason_in_one_line(error))
+        reason = redacted(flat_reason(error))
         raise IndexingError(
             _refusal(error) or _("the Qdrant server failed: {reason}", reason=reason)
         ) from error

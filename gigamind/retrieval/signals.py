@@ -147,7 +147,7 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
     }
     if retriever.semantic is None or len(hidden) == len(raw):
         return Signals(
-            found=candidates > 0,
+            matched=candidates > 0,
             notes=shown,
             candidates=candidates,
             cross_lingual=False,
@@ -159,7 +159,7 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
     if covered is None:
         covered = _read(words, retriever.chunks[chunk])
     return Signals(
-        found=candidates > 0 or cosine > 0,
+        matched=candidates > 0 or cosine > 0,
         notes=shown,
         candidates=candidates,
         cross_lingual=_differ(query, retriever.chunks[chunk].indexed_text),

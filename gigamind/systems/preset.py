@@ -39,7 +39,7 @@ class Endpoint(BaseModel, ABC, Generic[Response_co]):
     Attributes:
         probe: values that templates are tested with.
         params: query parameters of the address by name; templates.
-        headers: `$NAME` stands for an environment variable; a header whose variable is not set is left out.
+        headers: `$NAME` is an environment variable; a header whose variable is not set is left out.
         body: template of the JSON body; "" for none.
         note, score, text, start, end: paths within a hit or context; None if the system does not provide the value.
         embedder: computes `vector` for each query; see `--embedder`.

@@ -16,10 +16,7 @@ from gigamind.i18n import Message, Text, _
 DEFAULT_EXCLUDES = (".git/", ".gigamind/", "node_modules/", ".DS_Store", "*.tmp", "*.swp")
 _EVALUATION = "eval"  # default folder of datasets and results; only its notes count
 # Files that occur only in folders of results.
-_RESULTS = (
-    {"run.json", "per_item.jsonl"},
-    {"judge_card.json"},
-)
+_RESULTS = ({"run.json", "per_item.jsonl"}, {"judge_card.json"})
 # How Python represents the bytes of a name that is not UTF-8.
 _UNDECODABLE = re.compile("[\udc80-\udcff]")
 

@@ -197,5 +197,5 @@ def test_gates_that_cannot_be_read_are_told_before_anything_is_asked(case, judge
     (case / "bad.toml").write_text("schema = 1\n[card]\nmin_label = 3\n", encoding="utf-8")
     ended = judged("three", "--judge-card", "card", "--gates", "bad.toml")
     assert ended.code == 1
-    assert "card.min_label: Extra inputs" in ended.stderr
+    assert "bad.toml: card.min_label: " in ended.stderr
     assert not (case / "three").exists()

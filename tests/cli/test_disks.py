@@ -54,7 +54,7 @@ def test_replies_that_cannot_be_kept_count_all_the_same_with_one_warning(search,
     assert ended.returncode == 0, ended.stderr
     summary = json.loads((case / "out" / "summary.json").read_text("utf-8"))
     assert summary["llm"]["outcomes"] == {"scored": QUERIES}
-    assert ended.stderr.count("replies cannot be kept (") == 1
+    assert ended.stderr.count("file/replies: ") == 1
     assert server.seen.total == QUERIES
 
 
@@ -83,7 +83,7 @@ def test_files_in_the_store_that_are_no_replies_are_replaced_and_told_once(searc
     ended = search("--out", "two", *given)
 
     assert ended.returncode == 0, ended.stderr
-    assert ended.stderr.count("is requested again") == 1
+    assert ended.stderr.count("does not contain such a reply") == 1
     assert ended.stderr.count("cannot be read (") == 1
     assert first.read_text("utf-8") == whole
     llm = json.loads((case / "two" / "summary.json").read_text("utf-8"))["llm"]
@@ -95,7 +95,7 @@ def test_a_foreign_key_is_one_line_and_a_store_that_is_off_writes_nothing(search
     (case / "replies" / "fence.key").write_bytes(b"")
     ended = search("--out", "out", "--store", "replies")
     assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
-    assert "fence.key: is no key of gigamind (0 bytes" in ended.stderr
+    assert "fence.key: " in ended.stderr
     assert server.seen.total == 0
 
     off = search("--out", "off", "--store", "nothing", "--store-mode", "off", "--sample", 3)

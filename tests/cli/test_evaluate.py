@@ -135,10 +135,9 @@ def test_a_run_whose_every_query_failed_ends_with_code_3_and_says_where(case, se
     (case / "queries.jsonl").write_text("\n".join(lines), encoding="utf-8")
     ended = search("--timeout-ms", 1)
     assert ended.code == 3
-    assert ended.stderr.splitlines()[-1] == (
-        "Error: every query failed, the first so: query q0: no answer within 1 ms; raise --timeout-ms if the query is"
-        " right; see out/errors.jsonl"
-    )
+    error = ended.stderr.splitlines()[-1]
+    assert error.startswith("Error: ")
+    assert all(part in error for part in ("q0", "1 ms", "--timeout-ms", "errors.jsonl"))
     assert written(case) == [name for name in RUN_FILES if name != "report.html"]
 
 

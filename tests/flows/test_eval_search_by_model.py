@@ -84,11 +84,11 @@ def test_a_deployment_starts_anew_where_its_stopped_run_cannot_be_gone_on_with(
     monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__NAME", "nightly")
     stopped = flow(by_model(max_calls=4), return_state=True)
     assert stopped.is_failed()
-    assert "goes on with it where the budget is larger; else it begins anew" in stopped.message
+    assert "the next run of this deployment" in stopped.message
     assert flow(by_model(**changes), return_state=True).is_failed() is ("max_calls" in changes)
     kept = sorted(path.suffix for path in (tmp_path / "out").iterdir())
     assert kept[:3] == ["", "", ".abandoned"]
-    (told,) = [line for line in caplog.messages if ".abandoned cannot be gone on with, so" in line]
+    (told,) = [line for line in caplog.messages if ".abandoned cannot be resumed" in line]
     assert why in told
     assert "{" not in told
 

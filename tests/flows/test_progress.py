@@ -44,4 +44,4 @@ def test_a_short_run_shows_nothing_and_a_server_that_refuses_costs_a_line(caplog
     judges("b-progress", 60.0)
     assert "progress" not in caplog.text or "not published" not in caplog.text
     judges("no key can have spaces", 0.0)
-    assert "How far the run is was not published" in caplog.text
+    assert "progress was not published" in caplog.text

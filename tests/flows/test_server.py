@@ -25,7 +25,7 @@ def deployed(prefect_stack: Stack) -> Stack:
 
 
 def test_a_deployment_in_a_pool_that_no_worker_polls_is_told():
-    with pytest.raises(ServerError, match=r"no worker polls the work pool idle.*make worker"):
+    with pytest.raises(ServerError, match=r"work pool idle.*make worker"):
         check_deployment("eval/waits")
 
 
@@ -37,19 +37,19 @@ def test_a_worker_that_polls_the_pool_is_found(deployed: Stack):
 
 @pytest.mark.parametrize("name", ["eval/missing", "missing"])
 def test_a_deployment_that_is_not_there_is_told(name: str):
-    with pytest.raises(ServerError, match=rf"no deployment {name} on the server.*make deploy"):
+    with pytest.raises(ServerError, match=rf"{name}.*make deploy"):
         check_deployment(name)
 
 
 def test_a_deployment_without_a_pool_is_told():
-    with pytest.raises(ServerError, match="names no work pool"):
+    with pytest.raises(ServerError, match=r"deployments/prefect\.yaml"):
         check_deployment("eval/nowhere")
 
 
 def test_a_worker_starts_in_a_pool_of_its_type_or_makes_one():
     check_worker_can_start("idle", "process")
     check_worker_can_start("not-yet", "process")
-    with pytest.raises(ServerError, match=r"foreign is of type docker.*prefect work-pool delete"):
+    with pytest.raises(ServerError, match=r"foreign.*docker.*prefect work-pool delete"):
         check_worker_can_start("foreign", "process")
 
 
@@ -68,4 +68,4 @@ def test_a_worker_whose_storage_of_results_is_missing_does_not_start(deployed: S
     assert line.startswith(
         "Error: the storage of results is missing: the server has no block local-"
     )
-    assert "create it, or name another in PREFECT_DEFAULT_RESULT_STORAGE_BLOCK" in line
+    assert "PREFECT_DEFAULT_RESULT_STORAGE_BLOCK" in line

@@ -53,7 +53,7 @@ ELSEWHERE = {
     ),
 }
 SIGNALS = Signals(
-    found=True,
+    matched=True,
     notes=100,
     candidates=99,
     cross_lingual=False,
@@ -183,7 +183,7 @@ def test_what_finds_nothing_is_unanswerable_whatever_the_threshold(
     written: Callable[[CalibratedJudgeFile], Path],
 ):
     judge = load_calibrated_judge(written(judge_file(min_probability=0.0)), None)
-    nothing = replace(SIGNALS, found=False)
+    nothing = replace(SIGNALS, matched=False)
     assert judge_by_calibration(nothing, judge) == CalibratedVerdict(
         unanswerable=True, answerable_probability=0.0
     )

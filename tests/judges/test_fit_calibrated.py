@@ -24,7 +24,7 @@ def row(
     alike = dict.fromkeys((field.name for field in fields(Signals)), value)
     signals = replace(
         Signals(**alike),
-        found=strength > 0,
+        matched=strength > 0,
         notes=100,
         candidates=candidates,
         cross_lingual=cross_lingual,

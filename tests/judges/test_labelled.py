@@ -39,8 +39,8 @@ def labelled(folder: Path, unanswerable: int, leave_out: str) -> list[Labelled]:
 
 def test_a_left_out_query_is_unanswerable_and_stays_with_its_original(tmp_path: Path):
     first, second = labelled(tmp_path, 0, "always")
-    assert (first.answerable, first.left_out, first.signals.found) == (True, False, True)
-    assert (second.answerable, second.left_out, second.signals.found) == (False, True, False)
+    assert (first.answerable, first.left_out, first.signals.matched) == (True, False, True)
+    assert (second.answerable, second.left_out, second.signals.matched) == (False, True, False)
     assert first.keys == second.keys == {"id q", "note v1 a.md", "note v1 b.md"}
     assert first.vault == second.vault == "v1"
 

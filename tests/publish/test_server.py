@@ -77,7 +77,8 @@ def test_make_says_in_a_line_that_the_server_is_down(target: str, closed_port: i
     ended = Stack(ROOT, tmp_path, closed_port, closed_port).make(target)
     assert ended.returncode
     told, of_make = ended.stderr.splitlines()
-    assert told.startswith("Error: no Prefect server answers at http://127.0.0.1")
+    assert told.startswith("Error: ")
+    assert "http://127.0.0.1" in told
     assert of_make.endswith("Error 3")
 
 
@@ -86,7 +87,7 @@ def test_a_server_that_is_silent_is_waited_for_three_seconds(monkeypatch: pytest
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/api"
         monkeypatch.setenv("PREFECT_API_URL", url)
         start = time.monotonic()
-        with pytest.raises(ServerError, match=r"no Prefect server answers at .* \(timed out\)"):
+        with pytest.raises(ServerError, match=r"http.*\(timed out\)"):
             check_server()
         assert 3 <= time.monotonic() - start < 30
 
@@ -121,7 +122,7 @@ def test_credentials_that_are_refused_are_told_and_not_shown(
     ):
         check_server()
     assert refused.value.exit_code == 3
-    assert f"at {guarded_server} refuses the credentials (HTTP 401)" in str(refused.value)
+    assert refused.value.message.values == {"url": guarded_server, "status": 401}
     assert "expired" in str(refused.value)
     assert "pnu_" not in str(refused.value)
 

@@ -55,11 +55,7 @@ def test_the_headline_says_what_was_measured_and_how_it_ended(make_record):
     headline, notices = render_summary(
         make_record(counts={"rows_rejected": 1, "queries_failed": 2}, run={"warnings": ("w",)})
     ).splitlines()[2:5:2]
-    assert headline == (
-        "**4 queries** over **5 notes**, hybrid search: an expected note came first for **0.500** of the"
-        " answerable ones (MRR 0.750); **0.500** of the unanswerable ones were taken for answerable,"
-        " **0.000** of the answerable ones for unanswerable."
-    )
+    assert re.findall(r"[\d.]*\d%?", headline) == ["4", "5", "50.0%", "0.750", "0.0%", "50.0%"]
     assert notices == "> 1 rejected row, 2 failed queries, 1 warning: see below."
 
 
@@ -262,7 +258,7 @@ def test_of_many_warnings_twenty_are_shown(make_record, count, more):
 
 def test_no_page_holds_a_value_of_python(make_record, make_item):
     text = render_summary(make_record((make_item(metrics={"mrr": 0.0}),)))
-    assert not re.search(r"\b(nan|None|inf|True|False|Undefined)\b", text)
+    assert not re.search(r"\b(nan|None|inf|True|False(?! refusal)|Undefined)\b", text)
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_where_few_have_a_verdict_that_and_why_stands_first(judged, is_few):
     ("lang", "told"),
     [
         ("en", ("judge: m: 0 requests, 0 cached, cost unknown", "Judged again")),
-        ("ko", ("판정기: m: 요청 0건, 캐시 적중 0건, 비용 알 수 없음", "다시 판정한 4개")),
+        ("ko", ("판정기: m: 요청 0건, 캐시 적중 0건, 비용 모름", "다시 판정한 4개")),
     ],
 )
 def test_the_shell_is_told_what_it_cost_and_what_flipped(lang, told):

@@ -98,7 +98,7 @@ def test_notes_without_a_word_of_the_query_change_the_candidates_as_little_as_th
 def test_a_word_that_every_note_holds_makes_candidates_of_a_vault_of_one_note():
     # rank-bm25 gives such a word a negative weight: the note scores below 0, and is found all the same.
     found = signals_of(retriever_of(["apple"]), "apple")
-    assert (found.found, found.candidates, found.bm25_top) == (True, 1, 0.0)
+    assert (found.matched, found.candidates, found.bm25_top) == (True, 1, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -135,16 +135,16 @@ def test_the_words_of_all_sentences_of_a_note_cover_the_query_together():
 
 def test_a_query_that_shares_no_word_finds_nothing_in_keyword_mode():
     found = signals_of(retriever_of(TEXTS), "zebra")
-    assert not found.found
+    assert not found.matched
     assert (found.bm25_top, found.note_coverage, found.word_coverage) == (0.0, 0.0, 0.0)
     assert found.cosine_top is None
-    assert signals_of(retriever_of(TEXTS), "배터리는?").found
+    assert signals_of(retriever_of(TEXTS), "배터리는?").matched
 
 
 @pytest.mark.parametrize("query", ["apple", "?"])
 def test_without_every_note_nothing_is_found(query: str):
     retriever = retriever_of(TEXTS)
-    assert not signals_of(retriever, query, without=retriever.notes).found
+    assert not signals_of(retriever, query, without=retriever.notes).matched
 
 
 def test_a_left_out_note_lends_the_query_nothing():
@@ -153,7 +153,7 @@ def test_a_left_out_note_lends_the_query_nothing():
     apple, pear = log(1 + 6.5 / 0.5), log(1 + 5.5 / 1.5)
     assert found.note_coverage == pytest.approx(pear / (apple + pear))
     assert found.word_coverage == pytest.approx(pear**2 / (apple**2 + pear**2))
-    assert not signals_of(retriever_of(TEXTS), "apple", without=["0.md"]).found
+    assert not signals_of(retriever_of(TEXTS), "apple", without=["0.md"]).matched
 
 
 def test_the_cosines_are_compared_note_by_note(plain_index: type[Any]):
@@ -176,7 +176,7 @@ def test_a_cosine_above_zero_finds_what_shares_no_word(
 ):
     vectors = np.array([[cosine, sqrt(1 - cosine**2)]] * 7, np.float32)
     leg = SemanticLeg(CountingEmbedder([1.0, 0.0]), plain_index(vectors))
-    assert signals_of(retriever_of(TEXTS, leg), "zebra").found is found
+    assert signals_of(retriever_of(TEXTS, leg), "zebra").matched is found
 
 
 def test_search_and_signals_ask_the_embedder_once(plain_index: type[Any]):

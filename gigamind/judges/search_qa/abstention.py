@@ -1,4 +1,4 @@
-"""What says that the notes do not tell, or that the answerer does not know."""
+"""Recognises statements that the notes do not say something, or that the author does not know it."""
 
 import re
 
@@ -11,21 +11,19 @@ _DENIAL = re.compile(
     rf"{NEGATION.pattern}|\b(?:un(?:clear|known|certain|able|sure|specified)|impossible|difficult|hard|insufficient|lacks?|nothing|silent)\b"
     r"|모[르릅른]|불분명|불명확|어렵|부족|미상"
 )
-_SAYS_NO = re.compile(
-    r"\S*다(?:고|는|며)"
-)  # "없다고 나와 있습니다": the notes do tell, and they tell a no
-_NEAR = 5  # words from a denial to what it denies: behind it in English, before it in Korean
-_REACH = 120  # characters around a denial that are looked at
+_SAYS_NO = re.compile(r"\S*다(?:고|는|며)")  # "없다고 나와 있습니다": the notes state a negative
+_NEAR = 5  # words from a negation to the negated word: after it in English, before it in Korean
+_REACH = 120  # characters around a negation that are checked
 
 
 def is_abstention(words: str, sentence: str) -> bool:
-    """Whether words that stand in a sentence deny that notes tell, or that the answerer knows."""
+    """Return whether words of a sentence state that the notes do not say something or the author does not know it."""
     place = align(words, sentence)
     return isinstance(place, Aligned) and place.method != "fuzzy" and denies_knowledge(words)
 
 
 def denies_knowledge(text: str) -> bool:
-    """Whether words deny that notes tell, or that the answerer knows."""
+    """Return whether words state that the notes do not say something or the author does not know it."""
     folded = text.casefold().replace("’", "'")
     for denial in _DENIAL.finditer(folded):
         start = folded.rfind(" ", 0, denial.start()) + 1
@@ -40,5 +38,5 @@ def denies_knowledge(text: str) -> bool:
 
 
 def without_abstention(sentence: str, words: str) -> str:
-    """A sentence without its words that say that the notes do not tell; as it is where they say no such thing."""
+    """Return a sentence without the words of its abstention; unchanged if it does not abstain."""
     return sentence.replace(words, " ", 1) if words and is_abstention(words, sentence) else sentence

@@ -1,7 +1,7 @@
-"""What defines the judge (file, prompts, fingerprint), its calls about one answer, and the answer as they show it.
+"""The definition of the judge (file, prompts, fingerprint), its requests, and the answer as they show it.
 
-One call for an answer of usual length; the sentences of a longer one are asked about in turn.  A sentence that the
-model left out, or judged twice, is asked about once more; then the item is unscored.
+One request covers an answer of usual length; the sentences of a longer one are split into batches. A sentence without
+exactly one finding is requested once more; then the item is unscored.
 """
 
 import json
@@ -44,9 +44,9 @@ from gigamind.llm.prompts import Prompt, as_json
 
 Reply = TypeVar("Reply", bound=ClaimsReply)
 Part = Literal["whole", "claims", "again"]
-_GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")  # the variables of its prompts
+_GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")  # variables of the prompts
 _CLAIMS_IN_MAX_TOKENS = (
-    4  # of about 120 Korean characters of quote each, beside 250 tokens for the rest
+    4  # per claim, with about 120 Korean characters of quote; 250 tokens for the rest
 )
 
 
@@ -63,17 +63,17 @@ class SearchQAJudgeFile(PanelJudgeFile, ProofRules):
     claims_prompt: PromptName = "search_qa_claims/v1"
 
     def tokens_for(self, claims: int) -> int:
-        """Tokens that a reply about so many claims may take."""
+        """Return the token limit of a reply about this many claims."""
         return self.max_tokens + self.tokens_per_claim * max(0, claims - _CLAIMS_IN_MAX_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchQAJudge(LlmJudge[SearchQAJudgeFile]):
-    """The judge.
+    """The judge in one language.
 
     Attributes:
-        cutting: how a model is asked to cut sentences into claims; None where our code does it alone.
-        second: how it is asked to look at claims once more; None where it is not.
+        cutting: prompt that splits sentences into claims; None if only code splits them.
+        second: the second check of claims; None without one.
     """
 
     cutting: Prompt | None = None
@@ -81,13 +81,13 @@ class SearchQAJudge(LlmJudge[SearchQAJudgeFile]):
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """All that it sends."""
+        """All its prompts."""
         more = (self.cutting, self.second.prompt if self.second else None)
         return (self.prompt, *filter(None, more))
 
 
 def load_search_qa_judge(path: Path, language: Language) -> SearchQAJudge:
-    """The judge of a file, with its prompts in one language.
+    """Return the judge of a file with its prompts in one language.
 
     Raises:
         InputError: see `load_llm_judge`.
@@ -105,7 +105,7 @@ def load_search_qa_judge(path: Path, language: Language) -> SearchQAJudge:
 
 
 class Questions:
-    """What is sent about one answer; the notes and the answer stand in each call, so that a server may keep them."""
+    """The requests about one answer. Each contains all notes and the answer, so that a server may cache them."""
 
     def __init__(
         self, judge: SearchQAJudge, case: AnswerCase, pieces: Sequence[Piece], fence_key: bytes
@@ -117,13 +117,13 @@ class Questions:
         self._fenced = fence(case.notes, fence_key)
 
     def batches(self) -> list[list[int]]:
-        """Ids of the sentences of each call, the first one about the whole as well."""
+        """Return the ids of the sentences of each request; the first one also covers the whole answer."""
         size = self._judge.file.claims_per_call
         ids = [claim.id for claim in self.claims]
         return [ids[start : start + size] for start in range(0, max(1, len(ids)), size)]
 
     def messages(self, ids: Sequence[int], part: Part) -> list[Message]:
-        """One call."""
+        """Return the messages of one request."""
         return self._judge.prompt.render(
             nonce=self._fenced.nonce,
             notes=self._fenced.text,
@@ -136,7 +136,7 @@ class Questions:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """The calls of one seat about one answer."""
+    """The requests of one panel member about one answer."""
 
     judge: SearchQAJudge
     questions: Questions
@@ -144,10 +144,10 @@ class Calls:
     member: PanelMember
 
     async def all_of_them(self) -> tuple[SearchQAReply, Mapping[int, ClaimFinding]]:
-        """What the model says of the whole, and of each sentence.
+        """Return the model's reply about the whole answer and its finding for each sentence.
 
         Raises:
-            LlmError: it gave no usable reply.
+            LlmError: the model gave no usable reply.
         """
         first, *others = self.questions.batches()
         whole = await self._ask(first, "whole", SearchQAReply)
@@ -181,7 +181,7 @@ class Calls:
 
 
 def answer_as_json(pieces: Sequence[Piece]) -> str:
-    """An answer as a judge reads it: its pieces in order, sentences with their ids, citations apart from the text."""
+    """Return an answer for the judge: its pieces in order, sentences with ids, citations apart from the text."""
     numbers = iter(claims_of(pieces))
     shown: list[dict[str, object]] = []
     for piece in pieces:
@@ -194,7 +194,7 @@ def answer_as_json(pieces: Sequence[Piece]) -> str:
 
 
 def _once(reply: ClaimsReply, ids: Sequence[int]) -> dict[int, ClaimFinding]:
-    """The findings about the sentences asked for that were given exactly once."""
+    """Return the findings of the requested sentences that have exactly one."""
     times = Counter(finding.id for finding in reply.claims)
     return {
         finding.id: finding

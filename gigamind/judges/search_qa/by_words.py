@@ -1,10 +1,9 @@
-"""Judges answers by their words, without a model: free, and the same every time.
+"""Judges answers by their words, without a model: free and deterministic.
 
-A claim is held against the sentence of the notes that shares most of its words, or against two in a row where one has
-too few, by the rules that a model's quotes are held to (`verify`, `support`).  It judges words, not meaning: a claim
-said in other words is not found, and one that turns the meaning of the same words, without a sign that `support`
-knows, may pass.  Nothing here can tell how useful an answer is or what it leaves out.  What was measured:
-docs/judges.md.
+Each claim is compared with the sentence of the notes that shares most of its words, or with two consecutive sentences
+if one has too few, by the rules for quotes of models (`verify`, `support`). The judge compares words, not meaning: it
+does not find paraphrased claims, and it may accept a claim that changes the meaning of the same words without a sign
+that `support` knows. It cannot tell how useful an answer is or what it omits. Measurements: docs/judges.md.
 """
 
 import asyncio
@@ -42,18 +41,18 @@ from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
 from gigamind.text import sentences, unwrapped
 
-# Part of the fingerprint, as RULES of the judge that asks.
+# Part of the fingerprint, like RULES of the judge with a model.
 _RULES_OF_WORDS = 5
-# What a sentence says otherwise, where the others but show that it does not state the claim.
+# Doubts that show a different statement; the others show only that the sentence does not state the claim.
 _SAYS_OTHERWISE: frozenset[Contradiction] = frozenset(
     {"number", "negation", "polarity", "limit", "roles"}
 )
-# What the sentence beside may have.
+# Doubts that the neighbouring sentence may resolve.
 _OF_ONE_SENTENCE: frozenset[Doubt] = frozenset({"little_in_common", "new_number"})
 
 
 class WordsJudgeFile(JudgeFile):
-    """A judge file of kind `words`; `min_quote_chars` as of kind `search_qa`."""
+    """A judge file of kind `words`; `min_quote_chars` as for kind `search_qa`."""
 
     kind: Literal["words"]
     min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 8
@@ -61,7 +60,7 @@ class WordsJudgeFile(JudgeFile):
 
 @dataclass(frozen=True)
 class WordsJudge(Judge[AnswerCase, PanelOfAnswer]):
-    """The judge of kind `words`: is every claim of an answer said by its notes in the same words?"""
+    """The judge of kind `words`: whether the notes state every claim of an answer in the same words."""
 
     file: WordsJudgeFile
 
@@ -83,7 +82,7 @@ class WordsJudge(Judge[AnswerCase, PanelOfAnswer]):
         return iter(())
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
-        """Without a note that has text, there is nothing to judge by, and no score."""
+        """Judge an answer; without a note that has text, there is no score."""
         del asking
         if not case.has_context:
             return Verdict({}, PanelOfAnswer(None, None, {}, {}))
@@ -92,17 +91,17 @@ class WordsJudge(Judge[AnswerCase, PanelOfAnswer]):
 
 
 def load_words_judge(path: Path, language: PromptLanguage = "auto") -> WordsJudge:
-    """The judge of a file of kind `words`, which has no prompt, and so is the same in each language.
+    """Return the judge of a file of kind `words`, which has no prompt and no language.
 
     Raises:
-        InputError: the file cannot be read, or says something unknown.
+        InputError: the file cannot be read, or has unknown fields.
     """
     del language
     return WordsJudge(read_judge_file(path, WordsJudgeFile))
 
 
 def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
-    """The judgement of an answer whose notes have text; None is what words cannot tell."""
+    """Return the judgement of an answer whose notes have text; figures that words cannot give are None."""
     rules = ProofRules(min_quote_chars=file.min_quote_chars, second_look="never")
     verifier = Verifier(case.notes, case.question, rules)
     pieces = pieces_of(case.answer)
@@ -140,7 +139,7 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
 def _findings(
     claims: Sequence[Claim], case: AnswerCase, lines: "_Lines"
 ) -> dict[int, ClaimFinding]:
-    """What a model would be asked for, by the ids of sentences: their roles, and a quote for each claim."""
+    """Return the findings that a model would give, by sentence id: roles, and a quote for each claim."""
     roles = Roles(case.question, case.notes, claims)
     return {claim.id: _finding(claim, roles.by_form(claim), lines) for claim in claims}
 
@@ -172,7 +171,7 @@ def _judged(
 
 
 def _by_rule(claim: JudgedClaim) -> JudgedClaim:
-    """What becomes of a sentence that no model has said a word about, and so said nothing that is unverified."""
+    """Return a claim that no model judged, so that it is never `unverified`."""
     support = claim.support
     if claim.verdict == "supported" and support and not support.foreign:
         doubt = _doubt_of_words(support)
@@ -187,7 +186,7 @@ def _by_rule(claim: JudgedClaim) -> JudgedClaim:
 
 
 def _doubt_of_words(support: Support) -> Doubt | None:
-    """Why a claim is not believed without a second look, where the words of its source are like its own."""
+    """Return why a claim is not believed without a second check although its source has similar words."""
     if support.new_names:
         return "new_name"
     if support.far_number:
@@ -201,12 +200,12 @@ def _doubt_of_words(support: Support) -> Doubt | None:
     return "other_word" if support.substitution else None
 
 
-_FEWEST_OF_TWO = 4  # words of a claim that join what two sentences say
+_FEWEST_OF_TWO = 4  # words of a claim that connects two sentences
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One sentence of a note, or two, as they may be a quote; a heading or a question states nothing."""
+    """One or two sentences of a note that may serve as a quote; headings and questions state nothing."""
 
     note: int
     text: str
@@ -222,7 +221,7 @@ def _line(note: int, text: str) -> _Line:
 
 
 def _under_headers(lines: Sequence[_Line]) -> Iterator[_Line]:
-    """Lines as they are sought: a table's row has the words of its header, which says nothing by itself."""
+    """Yield lines for comparison: a table row includes the words of its header, which states nothing by itself."""
     for table, group in groupby(lines, key=lambda line: is_row(line.text)):
         if not table:
             yield from group
@@ -239,7 +238,7 @@ def _under_headers(lines: Sequence[_Line]) -> Iterator[_Line]:
 
 
 class _Lines:
-    """The sentences of the notes, over the lines that they were wrapped in, to find one or two by their words."""
+    """The sentences of the notes, across line wraps, for finding one or two by their words."""
 
     def __init__(self, notes: Sequence[Source]) -> None:
         self._lines: list[_Line] = []
@@ -258,16 +257,16 @@ class _Lines:
                     self._neighbours.append((first, second, both))
 
     def nearest(self, claim: Claim) -> tuple[int | None, str]:
-        """The number of a note and its sentence that has most of the words of a claim, the shortest of several.
+        """Return the note number and the sentence that shares most words with a claim, the shortest if several do.
 
-        Of as short ones it is that of a note that the claim names; no note and "" where none has a word of it.
+        Prefers a note that the claim names among equally short ones; returns None and "" if no note shares a word.
         """
         return _nearest(claim, _reading_of(claim), self._lines)
 
     def nearest_two(self, claim: Claim) -> tuple[int | None, str]:
-        """The same of two sentences of one paragraph, each of which has a word of the claim that the other lacks.
+        """Return the same for two sentences of one paragraph, each with a word of the claim that the other lacks.
 
-        A row or an item begins anew: two of them side by side say nothing of each other.
+        Table rows and list items are never combined.
         """
         reading = _reading_of(claim)
         pairs = (
@@ -280,9 +279,9 @@ class _Lines:
 
 
 def _joins(reading: Reading, first: AbstractSet[str], second: AbstractSet[str]) -> bool:
-    """Whether a claim has words of each of two sentences alone, and is not the head of one with the tail of the other.
+    """Return whether a claim has words of each sentence alone, and is not the start of one with the end of the other.
 
-    Between what it has of the one and of the other stands a link, unless the two are mixed.
+    The parts from the two sentences must be linked by a clause boundary, unless they are mixed.
     """
     in_claim = [
         (word, key in first)

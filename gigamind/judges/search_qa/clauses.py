@@ -1,6 +1,6 @@
-"""What a claim makes of the clauses of its source: whether it mixes two, adds one, or takes one out of its frame.
+"""Checks how a claim uses the clauses of its source: whether it mixes two, adds one, or removes one from its context.
 
-Each word may stand in the source, and the claim that is made of them say what none of its clauses says.
+Each word may be in the source although none of its clauses makes the claim's statement.
 """
 
 import re
@@ -16,7 +16,7 @@ _BREAK = re.compile(
     r"[;—–]|,(?!\d)(?:\s+and\b)?|\b(?:but|while|whereas|although|and)\b"
     r"|(?<=지만)\s|(?<=는데)\s|(?<=으나)\s|(?<=[가-힣]고)\s|(?<=[가-힣]며)\s"
 )
-_ASIDE = re.compile(r"\([^()]*\)")  # a comma in it parts nothing
+_ASIDE = re.compile(r"\([^()]*\)")  # its commas are no boundaries
 NUMBER_WORDS = frozenset(
     "one two three four five six seven eight nine ten twelve twenty once twice half".split()  # noqa: SIM905
 )
@@ -25,13 +25,13 @@ _BOUNDS = frozenset("after before until from above below over under then without
 
 @dataclass(frozen=True)
 class _Clause:
-    """A stretch of a text between two breaks."""
+    """A part of a text between two clause boundaries."""
 
     reading: Reading
 
     @cached_property
     def units(self) -> Sequence[str]:
-        """Its content words and number words, by their keys; what is written together with a hyphen is one."""
+        """Its content words and numbers, by their keys; hyphenated words are one."""
         units: list[str] = []
         for word, key in zip(self.reading.words, self.reading.keys, strict=True):
             if word.tight and units and not word.is_number:
@@ -45,16 +45,16 @@ class _Clause:
         return numbers_of(self.reading.text)
 
 
-@lru_cache(maxsize=1_024)  # of a sentence, for each claim and rule that it is held against
+@lru_cache(maxsize=1_024)  # sentences; each is compared with several claims by several rules
 def _clauses(text: str) -> tuple[_Clause, ...]:
     parts = _BREAK.split(_ASIDE.sub(" ", text))
     return tuple(part for part in (_Clause(Reading(part)) for part in parts) if part.units)
 
 
 def crossed(claim: Reading, source: Reading) -> Substitution | None:
-    """What a claim of one clause has of a clause in the place of what another says; None where it has nothing so.
+    """Return what a claim takes from one clause in place of what another clause says; None if nothing.
 
-    "Films are lent for three weeks", of "Books are lent for three weeks, films for one".
+    Example: "Films are lent for three weeks" for "Books are lent for three weeks, films for one".
     """
     claim_clauses, parts = _clauses(claim.text), _clauses(source.text)
     if len(claim_clauses) != 1:
@@ -88,9 +88,9 @@ def _number_of_another(
     own: Sequence[str],
     others: Sequence[str],
 ) -> Substitution | None:
-    """The number of the one clause with a word of the other alone, which has one of the same unit.
+    """Return the number of `clause` used with a word of `other` alone, which has another number with the same unit.
 
-    What stands behind the number, or before it, where nothing does, must not be there in full, or it is told of both.
+    Returns None if the claim includes all words after the number (or before it, if none follow): then both may have it.
     """
     if not any(unit in claim_clause.units for unit in others if unit.isalpha()):
         return None
@@ -116,15 +116,15 @@ def _number_of_another(
 _JOINS = re.compile(
     r"\b(?:and|as well as|plus)\b|,(?!\d)|및|그리고|(?<=[가-힣])(?<![다라냐자])[고며](?=\s)"
 )
-_FEW = 2  # words of a part, if it does not end the claim
-_MOSTLY = 0.6  # of the words before it, that the passage has
+_FEW = 2  # minimum number of words of a part that does not end the claim
+_MOSTLY = 0.6  # share of the words before it that the passage must have
 
 
 def adds(claim: Reading, known: Collection[str], note: str) -> bool:
-    """Whether the claim joins to what it copies a part of which the passage has no word, nor the note each.
+    """Return whether the claim adds to its copied words a part with no word of the passage, nor all words of the note.
 
     Args:
-        known: keys of the words that a claim of the passage may have.
+        known: keys of the words that a claim about the passage may have.
         note: in lower case.
     """
     content = [
@@ -141,7 +141,7 @@ def adds(claim: Reading, known: Collection[str], note: str) -> bool:
     return False
 
 
-# What is thought, meant, or yet to be done, and what is told as done.
+# Words for opinions, intentions and plans, and for completed actions.
 _UNDONE = re.compile(
     r"\b(?:will|shall|going to|plan(?:s|ned)?|propos(?:e[sd]?|ing|al)|suggest(?:s|ed|ing)?|aims?|hopes?|intends?"
     r"|expected|scheduled|due|considering|under (?:discussion|review)|to be|(?:is|are) being|in progress|not yet|should"
@@ -164,7 +164,7 @@ _HALF = 0.5
 
 
 def is_out_of_frame(claim: Reading, source: Reading) -> bool:
-    """Whether a claim tells as done or known what its source only says to be thought, meant or to come."""
+    """Return whether a claim states as done or known what its source states only as opinion, intention or plan."""
     if _OPEN.search(claim.text):
         return False
     undone = _UNDONE.search(source.text) and not _UNDONE.search(claim.text)
@@ -188,7 +188,7 @@ _TURNS = re.compile(r"없이|대신|\b(?:without|instead|rather)\b")
 
 
 def reversed_by_preposition(claim: Reading, source: Reading) -> Substitution | None:
-    """A word that the claim has "without" and its source with, or the source "instead" of another; else None."""
+    """Return a word that the claim negates with "without", or its source with "instead of", and the other does not."""
     for mark, here, there in ((_WITHOUT, claim, source), (_INSTEAD, source, claim)):
         if _TURNS.search(there.text) or there.denials:
             continue

@@ -1,8 +1,8 @@
-"""Judges an answer, by one model or a panel: what was told of its claims becomes verdicts, and a `Judgement`.
+"""Judges an answer with one model or a panel: from findings about its claims to verdicts and a `Judgement`.
 
-With `claims = "llm"` in the judge file a model first cuts the sentences of the answer into finer claims.  It tells only
-where in a sentence one claim ends and the next begins; every word stays in one of the parts, as the answer has it: a
-cut can neither lose nor change what the answer says.
+With `claims = "llm"` in the judge file, a model first splits the sentences of the answer into smaller claims. It only
+reports where one claim ends and the next begins. Every word stays in one of the parts, so that splitting can neither
+lose nor change anything.
 """
 
 import asyncio
@@ -66,20 +66,20 @@ async def judge_answer(
     asking: Asking,
     member: PanelMember,
 ) -> Judgement:
-    """The judgement that one seat gives of an answer that has a context note with text to judge it by.
+    """Return the judgement of one panel member on an answer with a context note that has text.
 
     Args:
         pieces: of the answer; see `cut_answer`.
 
     Raises:
-        LlmError: the model gave no usable reply: the item is unscored.
+        LlmError: the model gave no usable reply; the item is unscored.
     """
     if not case.answer.strip():
         return silent(case)
     questions = Questions(judge, case, pieces, asking.fence_key)
     reply, findings = await Calls(judge, questions, asking, member).all_of_them()
     verifier = Verifier(case.notes, case.question, judge.file)
-    # Quotes of a long note take a while: other requests are sent and read meanwhile.
+    # Aligning quotes with a long note takes time; a thread lets other requests continue.
     judged = await asyncio.to_thread(verifier.judge, claims_of(pieces), findings)
     trial, confirmed = await _second_look(
         judge, case.question, verifier.for_second_look(judged), asking, member
@@ -95,7 +95,7 @@ async def _second_look(
     asking: Asking,
     member: PanelMember,
 ) -> tuple[Trial | None, Mapping[int, bool | None]]:
-    """What looking at claims once more gives, by their ids, and how the model that looked was tried."""
+    """Return the results of the second check by claim id, and the trial of the model that made it."""
     statements = {
         claim.claim.id: Statement(without_note_names(claim.stated), claim.passage, question)
         for claim in claims
@@ -108,11 +108,11 @@ async def _second_look(
 
 
 async def cut_answer(judge: SearchQAJudge, answer: str, asking: Asking) -> tuple[Piece, ...]:
-    """The pieces of an answer, cut as the judge file says: by our code alone, or its claims once more by the model.
+    """Return the pieces of an answer, split by code alone, or further by the model, as the judge file says.
 
     Raises:
         LlmError: the model gave no usable reply, or the answer has more claims than the judge file allows
-            (`context_too_long`): the item is unscored.
+            (`context_too_long`); the item is unscored.
     """
     pieces = pieces_of(answer)
     _refuse_too_many(pieces, judge)
@@ -133,7 +133,7 @@ def _refuse_too_many(pieces: Sequence[Piece], judge: SearchQAJudge) -> None:
         raise LlmError(text, "context_too_long")
 
 
-# Where the confidence of an answer changes: by its correctness, and by its utility.
+# Correctness and utility at which the confidence of an answer changes.
 _CORRECTNESS = (0.5, 0.8)
 _UTILITY = 0.7
 
@@ -141,16 +141,16 @@ _UTILITY = 0.7
 async def judge_answer_by_panel(
     judge: SearchQAJudge, case: AnswerCase, asking: Asking
 ) -> PanelOfAnswer:
-    """The judgement of the seats of the judge file.
+    """Return the judgement of the panel in the judge file.
 
     Raises:
-        LlmError: see `cut_answer`; and `judge_answer` for a judge without a panel, `collect_votes` for one with.
+        LlmError: see `cut_answer`; also `judge_answer` without a panel, `collect_votes` with one.
     """
     judgements: dict[PanelMember, Judgement] = {}
     fields, first = judge.file, asking.first
     if not case.has_context:
         return PanelOfAnswer(None, None, {}, {})
-    # All seats vote on the same claims, so one model cuts for all.
+    # All members vote on the same claims, so one model splits them for all.
     pieces = await cut_answer(judge, case.answer, asking)
 
     async def ask(member: PanelMember) -> Vote[float]:
@@ -174,14 +174,14 @@ async def judge_answer_by_panel(
 
 
 def _is_clear(judgement: Judgement, near: float) -> bool:
-    """Whether one seat is enough for an adaptive panel: no quote failed, and the utility is not near its threshold."""
+    """Return whether one vote is sufficient: no quote failed and the utility is not near its threshold."""
     doubted = any(claim.doubt is not None for claim in judgement.claims)
     unproven = judgement.abstains and bool(judgement.told_answerable) and not judgement.answerable
     return not doubted and not unproven and not is_near(judgement.voted_utility, [_UTILITY], near)
 
 
 def _together(judgements: Sequence[Judgement]) -> Judgement:
-    """What seats say that all judged the same claims; where they are split in halves, the less favourable."""
+    """Combine judgements on the same claims; ties go to the less favourable verdict."""
     sentences = tuple(
         _majority(rows)
         for rows in zip(*(judgement.sentences for judgement in judgements), strict=True)
@@ -219,7 +219,7 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
 
 
 def _is_agreed(omission: JudgedOmission, judgements: Sequence[Judgement]) -> bool:
-    """Whether more than half of the seats prove something left out at this place; what is unproven is only told."""
+    """Return whether more than half of the members prove an omission at this place; unproven ones are kept."""
     alike = (
         any(
             other.doubt is None and is_same_place(other.evidence, omission.evidence)
@@ -231,7 +231,7 @@ def _is_agreed(omission: JudgedOmission, judgements: Sequence[Judgement]) -> boo
 
 
 def _majority(rows: Sequence[JudgedClaim]) -> JudgedClaim:
-    """The sentence as the majority has it; without one, a claim, and of claims one that nobody calls supported."""
+    """Return the sentence with the majority's verdict; without one, a claim whose verdict is not supported."""
     role, count = Counter(row.role for row in rows).most_common(1)[0]
     if role != "claim" and 2 * count > len(rows):
         return next(row for row in rows if row.role == role)
@@ -252,12 +252,12 @@ def _apart(judgement: Judgement, correct: float | None) -> float:
     )
 
 
-# Tokens of the shortest useful reply, and of each claim in it.
+# Minimum tokens of a reply, and of each claim in it.
 _LEAST_REPLY, _LEAST_CLAIM = 120, 40
-_PARTS = 2  # claims of a sentence that a model cuts, as a rule at most
+_PARTS = 2  # usual maximum of claims per sentence that a model splits
 
 
-_DOUBTFUL = 0.34  # of the claims of an answer: what an estimate counts with
+_DOUBTFUL = 0.34  # share of an answer's claims, for estimates
 
 
 class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
@@ -273,16 +273,16 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
 
     @property
     def cuts(self) -> bool:
-        """Whether a model cuts sentences into claims."""
+        """Whether a model splits sentences into claims."""
         return self.judge_in("").cutting is not None
 
     def looking_once(self) -> "SearchQA":
-        """The same without second looks: what is doubtful then stays unverified."""
+        """Return the judge without second checks: doubtful claims stay unverified."""
         judges = self.by_language.items()
         return SearchQA({language: replace(judge, second=None) for language, judge in judges})
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
-        """Those that vote, and the one that looks at claims once more."""
+        """Return the models that vote, and the one that makes the second check."""
         voting = self.voters(options)
         second = self.judge_in("").second
         return tuple(dict.fromkeys((*voting, second.model))) if second and second.model else voting
@@ -291,7 +291,7 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
         return super().models(options)
 
     def planned_once(self) -> Iterator[PlannedCall]:
-        """What a model is asked before its second looks are believed, in each language that may occur."""
+        """Yield the trial requests before second checks, in each possible language."""
         for judge in self.by_language.values():
             if judge.second is None:
                 continue
@@ -327,12 +327,12 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
             yield judge.second.planned(doubtful)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
-        """Without a note that has text, there is nothing to judge by, and no score."""
+        """Judge an answer; without a note that has text, there is no score."""
         return verdict_of(await judge_answer_by_panel(self.judge_in(case.language), case, asking))
 
 
 def load_search_qa(path: Path, language: PromptLanguage = "auto") -> SearchQA:
-    """The judge of a file of kind `search_qa`.
+    """Return the judge of a file of kind `search_qa`.
 
     Raises:
         InputError: see `load_llm_judge`.
@@ -340,7 +340,7 @@ def load_search_qa(path: Path, language: PromptLanguage = "auto") -> SearchQA:
     return SearchQA({name: load_search_qa_judge(path, name) for name in LANGUAGES[language]})
 
 
-_LEAST_WORDS = 2  # of a part: a single word states nothing that could be judged
+_LEAST_WORDS = 2  # of a part; a single word makes no statement
 _STOPS = " \t\n.,;:!?。，、！？…"
 _BETWEEN_WORDS = re.compile(rf"\s|\[|$|[{re.escape(_STOPS)}\"'”’)」』]+(?:\s|\[|$)|[,;:，、](?!\d)")
 _STOPS_BEHIND = re.compile(r"[.!?。！？…]*")
@@ -350,7 +350,7 @@ _AROUND = " \t\n,;·/–—-、，"
 def cutting_calls(
     judge: SearchQAJudge, answer: str, pieces: Sequence[Piece]
 ) -> Iterator[tuple[list[Message], int]]:
-    """What is sent to have the claims of an answer cut: each call with the number of its sentences."""
+    """Yield the requests that split an answer's claims, each with its number of sentences."""
     if judge.cutting is None:
         return
     several = [claim for claim in claims_of(pieces) if _may_state_two(claim.piece, answer)]
@@ -367,7 +367,7 @@ def cutting_calls(
 async def cut(
     judge: SearchQAJudge, answer: str, pieces: Sequence[Piece], asking: Asking
 ) -> tuple[Piece, ...]:
-    """The pieces of an answer, those claims in parts that the model finds to be several; unchanged by other judges.
+    """Return the pieces of an answer, with claims split by the model; unchanged without a prompt.
 
     Raises:
         LlmError: the model gave no usable reply.
@@ -385,9 +385,9 @@ async def cut(
 def refined(
     answer: str, pieces: Sequence[Piece], parts_by_id: Mapping[int, Sequence[str]]
 ) -> tuple[Piece, ...]:
-    """The pieces, with the claims of these ids in the parts that a model told.
+    """Return the pieces, with the claims of these ids replaced by their parts.
 
-    A claim whose parts do not stand in it one behind the other stays whole, and is marked as `uncut`.
+    A claim whose parts do not occur in it in this order stays whole and is marked as `uncut`.
     """
     numbers = {claim.piece.span: claim.id for claim in claims_of(pieces)}
     cut_pieces: list[Piece] = []
@@ -398,7 +398,7 @@ def refined(
 
 
 def _may_state_two(whole: Piece, answer: str) -> bool:
-    """Whether a claim is prose of enough words; the text of a table's row has column names that are not there."""
+    """Return whether a claim is prose with enough words; table rows are no prose because column names were added."""
     prose = whole.text == without_citations(whole.span.slice(answer))
     return prose and len(whole.text.split()) >= 2 * _LEAST_WORDS
 
@@ -422,11 +422,11 @@ def _in_parts(answer: str, whole: Piece, parts: Sequence[str]) -> tuple[Piece, .
 
 
 def _spans(sentence: str, parts: Sequence[str]) -> list[Span]:
-    """The parts of a sentence, which leave out no word of it; none when they do not stand in it in this order.
+    """Return the spans of the parts, which together cover every word; [] if they do not occur in this order.
 
-    What stands between two of them belongs to the later one; a citation, to the one that it follows.
+    Text between two parts belongs to the later one; a citation belongs to the part before it.
     """
-    shown = with_citations_blank(sentence)  # as the model was shown it, at the same offsets
+    shown = with_citations_blank(sentence)  # as shown to the model, with the same offsets
     ends = [0]
     for part in parts:
         place = align(part.rstrip(_STOPS), shown[ends[-1] :])
@@ -441,7 +441,7 @@ def _spans(sentence: str, parts: Sequence[str]) -> list[Span]:
 
 
 def _end_behind(sentence: str, end: int) -> int:
-    """Where the citations behind a part end; the part's own end where there are none."""
+    """Return the end of the citations after a part; the part's own end without citations."""
     stops = _STOPS_BEHIND.match(sentence, end)
     at = stops.end() if stops else end
     behind = end_of_citations(sentence, at)
@@ -455,6 +455,6 @@ def _trimmed(sentence: str, start: int, end: int) -> Span:
 
 
 def _cited_for(parts: Sequence[Piece], place: int) -> tuple[int, ...]:
-    """Of a part without citations, those of the next part that has some, else of the last before it."""
+    """Return the citations for a part without any: those of the next part with some, else of the closest before."""
     others = (*parts[place + 1 :], *reversed(parts[:place]))
     return next((part.cited for part in others if part.cited), ())

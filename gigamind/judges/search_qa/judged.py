@@ -1,4 +1,4 @@
-"""A sentence of an answer as it was judged."""
+"""A sentence of an answer with its verdict."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -38,22 +38,22 @@ Veto = Literal[
 
 @dataclass(frozen=True, slots=True)
 class JudgedClaim:
-    """A sentence and what became of the model's word about it; one that is no claim has the verdict `not_found`.
+    """A sentence and its verdict; one that is no claim has the verdict `not_found`.
 
     Attributes:
-        told: what the model said; None where none was asked.
-        verdict: the one that counts.
+        told: the model's verdict; None without a model.
+        verdict: the final verdict.
         note: number of the note that proves it, from 1; None without proof.
-        evidence: where the quote stands, or why it does not; None when none was given.
-        doubt: why the model was not believed; None when it was.
-        new_numbers: of a claim with a proven quote, numbers that stand neither in that note nor in the question.
-        stated: of such a claim, its words but for those that say that the notes do not tell.
-        passage: of such a claim, the whole sentence around its quote; `support`: what that says of the claim.
-        said: what a second look at that sentence found; None where nobody looked.
-        role: what it counts as; only claims count in correctness.
-        told_role: what the model said it is.
-        veto: why it is a claim although the model said otherwise; see `roles`.
-        untold: it says, maybe beside a claim, that the notes do not tell.
+        evidence: where the quote is, or why it failed; None without a quote.
+        doubt: why the model was not believed; None if it was.
+        new_numbers: for a claim with a proven quote: numbers that are neither in that note nor in the question.
+        stated: for such a claim: its words without a statement that the notes do not say something.
+        passage: for such a claim: the whole sentences around its quote. `support`: how they support the claim.
+        said: result of the second check; None without one.
+        role: what it counts as; only claims count for correctness.
+        told_role: the role reported by the model.
+        veto: why it is a claim although the model reported another role; see `roles`.
+        untold: it states, possibly besides a claim, that the notes do not say something.
     """
 
     claim: Claim
@@ -74,5 +74,5 @@ class JudgedClaim:
 
     @property
     def contradictions(self) -> tuple[Contradiction, ...]:
-        """What in the source sentence speaks against the claim."""
+        """How the source sentence contradicts the claim."""
         return self.support.contradictions if self.support else ()

@@ -1,4 +1,4 @@
-"""What a judged answer is worth, by the product's rules (seed 004), none of which a model is asked to apply."""
+"""Scores a judged answer by the product's rules (seed 004); no model applies them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,34 +29,33 @@ from gigamind.metrics.grounding import share_given
 from gigamind.records.judged import AnswerOutcome
 
 Notice = Literal["other_language"]
-"""The answer or a note is neither Korean nor English: the words that tell roles and omissions are not known there."""
+"""The answer or a note is neither Korean nor English, so the word lists for roles and omissions do not apply."""
 Answerable = Literal["proven", "told", "no"]
-"""Whether the notes answer a question: by a quote that proves it, by the word of a model alone, or not."""
+"""Whether the notes answer a question: proven by a quote, only reported by a model, or not."""
 
 
 def correctness(claims: Sequence[JudgedClaim]) -> float | None:
-    """Verified supported claims over all, in [0, 1]; None without claims: nothing was right, and nothing wrong."""
+    """Return verified supported claims / all claims, in [0, 1]; None without claims."""
     if not claims:
         return None
     return sum(claim.verdict == "supported" for claim in claims) / len(claims)
 
 
 def outcome(sentences: Sequence[JudgedClaim]) -> AnswerOutcome:
-    """What kind of answer it is: one with claims is judged by them, whatever it says about not knowing."""
+    """Return the kind of an answer: with claims it is judged by them, even if it also abstains."""
     if any(sentence.role == "claim" for sentence in sentences):
         return "judged"
     return "abstained" if any(sentence.untold for sentence in sentences) else "no_claims"
 
 
 def utility(kind: AnswerOutcome, reported: float, *, answerable: bool) -> float:
-    """How useful an answer is, in [0, 1].
+    """Return how useful an answer is, in [0, 1].
 
-    To say that the notes do not tell is useful if they do not, and useless if they do.  An answer that says nothing at
-    all is useless.
+    An abstention is useful if the notes do not answer, and useless if they do. An answer without content is useless.
 
     Args:
-        answerable: whether anybody says that the notes answer: nothing speaks for an abstention from what a model says
-            is told, although it proves it not.
+        answerable: whether the model reports that the notes answer, even without proof; then an abstention gets no
+        credit.
     """
     if kind == "judged":
         return reported
@@ -64,14 +63,14 @@ def utility(kind: AnswerOutcome, reported: float, *, answerable: bool) -> float:
 
 
 def answerable(*, reported: bool, proven: bool) -> Answerable:
-    """What the word of a model and its quote amount to."""
+    """Combine the model's statement and its quote."""
     if not reported:
         return "no"
     return "proven" if proven else "told"
 
 
 def confidence(correct: float | None, useful: float) -> Confidence | None:
-    """Grade by the rule of the seed; None where there was no claim to be correct about."""
+    """Return the grade by the rule of the seed; None without claims."""
     if correct is None:
         return None
     if correct >= 0.8 and useful >= 0.7:  # noqa: PLR2004
@@ -81,27 +80,28 @@ def confidence(correct: float | None, useful: float) -> Confidence | None:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an answer is worth, claim by claim.
+    """The judgement of an answer, claim by claim.
 
     Attributes:
-        sentences: those of the answer in their order, claims and the rest.
-        omissions: what the model says is left out, with what became of its quotes.
-        correctness: verified supported claims over all, in [0, 1]; None without claims.
-        completeness: supported claims over those and what is left out; see `metrics.grounding`.  None, too, unless
+        sentences: all sentences of the answer in order.
+        omissions: omissions reported by the model, with the result for their quotes.
+        correctness: verified supported claims / all claims, in [0, 1]; None without claims.
+        completeness: supported claims / (supported claims + omissions); see `metrics.grounding`. None unless
             `tells_omissions`.
-        utility: in [0, 1], by the rule for abstentions; None, as is confidence, where no model was asked.
+        utility: in [0, 1], by the rule for abstentions; None without a model, like confidence.
         confidence: None without claims.
-        abstains: it says that the notes do not tell, whatever it says besides.
-        answerable: whether the notes answer the question, proven by a quote.
-        told_answerable: what the model said; None when it was not asked.  Told and unproven, abstaining has no use.
-        tells_omissions: what the model says is left out could be read.
-        reported_correctness: the model's own estimate; counts for nothing.  None when it was not asked, as below, or
-            said nothing that can be read.
-        reported_utility: that before the rule.
-        reported_issues: what the model says is not grounded.
-        flagged: what a person should look at: in the notes and their titles by their number from 1, in the answer by 0.
-        notices: what makes the judgement less sure than others; see `Notice`.
-        trial: of the model that looked at claims once more; None where none was asked to.
+        abstains: it states that the notes do not say something, possibly among other statements.
+        answerable: the notes answer the question, proven by a quote.
+        told_answerable: the model's statement; None without a model. If true without proof, an abstention has no
+        utility.
+        tells_omissions: the list of omissions in the reply was readable.
+        reported_correctness: the model's own estimate, for information only. None without a model or if unreadable; the
+            same applies to the fields below.
+        reported_utility: the model's utility before the rule.
+        reported_issues: what the model reports as not grounded.
+        flagged: suspicious passages to review: in notes and titles under their numbers from 1, in the answer under 0.
+        notices: reasons why the judgement is less reliable; see `Notice`.
+        trial: of the model that made the second check; None without one.
     """
 
     outcome: AnswerOutcome
@@ -127,18 +127,18 @@ class Judgement:
 
     @property
     def claims(self) -> tuple[JudgedClaim, ...]:
-        """The sentences that state something."""
+        """The sentences that make a statement."""
         return tuple(sentence for sentence in self.sentences if sentence.role == "claim")
 
     @property
     def voted_utility(self) -> float:
-        """That of a seat, which always tells one."""
+        """The utility voted by a panel member, which always gives one."""
         return self.utility or 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What was told of an answer: `findings` by the ids of its sentences, and `judged`, what each amounts to."""
+    """The reply about an answer: `findings` by sentence id, and `judged`, the verdict for each."""
 
     reply: SearchQAReply
     findings: Mapping[int, ClaimFinding]
@@ -149,7 +149,7 @@ class Heard:
 def judgement_of(
     case: AnswerCase, pieces: Sequence[Piece], verifier: Verifier, heard: Heard
 ) -> Judgement:
-    """The judgement that what was told amounts to."""
+    """Return the judgement for a reply."""
     reply = heard.reply
     (quoted,) = verifier.align([(reply.answer_note, reply.answer_quote)])
     place, doubt = verifier.proof(quoted)
@@ -207,7 +207,7 @@ def completeness(
     answerable: bool,
     tells_omissions: bool,
 ) -> float | None:
-    """Supported claims over those and what is left out; None where it is unread what the model says of that."""
+    """Return supported claims / (supported claims + omissions); None if the reported omissions were unreadable."""
     if not tells_omissions:
         return None
     return share_given(
@@ -223,7 +223,7 @@ def _notices(case: AnswerCase) -> tuple[Notice, ...]:
 
 
 def silent(case: AnswerCase) -> Judgement:
-    """That of an answer without a word: useless, and nothing to ask a model about."""
+    """Return the judgement of a blank answer: useless, without a request."""
     notes = tuple(
         Coverage(number, note.title, cited=False, relevant=None, marked=False, relevant_claim="")
         for number, note in enumerate(case.notes, start=1)
@@ -238,13 +238,13 @@ def silent(case: AnswerCase) -> Judgement:
 
 @dataclass(frozen=True, slots=True)
 class PanelOfAnswer:
-    """What a panel said of an answer.
+    """The judgement of a panel on an answer.
 
     Attributes:
-        judgement: None without a context note, or when the panel is not whole.
-        panel: the votes on utility; None where one model was asked once, or nobody.
-        by_member: the judgements of those who voted.
-        errors: why a seat gave none.
+        judgement: None without a context note, or if the panel is incomplete.
+        panel: the votes on utility; None with one model or none.
+        by_member: the judgements of the members that voted.
+        errors: why a member gave no vote.
     """
 
     judgement: Judgement | None
@@ -254,7 +254,7 @@ class PanelOfAnswer:
 
 
 def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
-    """What it says of the answer, in the terms that all judges share."""
+    """Return the verdict in the form that all judges share."""
     judgement, errors = panel.judgement, tuple(panel.errors.values())
     if judgement is None:
         code = panel.panel.code if panel.panel else None

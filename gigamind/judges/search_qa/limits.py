@@ -1,6 +1,6 @@
-"""What a statement holds for: under which condition, of how many, from what bound on, for what reason.
+"""Limits of a statement: its conditions, quantities, bounds and reasons.
 
-A claim that shares its words with its source may still leave out an "if" or a "some", or say "only" of its own.
+A claim that shares its words with its source may still omit "if" or "some", or add "only".
 """
 
 import re
@@ -19,16 +19,16 @@ def differs_in_limits(
     *,
     denies_less: bool,
 ) -> bool | None:
-    """Whether one has a condition, bound, reason or denial that the other seems to lack; False: that is but likely.
+    """Return whether claim and source differ in a condition, bound, reason or negation; False: probably; None: no.
 
     Args:
         changes: where the claim differs from its source.
-        known: the words of the source, its heading, the title and the question.
-        denies_less: the source denies what the claim does not.
+        known: words of the source, its heading, the title and the question.
+        denies_less: the source negates something that the claim does not.
     """
     dropped = _drops_condition(claim, source)
     in_english = _drops_bound(claim, changes) or denies_less
-    # Of Korean examples the English ones would cost 3 of 20 honest claims.
+    # The patterns for English would reject 3 of 20 correct Korean claims.
     in_language = (
         _bounds_number_otherwise(claim, source)
         or _denies_last_otherwise(claim, source)
@@ -41,12 +41,12 @@ def differs_in_limits(
     return False if dropped is not None or in_english else None
 
 
-# "Elected by the members" is "the members elect", "3 l or 0.75 gallons" is 3 l, and what all do some do.
+# "Elected by the members" equals "the members elect"; "3 l or 0.75 gallons" equals 3 l; what all do, some do.
 _LEFT_OUT_FREELY = frozenset(("by", "or", "all", "every", "always"))
 
 
 def _drops_bound(claim: Reading, changes: Sequence[Change]) -> bool:
-    """Whether a claim that is mostly its source leaves out a bound of it: "some", "almost", "only"."""
+    """Return whether a claim that is mostly its source omits a bound of it, such as "some", "almost" or "only"."""
     kept = _LEFT_OUT_FREELY.union(BOUND.findall(claim.text))
     return any(
         set(BOUND.findall(change.texts[1])) - kept
@@ -57,7 +57,7 @@ def _drops_bound(claim: Reading, changes: Sequence[Change]) -> bool:
     )
 
 
-# "하면 된다" and "하면 안 된다" are no conditions, nor are "예를 들면" and "보자면".
+# "하면 된다", "하면 안 된다", "예를 들면" and "보자면" are no conditions.
 _CONDITION = re.compile(
     r"\b(?:if|when|whenever|unless|provided|once)\b"
     r"|(?<=[가-힣])(?<![화측표장단전반국평정양외내들자])면(?!\w| ?(?:안 ?)?[되돼됩된될됐])"
@@ -66,12 +66,14 @@ _CONDITION = re.compile(
 _WHEN = re.compile(r"경우|때|시에?는?(?!\w)|에 따라|않는 한|한[해하]")
 _CLAUSE = re.compile(r"[,.;:()]")
 _CLAUSE_CHARS = 120
-_LINK = re.compile(r"(?:므로|지만|는데|니까)(?!\w)")  # ends what a condition is of
-_MOST = 0.6  # of a Korean claim's words behind a condition, from which it stands under it
+_LINK = re.compile(r"(?:므로|지만|는데|니까)(?!\w)")  # ends the scope of a condition
+_MOST = (
+    0.6  # share of a Korean claim's words after a condition from which the condition applies to it
+)
 
 
 def _drops_condition(claim: Reading, source: Reading) -> bool | None:
-    """Whether a claim states without a condition what its source says under one; False where that is but likely."""
+    """Return whether a claim omits a condition of its source; False: probably; None: no."""
     if _CONDITION.search(claim.text):
         return None
     likely: bool | None = None
@@ -89,7 +91,7 @@ def _drops_condition(claim: Reading, source: Reading) -> bool | None:
 
 
 def _stands_under(claim: Reading, condition: str, behind: str) -> bool:
-    """Whether a Korean claim says what stands behind a condition; "때" alone but tells when."""
+    """Return whether a Korean claim states what follows a condition; "때" alone only gives a time."""
     if _WHEN.search(claim.text) or (condition.startswith("때") and not condition.endswith("만")):
         return False
     words = _LINK.split(behind, maxsplit=1)[0].split()[: len(claim.words)]
@@ -97,7 +99,7 @@ def _stands_under(claim: Reading, condition: str, behind: str) -> bool:
 
 
 _ALL = re.compile(
-    r"(?<!\w)(?:모든|모두(?! ?(?:\d|(?:한|두|세|네|[다여]섯|일곱|여덟|아홉|열) ))"  # no sum: "모두 3명"
+    r"(?<!\w)(?:모든|모두(?! ?(?:\d|(?:한|두|세|네|[다여]섯|일곱|여덟|아홉|열) ))"  # not a total such as "모두 3명"
     r"|누구나|누구든|(?:어느|아무|어떤) \w+[나든](?!\w)|어디서나|언제나|언제든|항상|전부|전원|무조건|예외 ?없이)"
     r"|\b(?:all|every|everyone|everybody|anyone|anybody|always|anytime"
     r"|everything|everywhere|regardless)\b"
@@ -105,7 +107,7 @@ _ALL = re.compile(
 ONLY = re.compile(
     r"(?<![미\d십백천])(?:(?<!지)|(?<=까지))만(?:[을이은의]?(?!\w))|밖에|뿐|\b(?:only|solely|exclusively)\b"
 )
-# What may stand for "all" or "only" in the source of a claim that says so.
+# Words that may express "all" or "only" in the source.
 _ANY = re.compile(
     r"(?<!\w)(?:각|매 |누구|아무|어느|어떤|단 )|마다|전체|오직|유일|단지|하나|제외|외에|한해|한하여"
     r"|\b(?:each|any\w*|whole|entire|just|no|none)\b"
@@ -113,7 +115,7 @@ _ANY = re.compile(
 
 
 def _adds_bound(claim: Reading, source: Reading) -> bool:
-    """Whether a claim says "all" or "only" of what its source says without any such word."""
+    """Return whether a claim says "all" or "only" although its source has no such word."""
     return (
         any(pattern.search(claim.text) for pattern in (_ALL, ONLY))
         and not source.denials
@@ -127,23 +129,23 @@ _BOUNDED = re.compile(
 
 
 def _bounds_of(text: str) -> set[tuple[str, int | None]]:
-    """The numbers with their units, and on which side each bounds."""
+    """Return the numbers with their units, and on which side each is a bound."""
     return {(match[1].replace(" ", ""), match.lastindex) for match in _BOUNDED.finditer(text)}
 
 
 def _bounds_number_otherwise(claim: Reading, source: Reading) -> bool:
-    """Whether a number bounds from the other side: "100 이하" of "100 이상"."""
+    """Return whether a number is a bound on the other side: "100 이하" for "100 이상"."""
     there = _bounds_of(source.text)
     numbers = {number for number, _ in there}
     return any(number in numbers for number, _ in _bounds_of(claim.text) - there)
 
 
 _REASON = re.compile(r"때문|덕분|탓|(?<=[기을를] )위[해하]")
-_REASON_WORDS = 2  # before such a word, by which a reason is known
+_REASON_WORDS = 2  # characters before such a word that identify a reason
 
 
 def _adds_reason(claim: Reading, known: AbstractSet[str]) -> bool:
-    """Whether a Korean claim gives a reason or an aim of which its source has no word."""
+    """Return whether a Korean claim gives a reason or purpose of which its source has no word."""
     for match in _REASON.finditer(claim.text):
         near = claim.text[max(0, match.start() - _CLAUSE_CHARS) : match.start()]
         words = _CLAUSE.split(near)[-1].split()[-_REASON_WORDS:]
@@ -157,7 +159,7 @@ _HARDLY = re.compile(r"거의|없이")
 
 
 def _denies_last_otherwise(claim: Reading, source: Reading) -> bool:
-    """Whether a claim denies its last content word, which its source states, or the other way round."""
+    """Return whether a claim negates its last content word but the source does not, or the other way round."""
     at = next((at for at in reversed(range(len(claim.keys))) if is_content(claim.keys[at])), None)
     if at is None or len(claim.denials) == len(source.denials):
         return False
@@ -171,18 +173,18 @@ _EXCEPT = re.compile(
     r"제외|예외|아닌 한|뺀(?!\w)|빼고|외에는"
     r"|\b(?:except(?: for)?|excluding|unless|other than|apart from|aside from|but not)\b(?P<en>(?: [\w'-]+){1,4})"
 )
-_LONGEST = 20  # characters of an excepted word
+_LONGEST = 20  # maximum length of an excepted word
 
 
 def _excepted(text: str) -> Iterator[str]:
-    """What is excepted: before the word that says so in Korean, behind it in English."""
+    """Yield the excepted words: before the marker in Korean, after it in English."""
     for match in _EXCEPT.finditer(text):
         before = text[max(0, match.start() - _LONGEST) : match.start()].split()
         yield match["en"] or "".join(before[-1:])
 
 
 def is_unlimited(claim: Reading, source: Reading, _: Sequence[Change]) -> bool | None:
-    """Whether the claim says of all what the source says of some; False where another limit differs."""
+    """Return whether the claim says of all what the source says of some; False if another limit differs."""
     only, said_only = bool(ONLY.search(source.text)), bool(ONLY.search(claim.text))
     exceptions = list(_excepted(source.text))
     said_except = bool(_EXCEPT.search(claim.text))

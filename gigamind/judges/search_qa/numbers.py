@@ -1,6 +1,6 @@
-"""The numbers that an answer names and its notes do not: figures, dates, times and amounts, however they are written.
+"""Finds numbers that an answer has and its notes do not: figures, dates, times and amounts in any notation.
 
-Korean, English and ISO notation are compared by one value each.
+Korean, English and ISO notation are converted to one value each.
 """
 
 import re
@@ -39,7 +39,7 @@ _EVENING, _NOON = frozenset(("오후", "저녁", "밤")), 12
 
 
 def dates(text: str) -> Iterator[tuple[Span, str, str]]:
-    """Where a date stands in a text in lower case, its month and day as "3-5" or month as "3", and its year or ""."""
+    """Yield each date of a lower-case text: its span, month and day as "3-5" or month as "3", and its year or ""."""
     for form in _FORMS:
         matches = list(form.finditer(text))
         for match in matches:
@@ -51,30 +51,30 @@ def dates(text: str) -> Iterator[tuple[Span, str, str]]:
 
 
 def times(text: str) -> Iterator[tuple[Span, str, str]]:
-    """Where a time stands in a text, by the clock of 12 hours as "9:05", and "am", "pm" or, where it is open, ""."""
+    """Yield the span of each time, its value on the 12-hour clock as "9:05", and "am", "pm" or "" if open."""
     for match in _TIME.finditer(text):
         before, hour, minute = match["before"], match["hour"], match["minute"] or match["minutes"]
         if not (minute or before or match["behind"]):
-            continue  # an hour alone is an amount
+            continue  # an hour without minutes is an amount
         hours, half = int(hour) % 24, ""
         if hours > _NOON or before in _EVENING or match["behind"] == "p":
             half = "pm"
         elif before or match["behind"]:
             half = "am"
-        elif match["minute"] and len(hour) > 1:  # as by the clock of 24 hours
+        elif match["minute"] and len(hour) > 1:  # on the 24-hour clock
             half = "pm" if hours == _NOON else "am"
         value = f"{hours % _NOON or _NOON}:{int(minute or 0):02}"
         yield Span(match.start(), match.end()), value, half
 
 
 def months(text: str) -> Iterator[str]:
-    """The months that a text in lower case names in English, by their numbers; "may" is mostly none."""
+    """Yield the numbers of the English month names in a lower-case text; "may" is usually none."""
     for match in _MONTH_ALONE.finditer(text):
         yield str(_MONTHS.index(match[0][:3]) + 1)
 
 
 def blanked(text: str, spans: Iterable[Span]) -> str:
-    """A text of the same length with line ends in place of what stands under spans."""
+    """Return a text of the same length with line ends in place of the spans."""
     kept, at = "", 0
     for span in sorted(spans):
         kept += text[at : span.start] + "\n" * len(span)
@@ -88,7 +88,7 @@ def _month(parts: dict[str, str | None]) -> int:
     return int(parts.get("month") or parts.get("of_year") or 0)
 
 
-# By name: how Korean says it, and how English does.
+# Name -> the Korean and the English pattern.
 _UNITS: Mapping[str, tuple[str, str]] = {
     "년": ("년", r"years?\b|yrs?\b"),
     "개월": (r"개월|달(?!러)", r"months?\b"),
@@ -155,31 +155,31 @@ _ENGLISH_AMOUNT = re.compile(
 
 
 def unit_of(text: str) -> str:
-    """The name of a unit in lower case; empty for what is none."""
+    """Return the name of a unit in lower case; "" if it is none."""
     bare = text.strip()
     return next((name for name, pattern in _PATTERNS.items() if pattern.fullmatch(bare)), "")
 
 
 def amounts_in_words(text: str) -> Iterator[tuple[int, str]]:
-    """Amounts and their units of a text in lower case, generously: "이 일" is read as two days."""
+    """Yield the amounts in words of a lower-case text with their units; lenient: "이 일" is read as two days."""
     yield from ((_sino(match[1]), unit_of(match[2])) for match in _SINO.finditer(text))
     yield from ((_NATIVE[match[1]], unit_of(match[2])) for match in _NATIVE_AMOUNT.finditer(text))
     yield from ((_DAYS[match[0]], "일") for match in _DAY_WORD.finditer(text))
     for english_match in _ENGLISH_AMOUNT.finditer(text):
         value, unit = _english(english_match["words"]), unit_of(english_match["unit"] or "")
-        if unit or value > 1:  # "one" alone is mostly no number
+        if unit or value > 1:  # "one" alone is usually no number
             yield value, unit
 
 
 def _sino(word: str) -> int:
-    """The value of a numeral such as "삼만오천": what stands before "만" counts ten thousand times."""
+    """Return the value of a numeral such as "삼만오천"; the part before "만" counts ten thousand times."""
     many, ten_thousand, few = word.rpartition("만")
     value = _under_ten_thousand(few)
     return value + 10_000 * (_under_ten_thousand(many) or 1) if ten_thousand else value
 
 
 def _english(words: str) -> int:
-    """The value of a numeral such as "two thousand nine hundred and sixty-one"."""
+    """Return the value of a numeral such as "two thousand nine hundred and sixty-one"."""
     total = below = 0
     for word in re.split(r"[\s-]", words):
         if word == "thousand":
@@ -218,9 +218,9 @@ class Number:
     """An amount, a date or a time.
 
     Attributes:
-        value: canonical, as "1.5", "3-5" for the fifth of March, or "10:30" in either half of the day.
-        unit: by its name, `date` or `time`; empty when none is known.
-        within: the year of a date, or the half of the day of a time, "am" or "pm"; empty when it is not said.
+        value: canonical: "1.5", "3-5" for 5 March, "10:30" in either half of the day.
+        unit: its name, `date` or `time`; "" if unknown.
+        within: the year of a date, or "am" or "pm" for a time; "" if not given.
     """
 
     value: str
@@ -228,29 +228,29 @@ class Number:
     within: str = ""
 
 
-@lru_cache(maxsize=64)  # of a note, for each of its claims
+@lru_cache(maxsize=64)  # notes; each is compared with several claims
 def known_numbers(text: str) -> frozenset[Number]:
-    """What numbers a text says, in digits or in words."""
+    """Return the numbers of a text, in digits or in words."""
     return frozenset(number for _, number in _numbers(text)) | frozenset(_loosely(text))
 
 
 def numbers_of(text: str) -> tuple[Number, ...]:
-    """The numbers in digits of a text, in its order."""
+    """Return the numbers in digits of a text, in order."""
     numbers = sorted(_numbers(text), key=lambda pair: pair[0])
     return tuple(number for _, number in numbers)
 
 
 def numbers_in_words(text: str) -> tuple[Number, ...]:
-    """The amounts in words of a text, generously: "이 일" is read as two days."""
+    """Return the amounts in words of a text; lenient: "이 일" is read as two days."""
     return tuple(Number(str(value), unit) for value, unit in amounts_in_words(_folded(text)))
 
 
 def is_known(number: Number, known: Collection[Number]) -> bool:
-    """Whether one of those known is the same: a value, unless both have units and they are two; all said of a date."""
+    """Return whether a known number is equal: its value, its unit if both have one, and all given parts of a date."""
     if number.unit != "time":
         return number in known or any(_same(number, other) for other in known)
     at_it = [other for other in known if (other.unit, other.value) == (number.unit, number.value)]
-    if at_it:  # in which half of the day, an hour alone does not say
+    if at_it:  # an hour without am or pm matches both
         return any(_same(number, other) for other in at_it)
     return any(_same(hour, other) for hour in _stated_hours(number) for other in known)
 
@@ -259,11 +259,11 @@ ROUNDED = re.compile(
     r"약 |거의|대략|가까[이운]|이상|넘[는게은어]|적어도|정도|여 ?(?=[명개원])"
     r"|\b(?:about|around|approximately|roughly|nearly|almost|over|more than|at least|some)\b"
 )
-_NEAR = Decimal("0.15")  # of the larger of two numbers
+_NEAR = Decimal("0.15")  # relative to the larger number
 
 
 def is_rounded_from(number: Number, others: Sequence[Number]) -> bool:
-    """Whether an amount is one of others, rounded: it has fewer digits, of which but the last may be another."""
+    """Return whether an amount is a rounded form of another: fewer digits, and at most the last one differs."""
     if not number.value.replace(".", "", 1).isdigit():
         return False
     for other in others:
@@ -279,7 +279,7 @@ def is_rounded_from(number: Number, others: Sequence[Number]) -> bool:
 
 
 def are_reordered(in_claim: Sequence[Number], in_source: Sequence[Number]) -> bool:
-    """Whether numbers of one unit stand in another order than in the source."""
+    """Return whether numbers with one unit are in another order than in the source."""
     at = {(original.value, original.unit): place for place, original in enumerate(in_source)}
     places: dict[str, list[int]] = {}
     for number in in_claim:
@@ -289,7 +289,7 @@ def are_reordered(in_claim: Sequence[Number], in_source: Sequence[Number]) -> bo
 
 
 def new_numbers(claim: str, known: Collection[Number]) -> tuple[str, ...]:
-    """The numbers in digits of a claim that are not known, as the claim has them, each once."""
+    """Return the numbers in digits of a claim that are not known, as written in the claim, each once."""
     new = (
         span.slice(claim).strip()
         for span, number in sorted(_numbers(claim), key=lambda pair: pair[0])
@@ -307,7 +307,7 @@ def _same(number: Number, other: Number) -> bool:
 
 
 class _Folded(dict[int, str]):
-    """What each character is as numbers are read: lower case, full-width digits and dashes plain; one character."""
+    """The characters as numbers are read: lower case, plain digits and dashes; one character for each."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -320,7 +320,7 @@ _FOLDED = _Folded()
 
 
 def _folded(text: str) -> str:
-    """The text, folded, of the same length."""
+    """Return the folded text, which has the same length."""
     return text.translate(_FOLDED)
 
 
@@ -346,7 +346,7 @@ def _amounts(text: str) -> Iterator[tuple[Span, Number]]:
 
 
 def _sum(text: str, match: re.Match[str]) -> tuple[str, int]:
-    """The value of "1억 2,000만" and where it ends; a version such as 1.2.3 stays as it is."""
+    """Return the value of "1억 2,000만" and where it ends; a version such as 1.2.3 is kept."""
     if match["number"].count(".") > 1:
         return match["number"], match.end("number")
     value, end = _value(match), match.end()
@@ -367,7 +367,7 @@ def _value(match: re.Match[str]) -> Decimal:
 
 
 def _loosely(text: str) -> Iterator[Number]:
-    """What a text says besides: amounts in words, and the parts of its dates and times."""
+    """Yield further numbers of a text: amounts in words, and the parts of its dates and times."""
     yield from numbers_in_words(text)
     yield from (Number(month, "월") for month in months(_folded(text)))
     for _, number in _numbers(text):
@@ -381,7 +381,7 @@ def _loosely(text: str) -> Iterator[Number]:
 
 
 def _stated_hours(time: Number) -> Iterator[Number]:
-    """A full hour as an amount, by the clocks of 12 and of 24 hours that its half of the day allows."""
+    """Yield a full hour as an amount, on the 12-hour and the 24-hour clock where they apply."""
     hour, minute = map(int, time.value.split(":"))
     if not minute:
         yield Number(str(hour), "시")

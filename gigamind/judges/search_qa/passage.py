@@ -1,4 +1,4 @@
-"""What a quote stands in, with the heading above and what leads to a row or an item, and what that does for a claim."""
+"""The context of a quote: its sentences, heading, the introduction of a row or list item, and their support."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -20,18 +20,18 @@ _LABEL = re.compile(
     r"(?:\*\*|__)([^*_\n]+)(?:\*\*|__)|([^:：\n]{1,60}?)[ \t]*(?:[:：](?=\s|$)| [-–—] )"
 )
 _LEAD_IN = re.compile(r"[:：][\s*_]*$")
-_MAX_LINES = 500  # above a table's row or a list's item
+_MAX_LINES = 500  # lines read above a table row or list item
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What a quote is read in.
+    """The context in which a quote is read.
 
     Attributes:
-        heading: the nearest one above, without marks; empty where there is none.
-        said: the whole sentences that the quote touches, as the note has them, or a table's row.
-        lead: what leads to a list's item, or the header of a row; empty elsewhere.
-        beside: the other rows of the table, but for its header, or items of the list; empty elsewhere.
+        heading: the nearest one above, without markup; "" if none.
+        said: the whole sentences that the quote touches, as in the note, or a table row.
+        lead: the introduction of a list item, or the header of a row; "" elsewhere.
+        beside: the other rows of the table, without its header, or items of the list; empty elsewhere.
     """
 
     heading: str
@@ -41,32 +41,32 @@ class Passage:
 
     @property
     def text(self) -> str:
-        """All of it but the heading."""
+        """All of it without the heading."""
         return f"{self.lead}\n{self.said}" if self.lead else self.said
 
     @property
     def is_terse(self) -> bool:
-        """Whether it is a row or an item, which names things and leaves out the grammar between them."""
+        """Whether it is a row or list item, which omits the grammar between its words."""
         return is_row(self.said) or bool(_ITEM.match(self.said))
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What a passage does for a claim.
+    """How a passage supports a claim.
 
     Attributes:
-        contradictions: what speaks against it for certain, each once.
-        share: of the claim's words that passage, title and question have, in [0, 1].
-        doubtful: to be looked at a second time.
-        foreign: claim and passage are of two languages, so that words tell nothing.
-        sparse: they are of one, and have little in common; a row or an item, in content words.
-        new_names: of one, and the claim has a name that stands nowhere in the note.
-        far_number: the claim has a number that does not stand around the passage: in digits one that stands elsewhere
-            in the note, in words one where the passage has another.
-        added: of one, and the claim joins to it what has no word of the note.
-        only_possible: of one, and the claim states what the passage says may be.
-        other_limits: of one, and one of the two has a condition, bound, reason or denial that the other seems to lack.
-        substitution: of one, and the claim copies the passage but for this word; None where it does not.
+        contradictions: definite contradictions, each once.
+        share: share of the claim's words that passage, title and question have, in [0, 1].
+        doubtful: requires a second check.
+        foreign: claim and passage are in different languages, so that words cannot be compared.
+        sparse: same language, but few common words; for a row or list item, content words.
+        new_names: same language, and the claim has a name that is not in the note.
+        far_number: the claim has a number that is not near the passage: in digits, one elsewhere in the note; in words,
+            one where the passage has another.
+        added: same language, and the claim adds a part without a word of the note.
+        only_possible: same language, and the claim states as fact what the passage calls possible.
+        other_limits: same language, and one has a condition, bound, reason or negation that the other seems to lack.
+        substitution: same language, and the claim copies the passage except for this word; None otherwise.
     """
 
     contradictions: tuple[Contradiction, ...]
@@ -83,7 +83,7 @@ class Support:
 
 
 def passage_of(span: Span, text: str) -> Passage:
-    """The sentences that a span touches, and what they stand under."""
+    """Return the sentences that a span touches, with their context."""
     around = sentences_around(text, span)
     start = text.rfind("\n", 0, around.start) + 1
     end = text.find("\n", around.end)
@@ -104,12 +104,12 @@ def passage_of(span: Span, text: str) -> Passage:
 
 
 def is_row(line: str) -> bool:
-    """Whether a line is a row of a table."""
+    """Return whether a line is a table row."""
     return line.lstrip(" \t>").startswith("|")
 
 
 def label_of(line: str) -> str:
-    """What a row or an item tells of: its first cell, or what stands before its colon or in bold; "" without."""
+    """Return the subject of a row or list item: its first cell, or the text before its colon or in bold; "" if none."""
     if is_row(line):
         return line.strip(" \t>|").partition("|")[0].strip()
     item = _ITEM.match(line)
@@ -122,7 +122,7 @@ def _has_cells(line: str) -> bool:
 
 
 def _items(lines: Iterable[str], indent: int) -> Iterator[str]:
-    """The items that one list has on from one of them, up or down."""
+    """Yield the items of the same list from one item on, in either direction."""
     for line in lines:
         item = _ITEM.match(line)
         depth = len(item["indent"]) if item else len(line) - len(line.lstrip())
@@ -137,14 +137,14 @@ def _near(lines: Iterator[tuple[int, str]]) -> Iterator[str]:
 
 
 def _lines_below(text: str, end: int) -> Iterator[tuple[int, str]]:
-    """Where the lines behind the end of a line start, and the lines, the nearest first."""
+    """Yield the start and text of the lines after the end of a line, nearest first."""
     while 0 <= end < len(text):
         start, end = end + 1, text.find("\n", end + 1)
         yield start, text[start : end if end >= 0 else len(text)]
 
 
 def _lines_above(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """Where the lines before an offset start, and the lines, the nearest first."""
+    """Yield the start and text of the lines before an offset, nearest first."""
     while start > 0:
         before = text.rfind("\n", 0, start - 1) + 1
         yield before, text[before : start - 1]
@@ -159,7 +159,7 @@ def _heading_above(text: str, start: int) -> str:
 
 
 def _lead_in(text: str, start: int, indent: int) -> str:
-    """The sentences of the line with a colon that a list's item stands under."""
+    """Return the sentences of the line with a colon that introduces a list item."""
     for number, (before, line) in enumerate(_lines_above(text, start)):
         if number >= _MAX_LINES or HEADING.match(line):
             break

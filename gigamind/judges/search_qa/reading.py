@@ -1,4 +1,4 @@
-"""A claim and its source as words: which are denied, and where the one has others than the other."""
+"""A claim and its source as words: which are negated, and where the two differ."""
 
 import re
 import unicodedata
@@ -14,18 +14,16 @@ from gigamind.evidence.normalize import unmarked, visible
 from gigamind.evidence.words import Word, words
 from gigamind.judges.search_qa.words import GRAMMAR, HANGUL, stem
 
-_MOSTLY = (
-    0.5  # of the claim's words in the order of the source, from which single words are compared
-)
-_FEW = 2  # words in the place of others
-_SYLLABLES = 2  # of a stem
-_FURTHEST = 5  # words from an English negation to what it denies
+_MOSTLY = 0.5  # share of the claim's words in the order of the source from which single words are compared
+_FEW = 2  # words replaced by others
+_SYLLABLES = 2  # length of a stem
+_FURTHEST = 5  # words from an English negation to the word that it negates
 _LETTER = re.compile(r"[^\W\d_]")
 _CODE = re.compile(r"`[^`\n]*`")
 
 
-# Endings of Korean predicates in jamo: 씁니다, 쓴다, 쓰고 and 쓰지 are one word.  A bare 요 is one behind the vowels of
-# 해요 and 가요, and a part of 필요 and 중요.
+# Endings of Korean predicates in jamo: 씁니다, 쓴다, 쓰고 and 쓰지 are one word. A bare 요 is an ending after the
+# vowels of 해요 and 가요, but part of 필요 and 중요.
 _PREDICATE = re.compile(
     unicodedata.normalize(
         "NFD",
@@ -36,7 +34,7 @@ _PREDICATE = re.compile(
 )
 
 
-# 바꿔야 is 바꾸어야, 알렸다 is 알리었다: a vowel of the stem with that of the ending.  결과서 is no verb.
+# 바꿔야 is 바꾸어야, 알렸다 is 알리었다: the vowels of stem and ending are contracted. 결과서 is no verb.
 _CONTRACTED = re.compile(
     unicodedata.normalize("NFD", "ᅪ(?=ᆻ|야$)|ᅯ(?=ᆻ|(?:야|서)$)|(?<!ᄋ)ᅧ(?=ᆻ|(?:야|서)$)")
 )
@@ -49,7 +47,7 @@ def _spread(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=16_384)
 def key_of(word: str) -> str:
-    """What a word shares with its other forms."""
+    """Return the part of a word that its other forms share."""
     if not HANGUL.match(word):
         return stem(word)
     spread = _CONTRACTED.sub(_spread, unicodedata.normalize("NFD", word))
@@ -62,7 +60,7 @@ _LIGHT = frozenset("있없하되이않못아") | {"그리", "해야", "했다", 
 
 
 def is_content(key: str) -> bool:
-    """Whether a word says something by itself."""
+    """Return whether a word has meaning by itself."""
     return key not in GRAMMAR and key not in _LIGHT and any(map(str.isalnum, key))
 
 
@@ -78,20 +76,20 @@ _MIGHT = re.compile(r"\bmight\b")
 
 
 def _bounds_alike(text: str) -> str:
-    """The text with one form of what bounds a number, and of what may be."""
+    """Return the text with one form for each kind of bound of a number and of possibility."""
     text = _AT_MOST.sub("at most", _MORE.sub("more than", text))
     return _MIGHT.sub("may", _AT_LEAST.sub("at least", text))
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A text as words that are compared."""
+    """A text as words for comparison."""
 
     raw: str
 
     @cached_property
     def text(self) -> str:
-        """Without Markdown, in lower case, its white space single spaces, and bounds of numbers in one form."""
+        """The text without Markdown, in lower case, with single spaces and uniform bounds of numbers."""
         return _bounds_alike(unmarked(self.raw, visible(self.raw), is_quote=False).text)
 
     @cached_property
@@ -100,7 +98,7 @@ class Reading:
 
     @cached_property
     def keys(self) -> Sequence[str]:
-        """What each word shares with its other forms."""
+        """The key of each word; see `key_of`."""
         return [key_of(word.text) for word in self.words]
 
     @cached_property
@@ -109,7 +107,7 @@ class Reading:
 
     @cached_property
     def is_korean(self) -> bool:
-        """Code, addresses and paths are of no language."""
+        """Whether its language is Korean; code, addresses and paths do not count."""
         words = (
             word
             for word in _CODE.sub(" ", self.raw).split()
@@ -120,7 +118,7 @@ class Reading:
 
     @cached_property
     def denials(self) -> Sequence[int]:
-        """Where the words stand that are denied."""
+        """The places of the negating words."""
         return [at for at, word in enumerate(self.words) for at in _denied(self, at, word.whole)]
 
     @cached_property
@@ -129,7 +127,7 @@ class Reading:
 
     @cached_property
     def stated(self) -> AbstractSet[str]:
-        """Words that stand somewhere undenied."""
+        """The words that occur without negation."""
         return {key for at, key in enumerate(self.keys) if at not in self.denials}
 
 
@@ -141,16 +139,16 @@ _BEFORE = DENIALS | {"cannot", "without", "none"}
 # "하면 안 된다", "해서는 안 됩니다".
 _IF_DONE = re.compile(r"(?:면|서는?|선)$")
 _FORBIDDEN = re.compile(r"안(?:[되돼됩된될됐]|$)")
-_AFTER_JI = re.compile(rf"[않못]|{_STOP}")  # 지 않다, 지 못하다, 지 말다; 말 alone is a word
+_AFTER_JI = re.compile(rf"[않못]|{_STOP}")  # 지 않다, 지 못하다, 지 말다; 말 alone is a noun
 _JI = re.compile(r"지[는도를만]?$|[진질]$")
-# "할 수 없다", "하는 것이 아니다": what is denied stands before.
+# "할 수 없다", "하는 것이 아니다": the negated word comes before.
 _MEANS = re.compile(r"[수적일바것필리때](?:[이가은는도을를]|에는?)?")
-# "You need not pay" and "you do not need to pay" deny the same.
+# "You need not pay" and "you do not need to pay" are equal.
 _OF_DUTY = re.compile(r"need(?:ed)?|required|allowed|permitted|able|necessary")
 
 
 def _denied(reading: Reading, at: int, word: str) -> Iterator[int]:
-    """Where the word stands that is denied by the one at a place; nothing where that denies none."""
+    """Yield the places of the words that the word at a place negates, if any."""
     if at and _FORBIDDEN.match(word) and _IF_DONE.search(reading.words[at - 1].whole):
         yield at - 1
     elif word in _BEFORE or word.endswith("n't"):
@@ -169,7 +167,7 @@ def _denied(reading: Reading, at: int, word: str) -> Iterator[int]:
 
 
 def _denied_behind(reading: Reading, at: int) -> Iterator[int]:
-    """The next content word behind an English negation, and where that is one of duty, what it leads to."""
+    """Yield the next content word after an English negation; after a word of duty, also the next one."""
     for next_at in range(at + 1, min(at + _FURTHEST, len(reading.words))):
         if is_content(reading.keys[next_at]):
             yield next_at
@@ -180,7 +178,7 @@ def _denied_behind(reading: Reading, at: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Words of a claim in the place of others of the source, between words that are the same; one may be empty."""
+    """Words of a claim in place of other words of the source, between equal words; one of the two may be empty."""
 
     in_claim: Sequence[Word]
     in_source: Sequence[Word]
@@ -191,7 +189,7 @@ class Change:
 
     @property
     def texts(self) -> tuple[str, str]:
-        """The words of each, with their particles."""
+        """The words of each with their particles."""
         in_claim, in_source = (
             " ".join(word.whole for word in own) for own in (self.in_claim, self.in_source)
         )
@@ -200,14 +198,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """Words of a claim as it has them, and those of its source that stand in their place."""
+    """Words of a claim, as written, and the words of its source in their place."""
 
     in_claim: str
     in_source: str
 
 
 def changes_of(claim: Reading, source: Reading) -> Iterator[Change]:
-    """Where a claim that is mostly the words of its source differs; nothing where it is in words of its own."""
+    """Yield where a claim that consists mostly of its source's words differs; nothing for a paraphrase."""
     codes = Levenshtein.opcodes(claim.keys, source.keys)
     same = sum(code.src_end - code.src_start for code in codes if code.tag == "equal")
     if same < _MOSTLY * len(claim.keys):
@@ -223,7 +221,7 @@ def changes_of(claim: Reading, source: Reading) -> Iterator[Change]:
             yield Change(in_claim, in_source)
 
 
-# What bounds a statement, or says of how many it holds.
+# Words that limit a statement or quantify it.
 BOUND = re.compile(
     r"(?:(?<!지)|(?<=까지))만(?!\w)|만[이을은의]|밖에|뿐|외에|제외|까지|이상|이하|미만|초과|이내|최대|최소|마다|보다|조차|단지|거의|대부분|일부|보통|주로|모[든두]|항상"
     r"|\b(?:only|just|solely|except\w*|excluding|unless|at (?:least|most)|up to|nearly|almost|about|most(?:ly)?|usually"
@@ -233,12 +231,12 @@ BOUND = re.compile(
 
 
 def bounds_differ(in_claim: str, in_source: str) -> bool:
-    """Whether the one says other bounds than the other: all and some, until and before, only."""
+    """Return whether two texts have different limits: all and some, until and before, only."""
     return sorted(BOUND.findall(in_claim)) != sorted(BOUND.findall(in_source))
 
 
 def _is_edit(change: Change, moved: AbstractSet[str]) -> bool:
-    """Whether a change may change what is said; `moved` are words that stand elsewhere in the place of others."""
+    """Return whether a change may change the statement; `moved` are words that replace others elsewhere."""
     in_claim, in_source = change.texts
     if not change.is_short:
         return False
@@ -258,7 +256,7 @@ def _is_edit(change: Change, moved: AbstractSet[str]) -> bool:
 
 
 def is_edited(changes: Sequence[Change], known: AbstractSet[str]) -> bool:
-    """Whether one change may change what is said, or two words changed places."""
+    """Return whether a change may change the statement, or two words are swapped."""
     in_claim = {
         key_of(word.text) for change in changes for word in change.in_claim if change.in_source
     }
@@ -274,7 +272,7 @@ _VERBAL = frozenset("하되있없했됐였었았겠지고며는한할된될인�
 
 
 def is_other_word(claim_word: Word, other: Word) -> bool:
-    """Whether two words with one stem are two, mostly names: 김민수 and 김민주, Anderson and Andersen."""
+    """Return whether two words with one stem are different, mostly names: 김민수 and 김민주, Anderson and Andersen."""
     if claim_word.text == other.text or claim_word.is_number:
         return False
     if HANGUL.match(claim_word.text):

@@ -1,8 +1,8 @@
-"""What a sentence of an answer is there for: the model tells it, and code only takes back what would hide a fact.
+"""The role of each sentence of an answer: the model reports it, and code only rejects roles that would hide a fact.
 
-Let off being a claim is a sentence that says nothing but what its role says: each word is of the few by which answers
-speak of themselves, of the question, or, of what leads on, of what follows.  On 111 abstentions of models 107 are let
-off, and no fact out of their passages (tests/judges/search_qa/test_roles.py).
+A sentence is exempt from being a claim if it says nothing beyond its role: each word is among the few by which answers
+refer to themselves, the question or, in a lead-in, what follows. Of 111 abstentions of models, 107 are exempt, and no
+fact of their passages is (tests/judges/search_qa/test_roles.py).
 """
 
 import re
@@ -40,23 +40,27 @@ CLAUSES = re.compile(
 _BY_FORM: tuple[ToldRole, ...] = (
     "abstention", "question", "heading", "lead_in", "source", "courtesy",
 )  # fmt: skip
-_OVER_OTHERS: frozenset[Role] = frozenset({"lead_in", "heading"})  # these may name what follows
+_OVER_OTHERS: frozenset[Role] = frozenset(
+    {"lead_in", "heading"}
+)  # these may name the content that follows
 _ASKS = re.compile(r"[?？][\W_]*$")
-_END = 80  # characters at the end of a sentence that are looked at
+_END = 80  # characters at the end of a sentence that are checked
 _LAST_WORD = re.compile(r"\b(\w++)\W*[:：]$")
 _TOPIC = re.compile(
     r"^\W*(?:regarding|concerning|about|as (?:for|to)|for|on|in|with|from|based|according|given|whether|if)\b"
     r"|대(?:한|해|하여)|관(?:한|해|하여|련)|[은는]$",
     re.IGNORECASE,
-)  # a clause that only names what is spoken of
-_FEWEST_ASKED = 2  # words of the question that make a statement
-_FEWEST_OF_CLAUSE = 3  # words; fewer behind a comma, as a country behind its town, state nothing
-_MAX_BEYOND = 1  # words of an abstention that are neither its own nor the question's, as people put topics otherwise
+)  # a clause that only names the topic
+_FEWEST_ASKED = 2  # minimum number of words of the question that make a statement
+_FEWEST_OF_CLAUSE = 3  # words; fewer after a comma, such as a country after its town, state nothing
+_MAX_BEYOND = (
+    1  # words of an abstention beyond its own and the question's, because topics are paraphrased
+)
 _SET_PHRASES = re.compile(r"\bfeel free\b", re.IGNORECASE)
 
 
 class Roles:
-    """What the sentences of one answer may be let off as, over its question and notes."""
+    """The roles that the sentences of one answer may have, given its question and notes."""
 
     def __init__(self, question: str, notes: Sequence[Source], claims: Sequence[Claim]) -> None:
         self._claims = claims
@@ -68,17 +72,17 @@ class Roles:
         self._notes = stems(" ".join(f"{note.title} {note.text}" for note in notes))
 
     def by_form(self, claim: Claim) -> ToldRole:
-        """What a sentence is by its form and its words alone: a claim, unless all of it says another role."""
+        """Return the role of a sentence by its form and words alone: a claim, unless all of it fits another role."""
         for role in _BY_FORM:
             if self.veto(claim, role, claim.piece.text) is None:
                 return role
         return "claim"
 
     def veto(self, claim: Claim, role: Role, words: str) -> Veto | None:
-        """Why a sentence is a claim although the model says that it is another thing; None where it is none.
+        """Return why a sentence is a claim although the model reports another role; None if it is no claim.
 
         Args:
-            words: of an abstention, those by which it says that the notes do not tell.
+            words: of an abstention: the words which state that the notes do not say something.
         """
         piece = claim.piece
         if not self._has_form(claim, role):
@@ -108,7 +112,7 @@ class Roles:
         return any(isinstance(align(text, note), Aligned) for note in self._texts)
 
     def _has_form(self, claim: Claim, role: Role) -> bool:
-        """Whether a sentence of this role may look so; rows of tables and codes always state."""
+        """Return whether a sentence can have this role by its form; table rows and code always make statements."""
         piece = claim.piece
         if piece.shape in {"row", "code"}:
             return False
@@ -123,7 +127,7 @@ class Roles:
                 return True
 
     def _beyond(self, text: str, role: Role, claim: Claim) -> frozenset[str]:
-        """The words of a sentence that are none of its role."""
+        """Return the words of a sentence that do not belong to its role."""
         if role == "source":
             return stems(text) - OF_SOURCES - self._titles
         allowed = OF_ITSELF | POLITE
@@ -135,10 +139,11 @@ class Roles:
         return stems(text) - allowed
 
     def _of_facts(self, text: str) -> frozenset[str]:
-        """The words of the clauses of an abstention that do not say themselves that something is untold.
+        """Return the words of the clauses of an abstention that do not abstain themselves.
 
-        Words of the question alone are a fact, too, as an answer to a question of yes or no: "dogs are allowed, but the
-        notes do not say more".
+        Words of the question alone also count, because they may answer a yes/no question: "dogs are allowed, but the
+        notes do
+        not say more".
         """
         fact_words: frozenset[str] = frozenset()
         for clause, loose in _clauses(text):
@@ -153,7 +158,7 @@ class Roles:
 
 
 def _announces(text: str) -> bool:
-    """Whether a sentence points on: by a word for that, or by a colon behind "are", "include" or words of telling."""
+    """Return whether a sentence introduces what follows: by a word for it, or a colon after "include" and the like."""
     words = stems(text)
     if last := _LAST_WORD.search(text.rstrip("*_ ")[-_END:]):
         return stem(last[1].casefold()) in GRAMMAR or not words.isdisjoint(POINTING | TELLING)
@@ -161,7 +166,7 @@ def _announces(text: str) -> bool:
 
 
 def _clauses(text: str) -> list[tuple[str, bool]]:
-    """The clauses of a sentence, and whether its link may join mere words: "and", or a first comma."""
+    """Return the clauses of a sentence, and whether each link may connect mere words: "and", or a first comma."""
     clauses: list[tuple[str, bool]] = []
     at, before = 0, ""
     for end in (*CLAUSES.finditer(text), None):
@@ -180,10 +185,10 @@ def with_roles(
     roles: Roles,
     answer: Alignment | None,
 ) -> tuple[JudgedClaim, ...]:
-    """The sentences of an answer, each by the role that it counts as.
+    """Return the sentences of an answer with the roles that they count as.
 
     Args:
-        answer: where the words stand that answer the question; None where none are proven.
+        answer: the proven place of the words that answer the question; None if there is none.
     """
     sentences = [_in_role(sentence, findings[sentence.claim.id], roles) for sentence in judged]
     return tuple(
@@ -198,7 +203,7 @@ def _in_role(sentence: JudgedClaim, finding: ClaimFinding, roles: Roles) -> Judg
     role, text = finding.role, sentence.claim.piece.text
     if role == "claim":
         return replace(sentence, untold=is_abstention(finding.abstention_quote, text))
-    proven = sentence.verdict == "supported"  # it states something, for a note says it
+    proven = sentence.verdict == "supported"  # it makes a statement, because a note does
     veto = "proven" if proven else roles.veto(sentence.claim, role, finding.abstention_quote)
     if veto is not None:
         return replace(sentence, told_role=role, veto=veto)
@@ -211,7 +216,7 @@ def _in_role(sentence: JudgedClaim, finding: ClaimFinding, roles: Roles) -> Judg
 def _is_answered(
     abstention: JudgedClaim, judged: Sequence[JudgedClaim], answer: Alignment | None
 ) -> bool:
-    """Whether a claim beside it rests on the very words that answer the question, and has its topic."""
+    """Return whether a claim next to an abstention uses the very words that answer the question, and has its topic."""
     if not isinstance(answer, Aligned):
         return False
     topic = stems(abstention.claim.piece.text) - OF_ITSELF

@@ -1,7 +1,8 @@
-"""Has claims that their source sentences hardly share words with looked at once more: by those sentences alone.
+"""The second check: a model judges claims that share few words with their source sentences by those alone.
 
-One more request an answer, for its doubtful claims together, of the same model or another.  A weak second look is worse
-than none, so a model is believed only once it has told apart the pairs of `judges/trials/second_look.jsonl`.
+One more request per answer covers its doubtful claims, by the same model or another. An unreliable second check is
+worse
+than none. A model is therefore believed only after it has classified the pairs of `judges/trials/second_look.jsonl`.
 """
 
 import asyncio
@@ -26,10 +27,10 @@ from gigamind.llm.prompts import Prompt
 from gigamind.llm.replies import ModelReply, Most, Quotation
 
 LEAST_BALANCED_ACCURACY = 0.9
-"""Of the pairs, below which a model is not believed; a real one of 1.5 billion parameters guesses."""
-_LEAST_TOKENS = 20  # of the reply about one statement
+"""On the pairs; models below it are not believed. A model of 1.5 billion parameters guesses."""
+_LEAST_TOKENS = 20  # minimum of the reply per statement
 _PAIRS_A_CALL = 12
-_TOKENS = 80  # of the reply about one statement, at most
+_TOKENS = 80  # maximum of the reply per statement
 
 
 class Look(ModelReply, frozen=True):
@@ -50,7 +51,7 @@ class LooksReply(ModelReply, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What is looked at: a claim, what it is said to rest on, and the question that it answers."""
+    """The input of a second check: a claim, the passage that it rests on, and the question that it answers."""
 
     text: str
     passage: Passage
@@ -59,17 +60,17 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Pair(Statement):
-    """A statement whose right verdict is known."""
+    """A statement with a known verdict."""
 
     said: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How a model told the pairs apart.
+    """How a model classified the pairs.
 
     Attributes:
-        said: pairs whose text says the statement, and how many of them the model saw; `unsaid`: the others.
+        said: number of pairs whose text states the statement, and how many the model recognised; `unsaid`: the others.
     """
 
     model: str
@@ -90,11 +91,11 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class SecondLook:
-    """How statements are looked at once more, in one language.
+    """The second check in one language.
 
     Attributes:
-        model: that looks; empty for the one that judges.
-        fingerprint: of the prompt, the pairs and the reply; whoever asks the same of a model gets the same reply.
+        model: the model that checks; "" for the one that judges.
+        fingerprint: of the prompt, the pairs and the reply schema.
     """
 
     prompt: Prompt
@@ -103,7 +104,7 @@ class SecondLook:
     fingerprint: str
 
     def messages(self, statements: Sequence[Statement]) -> list[Message]:
-        """What is sent about statements, which are numbered from 1."""
+        """Return the request about statements, which are numbered from 1."""
         shown = [
             {
                 "id": number,
@@ -117,13 +118,13 @@ class SecondLook:
         return self.prompt.render(statements=json.dumps(shown, ensure_ascii=False))
 
     def trials(self) -> Iterator[Sequence[Pair]]:
-        """The pairs that a model is tried with, a call each."""
+        """Yield the pairs of each trial request."""
         pairs = pairs_in(self.language)
         for start in range(0, len(pairs), _PAIRS_A_CALL):
             yield pairs[start : start + _PAIRS_A_CALL]
 
     def planned(self, statements: Sequence[Statement]) -> PlannedCall:
-        """The request about statements, as an estimate counts it."""
+        """Return the request about statements for an estimate."""
         return PlannedCall(
             counted(self.messages(statements), LooksReply.model_json_schema()),
             _LEAST_TOKENS * len(statements),
@@ -136,7 +137,7 @@ class SecondLook:
     async def look(
         self, statements: Sequence[Statement], asking: Asking, member: PanelMember
     ) -> tuple[Trial, Sequence[bool | None]]:
-        """How the model was tried, and whether each text says its statement; None where it is not believed or silent.
+        """Return the trial of the model, and whether each text states its statement; None without a reliable answer.
 
         Raises:
             LlmError: the model gave no usable reply.
@@ -159,13 +160,13 @@ class SecondLook:
         )
         answers: dict[int, list[bool]] = {}
         for look in reply.looks:
-            # Who names words that the text does not say does not say that it says all.
+            # A reply that lists unsupported words contradicts "said".
             answers.setdefault(look.id, []).append(look.said and not look.unsaid.strip())
         per_statement = (answers.get(number, []) for number in range(1, len(statements) + 1))
         return [given[0] if len(given) == 1 else None for given in per_statement]
 
     async def _trial(self, asking: Asking, model: str) -> Trial:
-        """That of a model, made once for all items that it is asked about."""
+        """Return the trial of a model, made once for all items."""
         client = asking.models[model]
         trials = _TRIALS.setdefault(client, {})
         if self.fingerprint not in trials:
@@ -173,7 +174,7 @@ class SecondLook:
         try:
             return await asyncio.shield(trials[self.fingerprint])
         except LlmError:
-            trials.pop(self.fingerprint, None)  # the next item asks again
+            trials.pop(self.fingerprint, None)  # the next item tries again
             raise
 
     async def _run_trial(self, asking: Asking, model: str) -> Trial:
@@ -197,7 +198,7 @@ _TRIALS: WeakKeyDictionary[Asked, dict[str, asyncio.Future[Trial]]] = WeakKeyDic
 
 
 def load_second_look(name: PromptName, language: Language, model: str) -> SecondLook:
-    """That of a prompt.
+    """Return the second check with this prompt.
 
     Raises:
         InputError: see `load_judge_prompt`.
@@ -209,13 +210,13 @@ def load_second_look(name: PromptName, language: Language, model: str) -> Second
 
 
 def _tokens_for(statements: int) -> int:
-    """Tokens that a reply about so many statements may take."""
+    """Return the token limit of a reply about this many statements."""
     return 64 + _TOKENS * statements
 
 
 @cache
 def pairs_in(language: Language) -> tuple[Pair, ...]:
-    """The pairs in one language; half of them are to be seen as said."""
+    """Return the pairs in one language; half of them are stated by their text."""
     lines = (asset("judges") / "trials" / "second_look.jsonl").read_text(encoding="utf-8")
     rows: list[dict[str, Any]] = [json.loads(line) for line in lines.splitlines()]
     return tuple(
@@ -231,7 +232,7 @@ def pairs_in(language: Language) -> tuple[Pair, ...]:
 
 
 def known_pair(shown: Mapping[str, Any]) -> Pair | None:
-    """The pair that a statement is, as a model is shown it; None where it is none."""
+    """Return the pair of a statement as shown to a model; None if it is none."""
     return _known_pairs().get((str(shown.get("statement")), str(shown.get("text"))))
 
 

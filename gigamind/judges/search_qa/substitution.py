@@ -1,8 +1,8 @@
-"""Which word of a claim stands in the place of another of its source.
+"""Finds a word of a claim that replaces another word of its source.
 
-Sentences that differ by an opposite, a role, a unit, a number word or a name share nearly all their words, so no share
-of words tells them apart; the place does, and no list says which words are opposites.  It costs honest answers that
-copy a sentence with a synonym in it: the bounds were chosen so that few do (benchmarks/README.md).
+Sentences that differ by an opposite, a role, a unit, a number word or a name share nearly all their words, so no word
+overlap separates them. The position does, without a list of opposites. The rule also rejects correct answers that copy
+a sentence with a synonym in it; the thresholds keep these rare (benchmarks/README.md).
 """
 
 import re
@@ -24,25 +24,25 @@ from gigamind.judges.search_qa.reading import (
 )
 from gigamind.judges.search_qa.words import HANGUL
 
-# Of the longer of a claim and what it copies, from which it is a copy: with several differences, and with one alone.
+# Share of the longer text from which a claim is a copy: with several differences, and with a single one.
 _COPIED, _COPIED_BUT_ONCE = 0.85, 0.6
 _JOINING = frozenset(("and", "or", "with", "및", "와", "과", "또는", "그리고"))
 
 
 def substitution(claim: Reading, source: Reading) -> Substitution | None:
-    """The first word that stands in the place of another in an otherwise copied sentence; None where none does."""
+    """Return the first replaced word of an otherwise copied sentence; None if there is none."""
     return _substitution(claim, source, _COPIED)
 
 
 def substitution_in_item(claim: Reading, item: Reading) -> Substitution | None:
-    """The same of a table's row or a list's item, which leaves out the grammar that a claim of it has."""
-    # Korean puts little grammar between its words: the same share would cost 3 of 59 honest claims.
+    """Return the same for a table row or list item, which omits the grammar that a claim about it has."""
+    # Korean has little grammar between its words: the same share would reject 3 of 59 correct claims.
     copied = _COPIED if claim.is_korean else _COPIED_BUT_ONCE
     return _substitution(_Content(claim.raw), _Content(item.raw), copied)
 
 
 class _Content(Reading):
-    """A text as its content words alone."""
+    """The content words of a text."""
 
     @cached_property
     def words(self) -> Sequence[Word]:
@@ -56,14 +56,14 @@ def _substitution(claim: Reading, source: Reading, copied: float) -> Substitutio
     whole = equal + sum(max(len(gap.in_claim), len(gap.in_source)) for gap in gaps)
     lone = [gap for gap in gaps if len(gap.in_claim) == len(gap.in_source) == 1]
     turned = _exchanged(lone, claim)
-    if len(turned) > 1:  # two words have taken each other's place, whatever else differs
+    if len(turned) > 1:  # two words are swapped, regardless of other differences
         return Substitution(
             *next(gap for gap in lone if key_of(gap.in_claim[0].text) in turned).texts
         )
     term = next((gap for gap in gaps if _has_other_term(gap, claim, source)), None)
     if term and claim.is_korean:
         return Substitution(*term.texts)
-    # Of the same words but one, however few: "담당자는 김민수입니다".
+    # All words but one are equal, however few: "담당자는 김민수입니다".
     alone = len(gaps) == 1 and len(claim.keys) == len(source.keys)
     is_same_sentence = claim.is_korean and alone and equal > 0
     if not is_same_sentence and equal < (copied if len(gaps) > 1 else _COPIED_BUT_ONCE) * whole:
@@ -78,7 +78,7 @@ _TERM = re.compile(r"[a-z][a-z0-9_.+/-]+")
 
 
 def _has_other_term(gap: Change, claim: Reading, source: Reading) -> bool:
-    """Whether a word in Latin letters, in Korean a name, stands in the place of another, however much differs."""
+    """Return whether a word in Latin letters (in Korean usually a name) replaces another."""
     here, there = ({word.text for word in reading.words} for reading in (claim, source))
     in_claim = (word.text for word in gap.in_claim if word.text not in there)
     in_source = (word.text for word in gap.in_source if word.text not in here)
@@ -91,14 +91,14 @@ _PRONOUNS = frozenset(
 
 
 def _names_pronoun(gap: Change) -> bool:
-    """Whether a claim says what a pronoun of its source stands for, which puts no other word in."""
+    """Return whether a claim names what a pronoun of its source refers to, which replaces no word."""
     in_source = {word.text for word in gap.in_source}
     named = bool(gap.in_claim) and not _PRONOUNS.isdisjoint(in_source)
     return named and not any(is_content(key_of(word)) for word in in_source)
 
 
 def _gaps(claim: Reading, source: Reading) -> Iterator[Change]:
-    """What differs, in order; of the source's words before and behind the claim's as many as stand in their place."""
+    """Yield the differences in order; of the source's words around the claim, as many as can be in their place."""
     in_claim: list[Word] = []
     in_source: list[Word] = []
     begun = False
@@ -128,21 +128,21 @@ _NOUN_IS = re.compile(r"\w{2}(?:입니다|이다|이었다|이에요)$")
 
 
 def _is_other(gap: Change, claim: Reading, source: Reading, exchanged: Collection[str]) -> bool:
-    """Whether a content word of the source is gone, and another stands in its place; or a bound, such as all or some.
+    """Return whether a content word of the source, or a limit such as all or some, is replaced by another word.
 
-    The other may stand elsewhere in the source: "the installer" for "the owner", where both are spoken of.
+    The other word may occur elsewhere in the source: "the installer" for "the owner", if both are mentioned.
     """
-    if len(gap.in_claim) != 1 or len(gap.in_source) != 1:  # several are said in other words
+    if len(gap.in_claim) != 1 or len(gap.in_source) != 1:  # several words are a paraphrase
         return False
     claim_word, other = gap.in_claim[0], gap.in_source[0]
-    # Digits are compared by `numbers`.
+    # `numbers` compares digits.
     if claim_word.is_number or other.is_number or ELLIPSIS in claim_word.text:
         return False
     if claim_word.whole == other.whole:  # written together with the word before: "DVD같은"
         return False
     if bounds_differ(claim_word.whole, other.whole):
         return True
-    # A Korean verb at the end is often said in other words: 4 of 7 honest pairs that this cost in half of KorNLI.
+    # A final Korean verb is often paraphrased: 4 of the 7 correct pairs that this rule rejected in half of KorNLI.
     is_noun = _NOUN_IS.search(claim_word.whole) and _NOUN_IS.search(other.whole)
     if claim.is_korean and claim_word is claim.words[-1] and not is_noun:
         return False
@@ -157,7 +157,7 @@ def _is_other(gap: Change, claim: Reading, source: Reading, exchanged: Collectio
 
 
 def _exchanged(gaps: Sequence[Change], claim: Reading) -> frozenset[str]:
-    """Words that have changed places, but for such as only are listed in another order."""
+    """Return the words that are swapped, except those that are only listed in another order."""
     in_claim = {key_of(word.text) for gap in gaps for word in gap.in_claim}
     both = in_claim & {key_of(word.text) for gap in gaps for word in gap.in_source}
     places = [at for at, key in enumerate(claim.keys) if key in both]
@@ -171,7 +171,7 @@ _HANGUL = re.compile("[가-힣]+")
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A row of a table or an item of a list, and what it tells of; "" where that is not said."""
+    """A table row or list item and its subject; "" if it names none."""
 
     label: str
     text: str
@@ -180,12 +180,12 @@ class Labelled:
 def substitution_of_row(
     claim: Reading, own: Labelled, beside: Sequence[Labelled], known: Collection[str]
 ) -> Substitution | None:
-    """What the claim has of another row of the table, or item of the list, in the place of what its own has.
+    """Return what the claim has of another row or list item in place of the words of its own.
 
-    That is its label, for a claim of "P1" may share all its other words with the row of "P2", or a value of it.
+    Compares the labels first: a claim about "P1" may share all its other words with the row of "P2", or a value of it.
 
     Args:
-        known: keys of the words that a claim of the passage may have.
+        known: keys of the words that a claim about the passage may have.
     """
     label, there, claim_units = (_units(text) for text in (own.label, own.text, claim.raw))
     if label and not _is_named(label, claim_units):

@@ -1,8 +1,8 @@
-"""Whether the source sentence around a proven quote says the claim: in code, without a model.
+"""Checks by rules, without a model, whether the source sentence around a proven quote states the claim.
 
-A quote that stands in its note may belong to something else.  What speaks against the claim for certain is a
-contradiction; where code cannot tell, the support is doubtful and to be looked at once more.  In doubt, doubtful: a
-contradiction must not hit what is honestly supported.  What was measured, and on what: benchmarks/README.md.
+A quote that is in its note may be about something else. A definite conflict is a contradiction. Where code cannot
+decide, the support is doubtful and requires a second check. When unsure, the result is doubtful: a contradiction must
+not hit correctly supported claims. Measurements: benchmarks/README.md.
 """
 
 import re
@@ -58,17 +58,17 @@ from gigamind.judges.search_qa.swapped import swapped
 from gigamind.judges.search_qa.words import stem
 from gigamind.text import sentences, tokens
 
-# The least share of a claim in the language of its passage, by whether that is Korean.
+# Minimum share of a claim's words in its passage, if both are in one language; by whether that is Korean.
 _LEAST: Mapping[bool, float] = {True: 0.55, False: 0.65}
 _LEAST_OWN = (
     0.5  # of the claim's words in the passage alone: an answer repeats the words of its question
 )
-_SAME_MATTER = 0.6  # of the claim's words in the passage, from which the two are about the same
+_SAME_MATTER = 0.6  # share of the claim's words in the passage from which both have the same topic
 
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What a claim may draw on: its passage, the heading, the title and the question."""
+    """The words that a claim may use: of its passage, the heading, the title and the question."""
 
     text: str
     keys: AbstractSet[str]
@@ -77,11 +77,11 @@ class _Around:
 def support(
     claim_text: str, passage: Passage, *, title: str = "", question: str = "", note: str = ""
 ) -> Support:
-    """Whether a passage says a claim of Markdown, citations and all.
+    """Return how a passage supports a claim, given in Markdown with its citations.
 
     Args:
         title: of the note.
-        question: what was asked; its words and numbers are none that the claim adds.
+        question: its words and numbers do not count as added by the claim.
         note: the whole note, which may have a number that the passage lacks.
     """
     claim, source = Reading(without_note_names(claim_text)), Reading(passage.text)
@@ -93,7 +93,7 @@ def support(
     contradictions: list[Contradiction] = [*_formal(claim, source, own), *numbers]
     in_table = is_row(passage.said)
     sentence = Reading(passage.said) if passage.lead else source
-    # A row may have figures and codes alone, under a header that is in a language.
+    # A row may consist of figures and codes only; its header has a language.
     if claim.is_korean != (source if in_table else sentence).is_korean:
         return Support(tuple(contradictions), share, doubtful=True, foreign=True)
     least = _LEAST[claim.is_korean]
@@ -107,7 +107,7 @@ def support(
     }
     contradictions.extend(name for name, verdict in verdicts.items() if verdict)
     doubtful = doubtful or any(verdict is not None for verdict in verdicts.values())
-    # A denial of the claim alone is mostly more said: "even without a port".
+    # A negation only in the claim usually adds detail: "even without a port".
     denies_less = verdicts.get("negation") is False and not claim.denials
     limits = differs_in_limits(claim, source, changes, around.keys, denies_less=denies_less)
     other_mode = bool(changes) and _is_of_other_mode(claim, source)
@@ -134,7 +134,7 @@ def support(
     )
     return Support(
         tuple(dict.fromkeys(contradictions)),
-        1.0 if named == 1.0 else share,  # endings, of politeness for one, are no words of their own
+        1.0 if named == 1.0 else share,  # differing endings, such as polite ones, do not count
         doubtful,
         sparse=sparse,
         new_names=new_names,
@@ -147,7 +147,7 @@ def support(
 
 
 def _share(claim: Reading, around: _Around) -> float:
-    """Of words by their stems and of keyword tokens, in equal parts: a token forgives endings, a stem order."""
+    """Return the mean share of words by stems and of keyword tokens: tokens ignore endings, stems ignore order."""
     keys = {key for key in claim.keys if any(map(str.isalnum, key))}
     claim_tokens, around_tokens = tokens(claim.text), set(tokens(around.text))
     if not keys or not claim_tokens:
@@ -158,7 +158,7 @@ def _share(claim: Reading, around: _Around) -> float:
     ) / 2
 
 
-# Speech that denies what it reports, and speech that does not vouch for it.
+# Reported speech that denies its content, and reported speech that does not confirm it.
 _DENYING = re.compile(
     r"사실(?:이|은|과는?) (?:아니|아닙|다[르릅른])|헛소문|거짓(?:이|입|말|으로)|오해(?:이|입|다|예)|근거[가는]? 없"
     r"|부인[했하합한]|\bden(?:y|ied|ies) (?:that|the|any|all|having|rumou?rs|reports|claims)\b"
@@ -174,7 +174,7 @@ _SUPPOSES = re.compile(
 
 
 def _formal(claim: Reading, source: Reading, own: float) -> Iterator[Contradiction]:
-    """What a sentence that states nothing, or denies it, proves: only that it stands there."""
+    """Yield contradictions by form: a question, a heading or reported speech states nothing itself."""
     questions = [
         is_question(sentence.slice(passage))
         for passage in [source.raw.strip()]
@@ -204,7 +204,7 @@ _STATES = re.compile(r"\d|[다요죠음함됨임]$|[.!]$")
 def _numbers(
     claim: Reading, source: Reading, around: _Around, note: str, own: float
 ) -> tuple[list[Contradiction], bool, bool]:
-    """Whether a number of the claim contradicts, whether one is doubtful, and whether one stands elsewhere."""
+    """Return the contradiction by a number, whether a number is doubtful, and whether one is elsewhere in the note."""
     digits = numbers_of(claim.text)
     some = [number for number in numbers_in_words(claim.text) if number.value != "1"]
     in_words = [number for number in some if number.unit]
@@ -244,12 +244,12 @@ def _numbers(
 
 
 def _has_other_number(source: Reading, claimed: Collection[Number]) -> bool:
-    """Whether a source has a number, of whatever unit, that is not among those said."""
+    """Return whether a source has a number, with any unit, that the claim does not have."""
     there = (*numbers_of(source.text), *numbers_in_words(source.text))
     return any(number.value != "1" and not is_known(number, claimed) for number in there)
 
 
-# What turns a negation round again, or makes it a condition: then no word of it is held against another.
+# Words that reverse a negation or make it a condition; then negations are not compared.
 _TURNING = re.compile(
     r"없이|여부|[으하되이지않]면(?!서| ?안 ?[되돼됩된될됐])|라면|전까지|전에|외에|말고|대신|도록|아직"
     r"|모[든두]|반드시|꼭|뿐|거의|\b(?:without|unless|until|before|if|whether|only|but|except|rather|instead|all|every|always|necessarily|yet"
@@ -258,9 +258,9 @@ _TURNING = re.compile(
 
 
 def _is_turning(claim: Reading, source: Reading) -> bool:
-    """Whether a negation of the one may be no more than what the other says.
+    """Return whether the negation of one text may be consistent with the other.
 
-    Of "only members may enter" a claim of guests may be the other side, but none that has but its words.
+    For "only members may enter", a claim about guests may be the other side, unless it uses only the source's words.
     """
     there = source.text
     if claim.content <= source.content:
@@ -272,14 +272,14 @@ _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w'-]*[a-z]\w*")
 
 
 def _names_new(claim: Reading, around: _Around, note: str) -> bool:
-    """Whether the claim has a name that stands nowhere around its passage, nor in the note."""
+    """Return whether the claim has a name that is neither near its passage nor in the note."""
     names = {name.casefold().removesuffix("'s") for name in _NAME.findall(claim.raw)}
     missing = [name for name in names if name not in around.text]
     return bool(missing) and any(name not in note.casefold() for name in missing)
 
 
 def _negation_differs(claim: Reading, source: Reading, changes: Sequence[Change]) -> bool | None:
-    """Whether the claim states what is denied there, or denies what is stated; False where that is but likely."""
+    """Return whether the claim states what the source negates, or negates what it states; False: probably; None: no."""
     if len(claim.denials) != len(source.denials) or not (claim.denials or source.denials):
         for change in changes:
             alone = {word.text for word in (change.in_claim or change.in_source)}
@@ -298,7 +298,7 @@ def _negation_differs(claim: Reading, source: Reading, changes: Sequence[Change]
 
 
 def _has_opposites(claim: Reading, source: Reading, changes: Sequence[Change]) -> bool | None:
-    """Whether a word stands in the place of its opposite; False where the two stand anywhere."""
+    """Return whether a word is replaced by its opposite; False if both occur, but not in the same place."""
     if "polarity" not in opposed(claim.text, source.text):
         return None
     if bool(claim.denials) != bool(source.denied & claim.content):
@@ -311,13 +311,13 @@ _MAY = re.compile(r"수(?:가|는|도)? 있|지도 모|[을일] 것|\b(?:may|mig
 
 
 def _is_of_other_mode(claim: Reading, source: Reading) -> bool:
-    """Whether a claim makes a duty of what only may be, or the other way round, or a fact of it."""
+    """Return whether a claim turns permission into duty or fact, or duty into permission."""
     must, there_must = (bool(_MUST.search(reading.text)) for reading in (claim, source))
     may, there_may = (bool(_MAY.search(reading.text)) for reading in (claim, source))
     return (there_may and not may) or (may and there_must and not must and not there_may)
 
 
-# What is held for possible: before its verb in English, behind it in Korean.
+# Markers of possibility: before the verb in English, after it in Korean.
 _PERHAPS = re.compile(r"\b(?:may|might)\b(?! \d)")
 _COULD = re.compile(r"\b(?:may|might|could)\b(?! \d)")
 _HEDGED = re.compile(
@@ -326,11 +326,13 @@ _HEDGED = re.compile(
 _ABLE = re.compile(r"수(?:가|는|도)?|가능성[이도은]?")
 _IS = re.compile(r"있|높|[크클]")
 _PLANNED = re.compile(r"예정|계획|전망")
-_FUTURE = re.compile("(?:\u110b\u1173)?\u11af$")  # 을, or ㄹ, of what may be: 바뀔 수, 있을 수
+_FUTURE = re.compile(
+    "(?:\u110b\u1173)?\u11af$"
+)  # 을 or ㄹ before a marker of possibility: 바뀔 수, 있을 수
 
 
 def _is_only_possible(claim: Reading, source: Reading, changes: Sequence[Change]) -> bool:
-    """Whether a claim states, in its last predicate where it is Korean, what its source says may be."""
+    """Return whether a claim states as fact (in Korean, in its last predicate) what its source calls possible."""
     if any(_makes_certain(change) for change in changes):
         return True
     if _HEDGED.search(claim.text) or _MAY.search(claim.text):
@@ -356,12 +358,12 @@ def _is_only_possible(claim: Reading, source: Reading, changes: Sequence[Change]
 
 
 def _root(key: str) -> str:
-    """What 열리 and 열렸 share."""
+    """Return the part that 열리 and 열렸 share."""
     return key[:1] + unicodedata.normalize("NFD", key[1:])[:1]
 
 
 def _makes_certain(change: Change) -> bool:
-    """Whether a claim, however hedged elsewhere, has "will" or the like in the very place of "could"."""
+    """Return whether a claim, even if hedged elsewhere, replaces "could" by "will" or the like."""
     in_claim, in_source = change.texts
     return bool(change.is_short and in_claim and _COULD.search(in_source)) and not _HEDGED.search(
         in_claim
@@ -374,9 +376,9 @@ def _without_future(word: str) -> str:
 
 
 def _number_words_differ(_: Reading, __: Reading, changes: Sequence[Change]) -> bool | None:
-    """Whether "one" stands in the very place of another number word, or that in its place; None where it does not.
+    """Return whether "one" replaces another number word, or the other way round; None if not.
 
-    Elsewhere it is mostly no number, so `_numbers` leaves it out.
+    Elsewhere "one" is usually no number, so `_numbers` ignores it.
     """
     pairs = (
         (change.in_claim[0].text, change.in_source[0].text)

@@ -1,4 +1,4 @@
-"""Whether two words of a claim have changed the places that they have in its source."""
+"""Checks whether two words of a claim have swapped the places that they have in its source."""
 
 import re
 from collections import Counter
@@ -21,26 +21,26 @@ _CASE = re.compile(
     rf"(?<!\w)([\w]{{2,}}?)({'|'.join(sorted(_CASES, key=len, reverse=True))})(?!\w)"
 )
 _PASSIVE = re.compile(r"받|당하|당한|당했")
-_FAR, _NEXT = 6, 3  # shared words, and words, within which two that changed places are looked for
+_FAR, _NEXT = 6, 3  # maximum distance of swapped words, in shared words and in all words
 _SYMMETRIC = frozenset(("and", "or", "with", "equals", "same", "between"))
 
 
 def swapped(claim: Reading, source: Reading, _: Sequence[Change]) -> bool | None:
-    """Whether two words have changed places; False where other words around them differ, too."""
-    if source.raw.startswith("|"):  # cells stand in the order of their columns
+    """Return whether two words are swapped; False if other words around them differ, too; None if not."""
+    if source.raw.startswith("|"):  # cells are in the order of their columns
         return None
     if not claim.is_korean:
         return _order_swapped(claim, source)
     return True if _particles_swapped(claim, source) else _cases_swapped(claim, source)
 
 
-_PHRASE = 3  # words within which a Korean noun has its particle
+_PHRASE = 3  # words within which the particle of a Korean noun is searched
 
 
 def _particles_swapped(claim: Reading, source: Reading) -> bool:
-    """Whether two Korean words changed places, but not their particles, which go with a word that only moves.
+    """Return whether two Korean words are swapped but not their particles; a word that merely moves keeps its particle.
 
-    "표준 사용자는 관리자 사용자가" of "관리자 사용자는 표준 사용자가".
+    Example: "표준 사용자는 관리자 사용자가" for "관리자 사용자는 표준 사용자가".
     """
     in_claim, in_source = _once(claim), _once(source)
     shared = sorted(in_claim.keys() & in_source.keys(), key=lambda key: in_claim[key])
@@ -59,7 +59,7 @@ def _particles_swapped(claim: Reading, source: Reading) -> bool:
 
 
 def _once(reading: Reading) -> dict[str, int]:
-    """Where each content word stands that stands once; without the last, the predicate."""
+    """Return the place of each content word that occurs once, except the last word, the predicate."""
     counts = Counter(reading.keys)
     return {
         key: at for at, key in enumerate(reading.keys[:-1]) if counts[key] == 1 and is_content(key)
@@ -67,7 +67,7 @@ def _once(reading: Reading) -> dict[str, int]:
 
 
 def _particle(reading: Reading, at: int) -> str:
-    """That of a word, or of the phrase that it begins."""
+    """Return the particle of a word, or of the phrase that it begins."""
     return next((word.particle for word in reading.words[at : at + _PHRASE] if word.particle), "")
 
 
@@ -88,7 +88,7 @@ def _cases_swapped(claim: Reading, source: Reading) -> bool | None:
 
 
 def _cases(text: str, known: Collection[str] = ()) -> dict[str, str]:
-    """The case of each word that stands once, with a particle; behind one that is known, it need not fit the sound."""
+    """Return the case of each word that occurs once with a particle; after a known word, it need not fit the sound."""
     cases: dict[str, str] = {}
     twice: set[str] = set()
     for match in _CASE.finditer(text):
@@ -99,7 +99,7 @@ def _cases(text: str, known: Collection[str] = ()) -> dict[str, str]:
 
 
 _AUXILIARY = frozenset(("is", "are", "was", "were", "be", "been", "being", "has", "have", "had"))
-_NAME_WORDS = 3  # of what stands on one side
+_NAME_WORDS = 3  # on one side
 
 
 def _order_swapped(claim: Reading, source: Reading) -> bool | None:
@@ -107,7 +107,7 @@ def _order_swapped(claim: Reading, source: Reading) -> bool | None:
 
 
 def _sides_swapped(claim: Reading, source: Reading) -> bool:
-    """Whether what stands before some words of the claim stands behind them in the source, and the other way round."""
+    """Return whether the words before a phrase of the claim are after it in the source, and the other way round."""
     in_claim, in_source = (
         [key_of(word.text) for word in reading.words if word.text not in _AUXILIARY]
         for reading in (claim, source)
@@ -142,12 +142,12 @@ _Sides = tuple[Sequence[str], Sequence[str]]
 
 
 def _sides(keys: Sequence[str], at: int, size: int) -> _Sides:
-    """The words just before some, and those just behind."""
+    """Return the words directly before and after a phrase."""
     return keys[max(0, at - _NAME_WORDS) : at], keys[at + size : at + size + _NAME_WORDS + 1]
 
 
 def _are_exchanged(in_claim: _Sides, in_source: _Sides, once: AbstractSet[str]) -> bool:
-    """Whether the words next to the one stand on the other side of the other; those that stand twice tell nothing."""
+    """Return whether the neighbours of a phrase are on opposite sides in the two texts; repeated words do not count."""
     (before, behind), (source_before, source_behind) = in_claim, in_source
     if not (before and behind and source_before and source_behind):
         return False
@@ -155,7 +155,7 @@ def _are_exchanged(in_claim: _Sides, in_source: _Sides, once: AbstractSet[str]) 
     return (
         left != their_left
         and {left, their_left} <= once
-        # "In the cabinet lie samples" is "samples lie in the cabinet".
+        # "In the cabinet lie samples" equals "samples lie in the cabinet".
         and is_content(behind[0])
         and is_content(source_behind[0])
         and left in source_behind
@@ -172,7 +172,7 @@ def _is_turned(
     source_behind: Sequence[str],
     once: AbstractSet[str],
 ) -> bool:
-    """The same of a source that has a pronoun on the one side, and before it, what that stands for."""
+    """Return the same for a source with a pronoun on one side and its reference before it."""
     if not (behind and source_before and source_behind) or source_before[-1] not in _SUBJECTS:
         return False
     right, their_right = behind[0], source_behind[0]
@@ -187,7 +187,7 @@ def _is_turned(
 def _shared_runs(
     in_claim: Sequence[str], in_source: Sequence[str]
 ) -> Iterator[tuple[int, int, int]]:
-    """Where the longest runs of words that are the same begin in each, and how many words they have."""
+    """Yield the starts of the longest common runs of words in each text, and their lengths."""
     for at, key in enumerate(in_claim):
         for there, other in enumerate(in_source):
             if key == other and not (at and there and in_claim[at - 1] == in_source[there - 1]):

@@ -1,8 +1,9 @@
-"""Believes what a model says about a claim only with a quote that stands in the note it names.
+"""Believes a model's verdict about a claim only with a quote that is in the note it names.
 
-A quote of another note, one that was changed, and one that proves nothing by the rules of `quotes` are no proof: such a
-claim is `unverified`, and counts as not supported.  From what is proven follows which notes an answer makes use of.
-What an answer leaves out is told by the model, too, and believed only with words of a note that the answer has not.
+A quote of another note, a changed quote, and one that proves nothing by the rules of `quotes` are no proof: such a
+claim
+is `unverified` and counts as not supported. The proven quotes determine which notes an answer uses. Omissions reported
+by the model are believed only with words of a note that the answer lacks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +39,7 @@ class Verifier:
     def judge(
         self, claims: Sequence[Claim], findings: Mapping[int, ClaimFinding]
     ) -> tuple[JudgedClaim, ...]:
-        """Every claim with its verdict; `findings` has one for each id."""
+        """Return every claim with its verdict; `findings` has one for each id."""
         claim_findings = [findings[claim.id] for claim in claims]
         places = self.align([(finding.note, finding.quote) for finding in claim_findings])
         return tuple(
@@ -47,17 +48,17 @@ class Verifier:
         )
 
     def align(self, quotes: Sequence[tuple[int | None, str]]) -> tuple[Alignment, ...]:
-        """Where quotes stand in the notes that they are said to be of."""
+        """Locate quotes in the notes that they name."""
         indexed = [Quote(quote, source_index=(note or 0) - 1) for note, quote in quotes]
         return align_all(indexed, self._texts).outcomes
 
     def proof(
         self, place: Alignment, *, statement: str | None = None
     ) -> tuple[Alignment, Doubt | None]:
-        """The quote where it proves most, and why it proves nothing; None when it does.
+        """Return the place where the quote proves most, and why it proves nothing; None if it proves something.
 
         Args:
-            says: what it is to prove.
+            statement: the statement to prove.
         """
         if not 0 <= place.quote.source_index < len(self._notes):
             return place, "no_such_note"
@@ -70,7 +71,7 @@ class Verifier:
         if finding.verdict == "not_found":
             return JudgedClaim(claim, "not_found", "not_found", None, None, None, ())
         text = claim.piece.text
-        # What speaks against a claim need not share its words.
+        # A contradicting quote need not share words with the claim.
         supports = finding.verdict == "supported"
         place, doubt = self.proof(place, statement=text if supports else None)
         judged = JudgedClaim(
@@ -103,7 +104,7 @@ class Verifier:
         )
 
     def for_second_look(self, claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
-        """The claims to be looked at once more, by the rule of the judge file."""
+        """Return the claims that require a second check by the rule of the judge file."""
         rule = self._rules.second_look
         believed = (claim for claim in claims if claim.verdict == "supported" and claim.support)
         return [
@@ -115,7 +116,7 @@ class Verifier:
     def with_second_look(
         self, claims: Sequence[JudgedClaim], confirmed: Mapping[int, bool | None]
     ) -> tuple[JudgedClaim, ...]:
-        """The claims by what a second look says of some, by their ids; None where it says nothing that counts."""
+        """Return the claims with the results of the second check by id; None is no reliable result."""
         return tuple(
             replace(
                 claim,
@@ -152,7 +153,7 @@ class Verifier:
         return "quote_of_another_note" if proving else "quote_not_in_note"
 
     def _numbers_known(self, index: int) -> frozenset[Number]:
-        """Those of a note and of the question: what the asker says is not new in an answer."""
+        """Return the numbers of a note and of the question; numbers of the question are not new in an answer."""
         if index not in self._known:
             note = self._notes[index]
             self._known[index] = known_numbers(f"{note.title}\n{note.text}\n{self._question}")
@@ -163,19 +164,19 @@ def _is_doubtful(claim: JudgedClaim) -> bool:
     return claim.support is not None and (claim.support.doubtful or bool(claim.contradictions))
 
 
-_FEW = 4  # letters and digits of an answer; fewer stand in any
+_FEW = 4  # letters and digits of an answer; fewer occur by chance
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """One note and its use.
+    """The use of one note.
 
     Attributes:
         note_index: its number, from 1.
-        relevant: what the model says about its bearing on the question; None when it says nothing.
+        relevant: whether the model calls it relevant to the question; None if it does not say.
         marked: whether the answer names it, as in `[노트 1]`.
-        relevant_claim: the words of the answer that use it; empty when it is not cited.
-        shown: the words that the model showed to use it, with a proof; empty when it showed none.
+        relevant_claim: the words of the answer that use it; "" if it is not cited.
+        shown: the words that the model proved to use it; "" if none.
     """
 
     note_index: int
@@ -196,7 +197,7 @@ def coverage(
     uses: Sequence[NoteUse],
     verifier: Verifier,
 ) -> tuple[Coverage, ...]:
-    """Every note in its order.  Titles are ours; a note that the model names twice counts as not named."""
+    """Return every note in order, with known titles; a note that the model lists twice counts as not listed."""
     by_note = _once(uses)
     marked = {number for piece in pieces for number in piece.cited}
     coverages: list[Coverage] = []
@@ -220,7 +221,7 @@ def coverage(
 def agreed(
     by_member: Sequence[Sequence[Coverage]], claims: Sequence[JudgedClaim]
 ) -> tuple[Coverage, ...]:
-    """Every note as a panel has it: cited by the claims that the panel supports, or by what more than half show."""
+    """Return every note for a panel: cited if the panel's supported claims or more than half of the members use it."""
     coverages: list[Coverage] = []
     for rows in zip(*by_member, strict=True):
         shown = [row.shown for row in rows if row.shown]
@@ -263,14 +264,15 @@ def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JudgedOmission:
-    """Something that the model says is left out.
+    """An omission reported by the model.
 
     Attributes:
         what: in the words of the model.
-        note: number of the note that says it, from 1; None without proof.
-        evidence: where the quote stands, or why it does not.
-        doubt: why it does not count: no proof; `given`, the answer says it; `repeated`, one before it is of the same
-            place.  None where it counts.
+        note: number of the note that states it, from 1; None without proof.
+        evidence: where the quote is, or why it was not found.
+        doubt: why it does not count: no proof; `given`: the answer states it; `repeated`: an earlier one has the same
+        place.
+            None if it counts.
     """
 
     what: str
@@ -282,7 +284,7 @@ class JudgedOmission:
 def judged_omissions(
     omissions: Sequence[Omission], answer: str, verifier: Verifier
 ) -> tuple[JudgedOmission, ...]:
-    """What the model says is left out, each with what becomes of it."""
+    """Return the omissions reported by the model, each with its verdict."""
     places = verifier.align([(reported.note, reported.quote) for reported in omissions])
     judged: list[JudgedOmission] = []
     for omission, quoted in zip(omissions, places, strict=True):
@@ -300,5 +302,5 @@ def judged_omissions(
 
 
 def _gives(answer: str, quote: str) -> bool:
-    """Whether an answer has every number and every word of some meaning of a quote."""
+    """Return whether an answer has every number and every meaningful word of a quote."""
     return stems(quote) - GRAMMAR <= stems(answer) and not new_numbers(quote, known_numbers(answer))

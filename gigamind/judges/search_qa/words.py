@@ -1,6 +1,6 @@
-"""The words by which answers speak of themselves, of notes and of what was asked: all that may stand in no claim.
+"""The words by which answers refer to themselves, to notes and to the question; a sentence of only these is no claim.
 
-They decide nothing but what `roles` takes back.  Where they were chosen and measured: benchmarks/README.md.
+They are used only by `roles`. How they were chosen and measured: benchmarks/README.md.
 """
 
 import re
@@ -11,19 +11,19 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 HANGUL = re.compile("[가-힣]")
 _POSSESSIVE = re.compile(r"['’]\w{1,2}$")
 _ENDING = re.compile(r"(?<=\w{4})(?:ing|ed|es|ly|e|d|y)$|(?<=\w{3})s$")
-_SYLLABLES, _LETTERS = 2, 5  # by which words are told apart: what follows is mostly an ending
+_SYLLABLES, _LETTERS = 2, 5  # letters that distinguish words; the rest is usually an ending
 
 
 @cache
 def stem(word: str) -> str:
-    """What a word in lower case shares with its other forms, roughly: "휴가는" and "휴가를", "stated" and "states"."""
+    """Return roughly what a lower-case word shares with its other forms: "휴가는", "휴가를"; "stated", "states"."""
     if HANGUL.search(word):
         return word[:_SYLLABLES]
     return _ENDING.sub("", _POSSESSIVE.sub("", word))[:_LETTERS]
 
 
 def stems(text: str) -> frozenset[str]:
-    """Those of the words of a text."""
+    """Return the stems of the words of a text."""
     return frozenset(map(stem, _WORD.findall(unicodedata.normalize("NFC", text).casefold())))
 
 
@@ -60,7 +60,7 @@ _BESIDE = stems(
     various 주어진 제시 질문 물음 문의 관련 직접 직접적 해당 현재 죄송 죄송하지만 아쉽 아쉽게도 안타깝
     안타깝게도 어렵 불가 부족 충분 정확 추가 별도 다른 어떤 어느 무엇 모두 아직 따로 필요 가능"""
 )
-# What questions ask for: "how long" is answered by a time, "how much" by an amount.
+# The answers that questions expect: "how long" a duration, "how much" an amount.
 ASKED_FOR = stems(
     """number amount time date day hour period duration long age size cost price value rate name person people
     place location address way method process reason cause purpose meaning mean refer definition define term
@@ -91,7 +91,7 @@ _LATIN_OR_HANGUL = re.compile(r"[a-zA-Z\u00c0-\u024f가-힣ㄱ-ㅎㅏ-ㅣ]")
 
 
 def is_of_another_language(text: str) -> bool:
-    """Whether a text of some length is neither Korean nor English, so that the words above do not hold for it."""
+    """Return whether a longer text is neither Korean nor English, so that the word lists do not apply."""
     words = _WORD.findall(text.casefold())
     letters = sum(map(str.isalpha, text))
     if len(_LATIN_OR_HANGUL.findall(text)) < letters / 2:

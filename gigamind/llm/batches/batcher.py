@@ -1,4 +1,4 @@
-"""Collect the requests of one model into batches, send them, wait for them, and resume those of a killed run.
+"""Collect the requests of one model into batches, send them, wait for them, and resume batches of a killed run.
 
 Requests in quick succession form one batch, sent when no more have come for a moment.  Follow-up requests to the
 answers of a batch (a second check, a repeated request after an invalid reply) form the next, smaller one.

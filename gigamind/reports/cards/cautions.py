@@ -44,8 +44,7 @@ def _cautions(card: JudgeCard) -> Iterator[Message]:
         )
     if labels.source == "dataset":
         yield _(
-            "The labels come from the dataset. They are not a second opinion of people who read the"
-            " notes."
+            "The labels come from the dataset. They are not a second opinion from readers of the notes."
         )
     seen = {language for scale in card.scales for language in scale.by_language}
     for language in card.judge.languages or _LANGUAGES:
@@ -149,8 +148,8 @@ class CardVerdict:
 
 def card_verdict(card: JudgeCard, say: Translator) -> CardVerdict:
     """Return the verdict by gigamind's own requirements, over all labelled scales and languages."""
-    held = check_alone(card)
-    missing = shortfalls(held)
+    checked = check_alone(card)
+    missing = shortfalls(checked)
     labels = labels_text(card.labels, card.labels.count - card.labels.unscored)
     if any(shortfall.disagrees for shortfall in missing):
         headline = _(
@@ -166,7 +165,7 @@ def card_verdict(card: JudgeCard, say: Translator) -> CardVerdict:
     requirements = _(
         "Checked against the default requirements of gigamind's release gates, in the languages that have"
         " labels: {languages}.",
-        languages=held.languages or _("none"),
+        languages=checked.languages or _("none"),
     )
     return CardVerdict(
         say(headline),

@@ -12,22 +12,22 @@ LANGUAGES = {"en": _("English"), "ko": _("Korean")}
 NO_MODEL = _("no model")
 
 
-def certified(held: CheckedCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
+def certified(checked: CheckedCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
     """Return the line; "" for a run without a judge, and for a judge without model and judge report.
 
     A judge is certified only if its judge report meets the requirements of the gates.
     """
-    if judge is None or (held is None and not judge.asks_a_model):
+    if judge is None or (checked is None and not judge.asks_a_model):
         return ""
-    return translator(lang)(_certified(held, judge))
+    return translator(lang)(_certified(checked, judge))
 
 
-def _certified(held: CheckedCard | None, judge: JudgeReport) -> Message:
-    if held is None:
+def _certified(checked: CheckedCard | None, judge: JudgeReport) -> Message:
+    if checked is None:
         return _(
             "Not certified: this judge was never compared with labels (run gigamind judge certify)."
         )
-    card = held.card
+    card = checked.card
     if card.judge.model != judge.model:
         return _(
             "Not certified: the judge report is about the model {certified}, but this run used {used}.",
@@ -38,7 +38,9 @@ def _certified(held: CheckedCard | None, judge: JudgeReport) -> Message:
         return _(
             "Not certified: the judge report is about another judge. Its file, prompt or schema differs."
         )
-    missing = shortfalls(replace(held, required_scales=held.required_scales or every_scale(card)))
+    missing = shortfalls(
+        replace(checked, required_scales=checked.required_scales or every_scale(card))
+    )
     values = {
         "date": card.created_at[:10],
         "labels": labels_text(card.labels, card.labels.count),

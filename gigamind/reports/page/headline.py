@@ -288,7 +288,7 @@ def change_interval(change: MetricChange | None, say: Translator) -> str:
 
 
 def seed_of(run: RunReport) -> int:
-    """Return the seed of the run's intervals, for those of its report."""
+    """Return the seed of the run's intervals; its report uses the same seed."""
     seed = run.options["seed"]
     if isinstance(seed, int):
         return seed

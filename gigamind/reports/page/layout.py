@@ -117,7 +117,7 @@ def render_page(
         generated=content.generated,
     )
     decided = _decided(release, None if release else gate, say)
-    said = {*decided["reasons"], *relaxed_texts(release, say)}
+    shown = {*decided["reasons"], *relaxed_texts(release, say)}
     return rendered(
         content.template,
         say,
@@ -133,7 +133,7 @@ def render_page(
         headline=content.headline,
         notices=[
             *few_judged(content.llm, say),
-            *(notice for notice in noticed if notice not in said),
+            *(notice for notice in noticed if notice not in shown),
         ],
         warnings=list(map(say, record.run.warnings)),
         cards=list(content.cards),

@@ -336,7 +336,7 @@ def quality_block(
         for place, item in enumerate(overall.items)
     ]
     return {
-        "lead": checklist_lead(quality, say),
+        "lead": say(checklist_lead(quality)),
         "slices": [(name, part.checked) for name, part in slices.items()],
         "rows": [passing, *rows],
         "compared": compared is not None,
@@ -432,10 +432,10 @@ def answer_content(
         llm=summary.llm,
         values={
             "own": own,
-            "not_believed": rejected_support(summary, say),
+            "not_believed": say(rejected_support(summary)),
             "second_look": second_look(summary, say),
-            "separation": separation(record, say),
-            "cuts": cuts(record, say),
+            "separation": say(separation(record)),
+            "cuts": say(cuts(record)),
             "grades": _GRADES,
             "verdicts": _VERDICTS,
             "quality": quality_block(summary.quality, say, comparison),

@@ -1,11 +1,11 @@
 """Sentences about an answer run that summary.md and report.html share."""
 
-from gigamind.i18n import Translator, _, joined, n_
+from gigamind.i18n import Text, _, joined, n_
 from gigamind.tasks.answers.quality import QualitySummaryReport
 from gigamind.tasks.answers.schema import AnswerRunRecord
 
 
-def checklist_lead(quality: QualitySummaryReport, say: Translator) -> str:
+def checklist_lead(quality: QualitySummaryReport) -> Text:
     """Return how many answers pass the checklist, and how many could not be checked."""
     overall = quality.overall
     sentences = [
@@ -34,47 +34,39 @@ def checklist_lead(quality: QualitySummaryReport, say: Translator) -> str:
                 n=quality.not_run,
             )
         )
-    return say(joined(sentences, " "))
+    return joined(sentences, " ")
 
 
-def separation(record: AnswerRunRecord, say: Translator) -> str:
+def separation(record: AnswerRunRecord) -> Text:
     """Return whether correctness and utility measure different things on this data."""
     correlation = record.summary.correlation
     if correlation.r is None:
-        return say(
-            _(
-                "The correlation of correctness and utility is unknown: only {answers:,} answers have both, or one of"
-                " them is constant.",
-                answers=correlation.n,
-            )
+        return _(
+            "The correlation of correctness and utility is unknown: only {answers:,} answers have both, or one of"
+            " them is constant.",
+            answers=correlation.n,
         )
     values = {"r": f"{correlation.r:.2f}".replace("-", "−"), "answers": correlation.n}
     if correlation.separate:
-        return say(
-            _(
-                "Correctness and utility measure different things (r = {r}, {answers:,} answers).",
-                **values,
-            )
-        )
-    return say(
-        _(
-            "Correctness and utility measure almost the same thing on this data (r = {r}, {answers:,} answers).",
+        return _(
+            "Correctness and utility measure different things (r = {r}, {answers:,} answers).",
             **values,
         )
+    return _(
+        "Correctness and utility measure almost the same thing on this data (r = {r}, {answers:,} answers).",
+        **values,
     )
 
 
-def cuts(record: AnswerRunRecord, say: Translator) -> str:
+def cuts(record: AnswerRunRecord) -> Text:
     """Return how a model split sentences into claims; "" if none did."""
     counts = record.summary.cuts
     if not counts.get("part") and not counts.get("uncut"):
         return ""
-    return say(
-        _(
-            "A model split the sentences into claims: {part:,} parts of sentences, {sentence:,} whole sentences, and"
-            " {uncut:,} sentences kept whole because they lack the model's parts.",
-            part=counts.get("part", 0),
-            sentence=counts.get("sentence", 0),
-            uncut=counts.get("uncut", 0),
-        )
+    return _(
+        "A model split the sentences into claims: {part:,} parts of sentences, {sentence:,} whole sentences, and"
+        " {uncut:,} sentences kept whole because they lack the model's parts.",
+        part=counts.get("part", 0),
+        sentence=counts.get("sentence", 0),
+        uncut=counts.get("uncut", 0),
     )

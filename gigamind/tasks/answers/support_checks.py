@@ -1,8 +1,9 @@
 """The checks that a supported claim passes: the model's verdict, the proven quote, and the source sentence."""
 
-from gigamind.i18n import Translator, _, n_
+from gigamind.i18n import Text, Translator, _, n_
 from gigamind.reports.cards.line import tried
 from gigamind.reports.labels import LABELS
+from gigamind.reports.release import WORDS_BLIND
 from gigamind.tasks.answers.schema import AnswerSummaryReport, EvaluatedClaim
 
 _SOURCE_DOUBTS = (
@@ -40,7 +41,7 @@ def contradictions(claim: EvaluatedClaim) -> list[tuple[str, str]]:
     return [(name, numbers if name == "number" else "") for name in claim.contradictions]
 
 
-def rejected_support(summary: AnswerSummaryReport, say: Translator) -> str:
+def rejected_support(summary: AnswerSummaryReport) -> Text:
     """Return how many claims the model calls supported and gigamind does not, and why; "" without any.
 
     Without a model, return the limits of verdicts by words.
@@ -48,37 +49,30 @@ def rejected_support(summary: AnswerSummaryReport, say: Translator) -> str:
     model_supported, rejected = summary.told.get("supported", 0), summary.not_believed
     if not summary.told and summary.counts.claims:
         supported = summary.verdicts.get("supported", 0)
-        return say(
-            _(
-                "Judged by word matching, not by meaning. Paraphrased claims, and claims in another language than their"
-                " note, count as not found. Changes of word order, tense, obligation or limits may be missed. {loose:,}"
-                " of {supported:,} supported claims have a word that their sentence, its heading, the title and the"
-                " question lack. Rely on changes between runs, not on the verdict of a single answer.",
-                loose=summary.loose,
-                supported=supported,
-            )
+        return _(
+            "{caution} {loose:,} of {supported:,} supported claims have a word that their sentence, its heading, the"
+            " title and the question lack. Rely on changes between runs, not on the verdict of a single answer.",
+            caution=WORDS_BLIND,
+            loose=summary.loose,
+            supported=supported,
         )
     if not model_supported:
         return ""
     if not rejected:
-        return say(
-            n_(
-                "The claim that the model calls supported passed every check.",
-                "All {n:,} claims that the model calls supported passed every check.",
-                n=model_supported,
-            )
+        return n_(
+            "The claim that the model calls supported passed every check.",
+            "All {n:,} claims that the model calls supported passed every check.",
+            n=model_supported,
         )
     most_first = sorted(rejected.items(), key=lambda pair: -pair[1])
-    return say(
-        _(
-            "{rejected:,} of {claims:,} claims that the model calls supported failed a check: {reasons}.",
-            rejected=sum(rejected.values()),
-            claims=model_supported,
-            reasons=[
-                _("{reason} ({count:,})", reason=LABELS[name], count=count)
-                for name, count in most_first
-            ],
-        )
+    return _(
+        "{rejected:,} of {claims:,} claims that the model calls supported failed a check: {reasons}.",
+        rejected=sum(rejected.values()),
+        claims=model_supported,
+        reasons=[
+            _("{reason} ({count:,})", reason=LABELS[name], count=count)
+            for name, count in most_first
+        ],
     )
 
 

@@ -41,8 +41,8 @@ def _lead(record: AnswerRunRecord, say: Translator) -> list[str]:
             )
         )
         lead = _(
-            "{evaluated:,} of {answers:,} answers were evaluated. {proven} {abstained:,} answers say that the notes"
-            " have no answer, and {silent:,} make no claims.",
+            "{evaluated:,} of {answers:,} answers were evaluated. {proven} Abstentions: {abstained:,}. Answers without"
+            " claims: {silent:,}.",
             proven=proven,
             abstained=counts.abstained,
             silent=counts.without_claims,
@@ -174,11 +174,11 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
                 )
             ],
             own=bool(own),
-            separation=separation(record, say),
-            cuts=cuts(record, say),
-            not_believed=rejected_support(summary, say),
+            separation=say(separation(record)),
+            cuts=say(cuts(record)),
+            not_believed=say(rejected_support(summary)),
             second_look=second_look(summary, say),
-            quality=checklist_lead(summary.quality, say) if summary.quality else "",
+            quality=say(checklist_lead(summary.quality)) if summary.quality else "",
             worst=_worst_by(own[0], record.items, say) if own else _worst(record.items, say),
             certified=certified(record.card, record.run.judge, lang),
             llm=model_section(summary.llm, say) if summary.llm else "",
@@ -218,7 +218,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         return summary.counts.not_run
 
     def finding(self, summary: AnswerSummaryReport, say: Translator) -> str:
-        return rejected_support(summary, say)
+        return say(rejected_support(summary))
 
     def llm(self, summary: AnswerSummaryReport) -> LlmReport | None:
         return summary.llm

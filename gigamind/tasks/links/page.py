@@ -290,7 +290,7 @@ def link_content(
         values={
             "causes": miss_causes(record, say),
             "subject": subject_values(record),
-            "shown": default_view(summary, say),
+            "shown": say(default_view(summary)),
         },
     )
 

@@ -49,7 +49,7 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             ],
             causes=miss_causes(record, say),
             subject=subject_values(record),
-            shown=default_view(summary, say),
+            shown=say(default_view(summary)),
             misses_shown=_MISSES_SHOWN,
         )
 
@@ -63,7 +63,7 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
         yield from metric_rows(summary.overall, "links", say)
 
     def finding(self, summary: LinkSummaryReport, say: Translator) -> str:
-        return default_view(summary, say)
+        return say(default_view(summary))
 
     def missing(self, summary: LinkSummaryReport) -> list[Message]:
         rejected = summary.counts.rows_rejected

@@ -2,7 +2,7 @@
 
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.formats import between, share
-from gigamind.i18n import Message, Translator, _
+from gigamind.i18n import Message, Text, Translator, _
 from gigamind.linking.suggest import LEAST_CONFIDENCE
 from gigamind.tasks.links.schema import LinkRunRecord, LinkSummaryReport, MissCause
 
@@ -28,25 +28,23 @@ def subject_values(record: LinkRunRecord) -> dict[str, object]:
     }
 
 
-def default_view(summary: LinkSummaryReport, say: Translator) -> str:
+def default_view(summary: LinkSummaryReport) -> Text:
     """Return what `suggest-links` shows by default; "" if it shows all suggestions, or another tool made them."""
     points = {point.min_confidence: point for point in summary.sweep}
     unfiltered, shown = points.get(0.0), points.get(SHOWN_CONFIDENCE)
     if summary.system or not unfiltered or not shown or shown.suggested == unfiltered.suggested:
         return ""
-    return say(
-        _(
-            "With its default confidence threshold ({floor:g}), suggest-links shows {suggested:,} of these suggestions:"
-            " precision {precision} (95% CI {interval}), recall {recall}. Measured on {sources:,} of the vault's"
-            " {notes:,} notes.",
-            floor=SHOWN_CONFIDENCE,
-            suggested=shown.suggested,
-            precision=share(shown.precision),
-            interval=between(shown),
-            recall=share(shown.recall),
-            sources=summary.overall.notes,
-            notes=summary.counts.notes,
-        )
+    return _(
+        "With its default confidence threshold ({floor:g}), suggest-links shows {suggested:,} of these suggestions:"
+        " precision {precision} (95% CI {interval}), recall {recall}. Measured on {sources:,} of the vault's"
+        " {notes:,} notes.",
+        floor=SHOWN_CONFIDENCE,
+        suggested=shown.suggested,
+        precision=share(shown.precision),
+        interval=between(shown),
+        recall=share(shown.recall),
+        sources=summary.overall.notes,
+        notes=summary.counts.notes,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gigamind.formats import percent, share, signed
-from gigamind.i18n import Language, Message, Translator, _, joined, n_, translator
+from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, translator
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import in_order, keys_in
 from gigamind.records.schema import RunReport, by_item
@@ -122,17 +122,17 @@ def render_summary(record: RunRecord, lang: Language = "en") -> str:
         stopped=_stopped(summary, say),
         few=few_judged(summary.llm, say),
         notices=_notices(record, say),
-        generated=generated_line(summary, say),
+        generated=say(generated_line(summary)),
         search_rows=metric_rows(
             summary.overall, "search", say, in_order(list(summary.overall.intervals))
         ),
-        holes=unjudged_line(summary, say),
+        holes=say(unjudged_line(summary)),
         hole_rows=unjudged_rows(summary),
         unanswerable_rows=metric_rows(summary.overall, "unanswerable", say),
-        judged_by=judged_by(run, say),
+        judged_by=say(judged_by(run)),
         rate_names=[plain_label(f"unanswerable.{name}", say) for name in RATES],
         judges=[
-            (rates, [share(getattr(rates, name)) for name in RATES], cost_line(rates, say))
+            (rates, [share(getattr(rates, name)) for name in RATES], say(cost_line(rates)))
             for rates in summary.judges
         ],
         weak=weak_lines(summary.weak_verdicts, say),
@@ -155,7 +155,7 @@ RATES = ("precision", "recall", "f1", "far", "false_refusals")
 """The metrics of verdicts, in the order of tables."""
 
 
-def judged_by(run: RunReport, say: Translator) -> str:
+def judged_by(run: RunReport) -> Text:
     """Return when a query is judged unanswerable, and the definitions of the metrics."""
     judge = run.judge
     setting = "–" if judge is None or judge.setting is None else f"{judge.setting:.3f}"
@@ -183,13 +183,11 @@ def judged_by(run: RunReport, say: Translator) -> str:
             "Nothing was judged: the scores of this system are on their own scale, and no --min-score was set for it."
         ),
     }
-    return say(
-        _(
-            "{rule} Unanswerable is the positive class. FAR (false-answer rate) is the share of unanswerable queries"
-            " that are judged answerable. False refusals are the share of answerable queries that are judged"
-            " unanswerable.",
-            rule=rules[judge.kind if judge else "none"],
-        )
+    return _(
+        "{rule} Unanswerable is the positive class. FAR (false-answer rate) is the share of unanswerable queries"
+        " that are judged answerable. False refusals are the share of answerable queries that are judged"
+        " unanswerable.",
+        rule=rules[judge.kind if judge else "none"],
     )
 
 
@@ -197,58 +195,45 @@ def weak_lines(weak: WeakVerdicts | None, say: Translator) -> list[str]:
     """Return a sentence for each kind of weak verdict; [] if there is none."""
     if weak is None:
         return []
-    lines: list[str] = []
-    if weak.across_languages:
-        lines.append(
-            say(
-                n_(
-                    "{n} query is in another language than its nearest note, so its verdict is weak.",
-                    "{n:,} queries are in another language than their nearest note, so their verdicts are weak.",
-                    n=weak.across_languages,
-                )
-            )
-        )
-    if weak.near_misses:
-        lines.append(
-            say(
-                n_(
-                    "{n} of {unanswerable:,} unanswerable queries scores at or above the median answerable one (near"
-                    " miss). Score-based judges cannot separate it; use --unanswerable-mode llm.",
-                    "{n:,} of {unanswerable:,} unanswerable queries score at or above the median answerable one (near"
-                    " misses). Score-based judges cannot separate them; use --unanswerable-mode llm.",
-                    n=weak.near_misses,
-                    unanswerable=weak.unanswerable,
-                )
-            )
-        )
-    return lines
+    lines = (
+        n_(
+            "{n} query is in another language than its nearest note, so its verdict is weak.",
+            "{n:,} queries are in another language than their nearest note, so their verdicts are weak.",
+            n=weak.across_languages,
+        ),
+        n_(
+            "{n} of {unanswerable:,} unanswerable queries scores at or above the median answerable one (near miss)."
+            " Score-based judges cannot separate it; use --unanswerable-mode llm.",
+            "{n:,} of {unanswerable:,} unanswerable queries score at or above the median answerable one (near misses)."
+            " Score-based judges cannot separate them; use --unanswerable-mode llm.",
+            n=weak.near_misses or 0,
+            unanswerable=weak.unanswerable,
+        ),
+    )
+    return [say(line) for line in lines if line.values["n"]]
 
 
-def unjudged_line(summary: SummaryReport, say: Translator) -> str:
+def unjudged_line(summary: SummaryReport) -> Text:
     """Return the number of unjudged hits, the possible range of nDCG, and what to do; "" without judgements."""
     report = summary.holes
     if report is None:
         return ""
     if not report.unjudged:
-        return say(
-            _("All {hits:,} results in the top {k} are judged.", hits=report.hits, k=report.k)
-        )
+        return _("All {hits:,} results in the top {k} are judged.", hits=report.hits, k=report.k)
     low, current, high = (
         share(summary.overall.search.get(f"{name}_at_{report.k}"))
         for name in ("ndcg_low", "ndcg", "ndcg_high")
     )
-    return say(
-        _(
-            "{unjudged:,} of {hits:,} results in the top {k} are unjudged and count as irrelevant. If some of them were"
-            " relevant, nDCG@{k} would be between {low} and {high} (current value: {current}). To label the most"
-            ' important ones, fill in "gain" in unjudged.jsonl and run gigamind dataset label.',
-            unjudged=report.unjudged,
-            hits=report.hits,
-            k=report.k,
-            low=low,
-            current=current,
-            high=high,
-        )
+    return _(
+        "{unjudged:,} of {hits:,} results in the top {k} are unjudged and count as irrelevant. If some of them were"
+        " relevant, nDCG@{k} would be between {low} and {high} (current value: {current}). To label the most"
+        ' important ones, fill in "gain" in unjudged.jsonl and run gigamind dataset label.',
+        unjudged=report.unjudged,
+        hits=report.hits,
+        k=report.k,
+        low=low,
+        current=current,
+        high=high,
     )
 
 
@@ -333,18 +318,16 @@ def lacking(summary: SummaryReport) -> list[Message]:
     return [kind for kind in kinds if kind.values["n"]]
 
 
-def generated_line(summary: SummaryReport, say: Translator) -> str:
+def generated_line(summary: SummaryReport) -> Text:
     """Return a caution about queries that were generated from the notes; "" if there are none."""
     counts = summary.counts
     if not counts.queries_generated:
         return ""
-    return say(
-        _(
-            "{generated} of {total} queries were generated from the notes. Generated queries are"
-            " easier than real ones, so the metrics are too optimistic.",
-            generated=counts.queries_generated,
-            total=counts.queries_total,
-        )
+    return _(
+        "{generated} of {total} queries were generated from the notes. Generated queries are"
+        " easier than real ones, so the metrics are too optimistic.",
+        generated=counts.queries_generated,
+        total=counts.queries_total,
     )
 
 
@@ -439,15 +422,13 @@ def _run_rows(run: RunReport, summary: SummaryReport, say: Translator) -> Iterat
     yield say(_("hardware")), say(machine)
 
 
-def cost_line(rates: JudgeRates, say: Translator) -> str:
+def cost_line(rates: JudgeRates) -> Text:
     """Return the errors of a judge in one sentence."""
-    return say(
-        _(
-            "Wrongly refused: {refused:,} of {answerable:,} answerable queries. Wrongly judged answerable:"
-            " {missed:,} of {unanswerable:,} unanswerable queries.",
-            refused=rates.refused,
-            answerable=rates.answerable,
-            missed=rates.missed,
-            unanswerable=rates.unanswerable,
-        )
+    return _(
+        "Wrongly refused: {refused:,} of {answerable:,} answerable queries. Wrongly judged answerable:"
+        " {missed:,} of {unanswerable:,} unanswerable queries.",
+        refused=rates.refused,
+        answerable=rates.answerable,
+        missed=rates.missed,
+        unanswerable=rates.unanswerable,
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gigamind.formats import percent, share
-from gigamind.i18n import Translator, _, n_
+from gigamind.i18n import Text, Translator, _, n_
 from gigamind.metrics.spans import Unplaced, holds, matches
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import about, keys_in, label
@@ -264,7 +264,7 @@ def search_content(
         values={
             "judged": judged,
             "subject": _subject(record, say),
-            "holes": unjudged_line(record.summary, say),
+            "holes": say(unjudged_line(record.summary)),
             "hole_rows": unjudged_rows(record.summary),
             "latency_method": say(record.summary.performance.latency_method),
             "speed_rows": list(_speed_rows(record, say)),
@@ -311,7 +311,7 @@ def _judged(record: RunRecord, say: Translator) -> dict[str, object]:
     if judged.both_kinds:
         settings.append((say(_("all refused")), "–", judged.counts.all_refused))
     return {
-        "lead": judged_by(record.run, say),
+        "lead": say(judged_by(record.run)),
         "setting": say(THRESHOLD_NAMES[judged.kind]) if judged.setting is not None else "–",
         "weak": weak_lines(record.summary.weak_verdicts, say),
         "counts": judged.counts,
@@ -330,7 +330,7 @@ def _judged(record: RunRecord, say: Translator) -> dict[str, object]:
                 rates.chosen,
                 f"{rates.setting:.3f}",
                 [share(getattr(rates, n)) for n in _OF_SETTINGS],
-                cost_line(rates, say),
+                say(cost_line(rates)),
             )
             for rates in record.summary.judges
         ],
@@ -363,7 +363,7 @@ def headline(record: RunRecord, comparison: Comparison | None, say: Translator) 
     """Return the result in one sentence; with a comparable baseline, the significant changes."""
     main = [figure.key for figure in main_metrics(record.summary.overall)]
     changed = against(comparison, say, _LEADING, main)
-    return _result(record, say) if changed is None else changed
+    return say(_result(record)) if changed is None else changed
 
 
 def cards(record: RunRecord, comparison: Comparison | None, say: Translator) -> list[Card]:
@@ -372,7 +372,7 @@ def cards(record: RunRecord, comparison: Comparison | None, say: Translator) -> 
     return [*(metric for metric in main if metric.about), *_latency(record, comparison, say)]
 
 
-def _result(record: RunRecord, say: Translator) -> str:
+def _result(record: RunRecord) -> Text:
     counts = record.summary.overall.counts
     missed, unanswerable, far = _errors(record.summary.overall, "far", counts.unanswerable)
     refused, answerable, refusals = _errors(
@@ -381,14 +381,12 @@ def _result(record: RunRecord, say: Translator) -> str:
     errors = {"missed": missed, "unanswerable": unanswerable, "far": far}
     has_verdicts = counts.unanswerable and record.run.judge
     if not counts.answerable and has_verdicts:
-        return say(
-            _(
-                "Wrongly judged answerable: {missed:,} of {unanswerable:,} unanswerable queries ({far}).",
-                **errors,
-            )
+        return _(
+            "Wrongly judged answerable: {missed:,} of {unanswerable:,} unanswerable queries ({far}).",
+            **errors,
         )
     if not counts.answerable:
-        return say(_("No queries were evaluated."))
+        return _("No queries were evaluated.")
     first = record.summary.overall.search.get("hit_at_1")
     values = {
         "hits": round((first or 0.0) * counts.answerable),
@@ -396,23 +394,19 @@ def _result(record: RunRecord, say: Translator) -> str:
         "share": percent(first),
     }
     if not has_verdicts:
-        return say(
-            _(
-                "An expected note ranks first for {hits:,} of {queries:,} answerable queries ({share}).",
-                **values,
-            )
-        )
-    return say(
-        _(
-            "An expected note ranks first for {hits:,} of {queries:,} answerable queries ({share}). Wrongly refused:"
-            " {refused:,} of {answerable:,} answerable queries ({refusals}). Wrongly judged answerable: {missed:,} of"
-            " {unanswerable:,} unanswerable queries ({far}).",
+        return _(
+            "An expected note ranks first for {hits:,} of {queries:,} answerable queries ({share}).",
             **values,
-            **errors,
-            refused=refused,
-            answerable=answerable,
-            refusals=refusals,
         )
+    return _(
+        "An expected note ranks first for {hits:,} of {queries:,} answerable queries ({share}). Wrongly refused:"
+        " {refused:,} of {answerable:,} answerable queries ({refusals}). Wrongly judged answerable: {missed:,} of"
+        " {unanswerable:,} unanswerable queries ({far}).",
+        **values,
+        **errors,
+        refused=refused,
+        answerable=answerable,
+        refusals=refusals,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gigamind.evaluation.finish import HTML_FILE, Evaluated
 from gigamind.evaluation.progress import Progress
-from gigamind.i18n import Translator, _, translator
+from gigamind.i18n import Text, Translator, _, translator
 from gigamind.records.folder import as_json, check_out_folder
 from gigamind.release.compare import compare
 from gigamind.release.comparison import Comparison
@@ -83,7 +83,7 @@ def tune(
     tuning = tuning.model_copy(update={"command": command})
     page, lang = out / PAGE_FILE, options.language
     say = translator(lang)
-    effects = list(_effects(tuning, comparison, judge, judges, say)) if comparison else []
+    effects = list(map(say, _effects(tuning, comparison, judge, judges))) if comparison else []
     judge_lines = _judge_lines(judges, say)
     shown = render_tuning(
         tuning,
@@ -136,44 +136,37 @@ def _effects(
     comparison: Comparison,
     current: JudgeRates | None,
     judges: Sequence[JudgeRates],
-    say: Translator,
-) -> Iterator[str]:
+) -> Iterator[Text]:
     """Yield sentences on how the switch changes first hits and refusals, and whether a metric got worse."""
     hit = comparison.metric(_HIT)
     if hit is not None and hit.current is not None and hit.baseline is not None:
         before, now = (round(value * hit.n) for value in (hit.baseline, hit.current))
-        yield say(
-            _(
-                "Queries with an expected note at rank 1: {before:,} → {now:,} of {queries:,}.",
-                before=before,
-                now=now,
-                queries=hit.n,
-            )
+        yield _(
+            "Queries with an expected note at rank 1: {before:,} → {now:,} of {queries:,}.",
+            before=before,
+            now=now,
+            queries=hit.n,
         )
     best = _run_judge(judges)
     if current is not None and best is not None:
-        yield say(
-            _(
-                "Wrongly refused: {refused_before:,} → {refused:,} of {answerable:,}. Answered although the notes have"
-                " no answer: {missed_before:,} → {missed:,} of {unanswerable:,}.",
-                refused_before=current.refused,
-                refused=best.refused,
-                answerable=best.answerable,
-                missed_before=current.missed,
-                missed=best.missed,
-                unanswerable=best.unanswerable,
-            )
+        yield _(
+            "Wrongly refused: {refused_before:,} → {refused:,} of {answerable:,}. Answered although the notes have"
+            " no answer: {missed_before:,} → {missed:,} of {unanswerable:,}.",
+            refused_before=current.refused,
+            refused=best.refused,
+            answerable=best.answerable,
+            missed_before=current.missed,
+            missed=best.missed,
+            unanswerable=best.unanswerable,
         )
     if tuning.min_score is not None:
-        yield say(
-            _(
-                "Use it with --min-score {min_score:g}. Its scores are on a different scale; this threshold adds no"
-                " false refusals on your queries. Because the threshold changes, gates need a new baseline.",
-                min_score=tuning.min_score,
-            )
+        yield _(
+            "Use it with --min-score {min_score:g}. Its scores are on a different scale; this threshold adds no"
+            " false refusals on your queries. Because the threshold changes, gates need a new baseline.",
+            min_score=tuning.min_score,
         )
     if not tuning.worse:
-        yield say(_("No metric got significantly worse, including false refusals."))
+        yield _("No metric got significantly worse, including false refusals.")
 
 
 def _run_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
@@ -207,7 +200,7 @@ def _recommended(judges: Sequence[JudgeRates], current: JudgeRates | None) -> Ju
 def _judge_lines(judges: Sequence[JudgeRates], say: Translator) -> list[str]:
     """Return the errors of each free judge, and a caution if all of them are near chance."""
     lines = [
-        f"{rates.kind}: {cost_line(rates, say)}" for rates in judges if rates.both_rates is not None
+        f"{rates.kind}: {say(cost_line(rates))}" for rates in judges if rates.both_rates is not None
     ]
     best = _best_judge(judges)
     if best is not None and _is_near_chance(best):

@@ -43,7 +43,7 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
         return summary.counts.queries_not_run
 
     def caution(self, summary: SummaryReport, say: Translator) -> str:
-        return markdown.generated_line(summary, say)
+        return say(markdown.generated_line(summary))
 
     def llm(self, summary: SummaryReport) -> LlmReport | None:
         return summary.llm

@@ -201,7 +201,7 @@ def test_a_run_without_any_query_still_gives_a_page(make_record):
     nothing = {"queries_total": 0, "queries_answerable": 0, "queries_unanswerable": 0}
     record = make_record((), run={"options": OPTIONS}, counts=nothing)
     page = _page(record)
-    assert page.texts["h1"] == ["No query was evaluated."]
+    assert page.texts["h1"] == ["No queries were evaluated."]
     assert page.data["items"] == []
 
 

@@ -1,5 +1,7 @@
 """The checklist in report.html."""
 
+import re
+
 import pytest
 
 from gigamind.i18n import translator
@@ -91,8 +93,8 @@ def test_without_compared_checks_there_is_no_baseline_to_show(compared):
 
 def test_what_could_not_be_checked_and_what_was_not_yet_are_told_apart():
     lead = quality_block(quality(unchecked=3, not_run=2), translator("en"))["lead"]
-    assert "3 could not be checked: see the section on errors." in lead
-    assert lead.endswith("2 were not checked, for the run was interrupted.")
+    assert re.search(r"\b3 .*could not be checked", lead)
+    assert re.search(r"\b2 .*interrupted", lead)
 
 
 def test_the_pass_rate_is_a_figure_where_answers_were_checked():

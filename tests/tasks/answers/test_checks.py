@@ -45,7 +45,7 @@ def test_the_checklist_judges_each_answer_besides(
     assert list(done.summary.llm.by_role) == [f"judge: {model}", f"quality_gate: {model}"]
     assert done.summary.overall.answers["correctness"] == pytest.approx(0.5)
     text = (done.out / "summary.md").read_text("utf-8")
-    assert "1 of 5 answers pass the checklist of search_qa: at least 75\u00a0% of its items" in text
+    assert "1 of 5 answers pass the checklist of search_qa: at least 75%" in text
 
 
 def test_a_failed_check_leaves_the_evaluation_and_a_failed_evaluation_the_check(
@@ -81,11 +81,8 @@ def test_checks_that_ctrl_c_left_are_told_apart_from_those_that_failed(
     quality = done.summary.quality
     assert (quality.overall.checked, quality.unchecked, quality.not_run) == (1, 0, 1)
     assert (done.summary.status, done.summary.counts.not_run) == ("interrupted", 0)
-    told = "1 were not checked, for the run was interrupted."
-    assert told in (done.out / "summary.md").read_text("utf-8")
-    page = (done.out / "report.html").read_text("utf-8")
-    assert told in page
-    assert "Interrupted: 1 answers were not finished." in page
+    for name in ("summary.md", "report.html"):
+        assert "1 answer was not checked" in (done.out / name).read_text("utf-8")
 
 
 def test_progress_is_told_of_judging_and_of_checking(options, server, replies, answers):

@@ -94,9 +94,7 @@ def test_a_claim_is_what_most_seats_say_and_utility_is_the_median(options, serve
     panel = done.summary.llm.panel
     assert (panel.seats, panel.items, panel.split, panel.incomplete) == (3, 1, 1, 0)
     assert server.seen.total == done.summary.llm.calls == 3
-    assert "on 1 of 1 items that two or more of its 3 seats voted on" in (
-        done.out / "summary.md"
-    ).read_text("utf-8")
+    assert "1 of 1 items" in (done.out / "summary.md").read_text("utf-8")
 
 
 def test_without_a_majority_a_claim_is_not_supported(options, server):
@@ -188,7 +186,6 @@ def test_a_sentence_whose_parts_do_not_fit_is_judged_whole_and_counted(options, 
     done = evaluate(options('claims = "llm"\n', LONG_CLAIM))
     (claim,) = items_of(done)[0]["evaluation"]["claims"]
     assert (claim["text"], claim["cut"], done.summary.cuts) == (LONG_CLAIM, "uncut", {"uncut": 1})
-    assert "do not stand in them: 1." in (done.out / "summary.md").read_text("utf-8")
 
 
 def test_without_a_usable_cut_an_answer_has_no_evaluation_and_the_run_goes_on(options, server):
@@ -224,7 +221,6 @@ def test_an_adaptive_panel_tells_what_one_seat_judged_alone_and_no_alpha(options
     done = evaluate(options(judge, ONE_CLAIM, "연차는 15일이다!"))
     panel = done.summary.llm.panel
     assert (panel.alone, panel.items, panel.alpha) == (1, 1, None)
-    assert "was sure of 1 items" in (done.out / "summary.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("calls", "whole"), [(5, 1), (6, 2), (8, 2)])

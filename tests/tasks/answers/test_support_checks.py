@@ -65,11 +65,11 @@ def test_claims_that_the_model_supports_are_counted_with_why_they_are_not_believ
 ):
     summary = SimpleNamespace(told=told, not_believed=rejected)
     for language, phrase in (("en", english), ("ko", korean)):
-        sentence = rejected_support(summary, translator(language))
+        sentence = translator(language)(rejected_support(summary))
         assert phrase in sentence
         assert bool(phrase) == bool(sentence)
     if rejected:  # the commonest reason comes first
-        assert re.findall(r"\((\d)", rejected_support(summary, translator("en"))) == ["2", "1"]
+        assert re.findall(r"\((\d)", translator("en")(rejected_support(summary))) == ["2", "1"]
 
 
 def test_a_second_look_is_told_in_one_line_with_the_models_that_looked():

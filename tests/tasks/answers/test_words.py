@@ -19,6 +19,7 @@ from gigamind.release.experiment import compare_with_first
 from gigamind.release.snapshot import read_baseline, read_run
 from gigamind.reports.decision import Place, decide
 from gigamind.reports.page.experiment import render_experiment
+from gigamind.reports.release import WORDS_BLIND
 from gigamind.tasks import KINDS, TASKS, evaluate, judged_kinds
 from gigamind.tasks.answers.page import answer_headline
 
@@ -79,21 +80,17 @@ def test_each_claim_is_judged_without_a_model_and_what_words_cannot_tell_is_not_
     assert (judge["kind"], judge["file"], judge["model"]) == ("words", "judges/words.toml", None)
 
 
-@pytest.mark.parametrize(
-    ("lang", "caution", "unmeasured"),
-    [
-        ("en", "Judged by words, not by meaning", "Not measured, for no answer has what they need: "),
-        ("ko", "뜻이 아니라 낱말로 판정했습니다", "측정하지 않은 지표: "),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("lang", ["en", "ko"])
 def test_the_reports_say_that_words_are_judged_and_that_usefulness_is_not_measured(
-    by_words, answers, lang, caution, unmeasured
+    by_words, answers, lang
 ):
+    caution = translator(lang)(WORDS_BLIND)
     run = evaluate(by_words(lang=lang, items=[answers[0], answers[2]]))
     summary, page = ((run.out / name).read_text("utf-8") for name in ("summary.md", "report.html"))
     assert caution in summary
     assert caution in page
-    assert unmeasured + label("answers.utility", lang) in summary
+    unmeasured = summary.partition("\n## ")[2].partition("\n## ")[0]
+    assert label("answers.utility", lang) in unmeasured
     for text in (summary, page.partition("<script")[0]):
         assert "None" not in text
     if lang == "ko":
@@ -157,22 +154,14 @@ def test_a_run_is_compared_and_a_drop_stops_the_release(by_words, item, leave, t
 
 
 @pytest.mark.parametrize(
-    ("lang", "headline", "loose"),
+    ("lang", "counts", "loose"),
     [
-        (
-            "en",
-            "Of 3 claims in 2 answers, 2 (66.7\u00a0%) have their words in a sentence of a note.",
-            "1 of 2 supported claims have a word that their sentence,",
-        ),
-        (
-            "ko",
-            "답변 2개의 주장 3개 중 2개의 낱말이 노트의 한 문장에 있습니다(66.7\u00a0%).",
-            "뒷받침된 주장 2개 중 1개에는",
-        ),
+        ("en", "2 of 3 claims (66.7%) in 2 answers", "1 of 2 supported claims"),
+        ("ko", "답변 2개의 주장 3개 중 2개(66.7%)", "주장 2개 중 1개"),
     ],
 )
 def test_the_headline_counts_words_and_the_caution_what_is_loosely_said(
-    by_words, item, leave, lang, headline, loose
+    by_words, item, leave, lang, counts, loose
 ):
     # The note does not say that the leave is paid (유급으로): the claim has one word more than its sentence.
     more = "연차는 입사 첫해에 유급으로 15일을 준다."
@@ -180,20 +169,19 @@ def test_the_headline_counts_words_and_the_caution_what_is_loosely_said(
     run = evaluate(by_words(items=items, lang=lang))
     assert (run.summary.verdicts, run.summary.loose) == ({"not_found": 1, "supported": 2}, 1)
     record = read_run(run.out, KINDS)
-    assert answer_headline(record, None, translator(lang)) == headline
+    headline = answer_headline(record, None, translator(lang))
+    assert headline.startswith(counts)
     page = (run.out / "report.html").read_text("utf-8")
-    for told in (headline, loose):
-        assert told in page
+    for text in (headline, loose):
+        assert text in page
     assert loose in (run.out / "summary.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("lang", "caution"),
-    [("en", "Judged by words, not by meaning"), ("ko", "뜻이 아니라 낱말로 판정했습니다")],
-)
+@pytest.mark.parametrize("lang", ["en", "ko"])
 def test_a_comparison_says_wherever_its_verdict_stands_what_words_cannot_see(
-    by_words, capsys, lang, caution
+    by_words, capsys, lang
 ):
+    caution = translator(lang)(WORDS_BLIND)
     before = evaluate(by_words())
     after = evaluate(by_words(lang=lang, compare=before.out))
     show_release(after.verdict, None, translator(lang))

@@ -1,1 +1,1 @@
-"""Cuts an answer into the claims that a judge decides on, and tells what its other sentences are: by rules alone."""
+"""Splits an answer into claims for a judge, and determines what its other sentences are, by rules alone."""

@@ -1,4 +1,4 @@
-"""Where an answer names the notes it rests on: "[노트 1]" in a sentence, and lines such as "Sources: Note 1"."""
+"""Finds the notes that an answer cites: "[노트 1]" in a sentence, and lines such as "Sources: Note 1"."""
 
 import re
 import unicodedata
@@ -19,7 +19,7 @@ _NAME = re.compile(
 
 
 def names_only_notes(text: str) -> bool:
-    """Whether a sentence without its citations has nothing but numbers of notes, and a label such as "출처:"."""
+    """Return whether a sentence without its citations has only numbers of notes and a label such as "출처:"."""
     left = _NAME.sub("", text.replace("*", "")).strip(_AROUND + ",;&:：.")
     return not left or bool(_LABEL_ALONE.fullmatch(left))
 
@@ -39,7 +39,7 @@ _IN_BRACKETS = (
 )
 _ONE = rf"(?:{_IN_BRACKETS}|{_NAMED})"
 _ALONE = r"\[[1-9]\d?(?:\s?[,;]\s?[1-9]\d?){0,9}\]"
-# Behind these words stands a value; behind letters and brackets, an index.
+# These words are followed by a value; letters and brackets by an index.
 _NO_VALUE = "".join(
     rf"(?<!{before})"
     for before in (
@@ -62,7 +62,7 @@ _RANGE = re.compile(rf"(\d+){_S}[~–-]{_S}(?:{_NOTE}{_S})?#?(\d+)|(\d+)")
 _MAX_RANGE = 50
 _MARKS = re.compile(rf"{_LINK}|[\[\]【】［］()（）`]")
 _PARTICLE = r"(?:에 (?:따르면|의하면)|에서(?:는|도)?|에(?:는|도)?|의|[은는이가을를과와])"
-# "갤럭시 노트 10" and "note 30 days in advance" name no note of ours.
+# "갤럭시 노트 10" and "note 30 days in advance" are no citations.
 _NAME_IN_TEXT = re.compile(
     rf"(?<!\w)(?<!갤럭시 )(?<![Gg]alaxy )노트{_S}{_NUMBER}(?:{_S}{_AND}{_S}(?:노트{_S})?{_NUMBER})*"
     rf"(?:{_PARTICLE}(?!\w)|(?=\s?(?:참고|참조|[,):]|$)))"
@@ -75,11 +75,11 @@ _NAME_IN_TEXT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A citation, or several side by side.
+    """A citation, or several next to each other.
 
     Attributes:
-        numbers: of the notes, from 1, in their order; not checked.
-        names: what stays of it in a sentence that goes on in it ("노트 1" of `[노트 1]에 따르면`); else empty.
+        numbers: of the notes, from 1, in order; not checked.
+        names: the part that remains in a sentence that continues with it ("노트 1" of `[노트 1]에 따르면`); else "".
     """
 
     span: Span
@@ -88,7 +88,7 @@ class Citation:
 
 
 def citations_in(text: str) -> Iterator[Citation]:
-    """The citations of a composed text in their order; what stands in code is none."""
+    """Yield the citations of a composed text in order; code has none."""
     for match in _CITATION.finditer(text):
         if match["run"] is not None:
             goes_on = text[match.end() : match.end() + 1].isalnum()
@@ -99,7 +99,7 @@ def citations_in(text: str) -> Iterator[Citation]:
 
 
 def citations(text: str) -> tuple[int, ...]:
-    """Numbers of the notes that a text cites, in their order, each once; `(노트 2 참고)` counts, too."""
+    """Return the numbers of the notes that a text cites, in order, each once; `(노트 2 참고)` counts, too."""
     whole = unicodedata.normalize("NFC", text)
     mentions = [(citation.span.start, citation.numbers) for citation in citations_in(whole)]
     mentions += [(match.start(), _numbers(match[0])) for match in _MENTION.finditer(whole)]
@@ -107,19 +107,19 @@ def citations(text: str) -> tuple[int, ...]:
 
 
 def names_of_notes(text: str) -> tuple[int, ...]:
-    """Numbers of the notes that a line of sources names, brackets or none, in their order, each once."""
+    """Return the numbers of the notes that a line of sources names, with or without brackets, in order, each once."""
     groups = (_numbers(match[0]) for match in _NUMBERS.finditer(unicodedata.normalize("NFC", text)))
     return tuple(dict.fromkeys(number for numbers in groups for number in numbers))
 
 
 def end_of_citations(text: str, at: int) -> int:
-    """Where the citations right behind an offset of a composed text end, a full stop included; `at` without any."""
+    """Return the end of the citations right after an offset of a composed text, with a full stop; `at` without any."""
     behind = _BEHIND.match(text, at)
     return behind.end() if behind else at
 
 
 def with_citations_blank(text: str) -> str:
-    """A composed text of the same length that reads as `without_citations`, but for white space."""
+    """Return a composed text of the same length that equals `without_citations` except for white space."""
     shown = list(text)
     for citation in citations_in(text):
         raw = citation.span.slice(text)
@@ -131,7 +131,7 @@ def with_citations_blank(text: str) -> str:
 
 
 def without_citations(text: str) -> str:
-    """A text, composed, without them, every run of white space one space; of `[노트 1]에 따르면`, only brackets go."""
+    """Return a composed text without citations, with single spaces; `[노트 1]에 따르면` only loses its brackets."""
     whole = " ".join(unicodedata.normalize("NFC", text).split())
     kept: list[str] = []
     at = 0
@@ -143,9 +143,9 @@ def without_citations(text: str) -> str:
 
 
 def without_note_names(text: str) -> str:
-    """A text without citations and without the names of notes that it speaks of, whose numbers are none of its own.
+    """Return a text without citations and names of notes, so that their numbers do not count as its own.
 
-    "노트 1에 따르면 15일이다" gives "15일이다".
+    "노트 1에 따르면 15일이다" becomes "15일이다".
     """
     bare = _MENTION.sub(" ", without_citations(text))
     return " ".join(_NAME_IN_TEXT.sub(" ", bare).split()).lstrip(", ")

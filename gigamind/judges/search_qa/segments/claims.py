@@ -1,7 +1,7 @@
-"""Cuts an answer into sentences, and numbers those that a judge decides on: all that have a word of their own.
+"""Splits an answer into sentences, and numbers those that a judge decides on: all that have a word of their own.
 
-An answer is Markdown: each item of a list, row of a table and block of code is looked at by itself, and a citation
-stays with the sentence it follows.  Spans count code points of the answer.
+An answer is Markdown. Each list item, table row and code block is split separately, and a citation stays with the
+sentence before it. Spans are in code points of the answer.
 """
 
 import re
@@ -18,7 +18,7 @@ from gigamind.judges.search_qa.segments.pieces import Piece, piece
 from gigamind.spans import Span
 from gigamind.text import sentences
 
-# A sentence in a quotation that goes on behind it: "좋다." 라고 말했다.
+# A quoted sentence within a sentence that continues: "좋다." 라고 말했다.
 _GOES_ON = re.compile(
     r"(?:이?라(?:고|며|면서|는)|고 |하고 |하며 |said |asked |wrote |he said|she said)"
 )
@@ -27,7 +27,7 @@ _AT_EDGES = re.compile(r"[*`]|(?<!\w)(?!-\d)[^\w\s]+|[^\w\s%]+(?!\w)")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of an answer, or a part of one: a claim, unless its role turns out to be another.
+    """A sentence of an answer, or a part of one; a claim unless it gets another role.
 
     Attributes:
         id: its number, from 1.
@@ -38,7 +38,7 @@ class Claim:
 
 
 def claims_of(pieces: Sequence[Piece]) -> tuple[Claim, ...]:
-    """The sentences among the pieces of an answer, numbered in their order, whatever their roles."""
+    """Return the sentences among the pieces of an answer, numbered in order, regardless of their roles."""
     sentence_pieces = (sentence for sentence in pieces if sentence.role != "other")
     return tuple(
         Claim(number, sentence) for number, sentence in enumerate(sentence_pieces, start=1)
@@ -46,14 +46,14 @@ def claims_of(pieces: Sequence[Piece]) -> tuple[Claim, ...]:
 
 
 def pieces_of(answer: str) -> tuple[Piece, ...]:
-    """The pieces of an answer in their order; they overlap nowhere, and cover all but white space and markers."""
+    """Return the pieces of an answer in order; without overlap, they cover all but white space and markers."""
     whole = composed(answer)
     pieces = (part for line in lines_of(whole.text) for part in _pieces_of_line(whole.text, line))
     return tuple(replace(part, span=whole.origin(part.span)) for part in pieces)
 
 
 def comparable(text: str) -> str:
-    """A claim without what people leave out or add when they copy one; marks inside a number or a word stay."""
+    """Return a claim without what people omit or add when they copy it; marks inside numbers and words stay."""
     folded = unicodedata.normalize("NFC", without_citations(text)).casefold()
     return " ".join(_AT_EDGES.sub("", folded).split())
 
@@ -71,12 +71,12 @@ def _pieces_of_line(answer: str, line: Line) -> Iterator[Piece]:
 
 
 def _sentences_in(answer: str, span: Span) -> list[Span]:
-    """The sentences under a span, each with the citations behind it; what is left between two belongs to the later."""
+    """Return the sentences in a span, each with its citations; text between two of them belongs to the later one."""
     text = span.slice(answer)
     spans: list[Span] = []
     for sentence in sentences(mask(text)):
         last = spans[-1].end if spans else 0
-        if sentence.end <= last:  # the full stops behind a citation, which were taken with it
+        if sentence.end <= last:  # the full stops after a citation, which belong to it
             continue
         start = last + _blank_at_start(text[last : sentence.end])
         end = max(sentence.end, end_of_citations(text, sentence.end))
@@ -84,7 +84,7 @@ def _sentences_in(answer: str, span: Span) -> list[Span]:
             start = spans.pop().start
         spans.append(Span(start, end))
     rest = text[spans[-1].end :] if spans else text
-    if rest.strip():  # citations that nothing follows
+    if rest.strip():  # citations at the end
         end = len(text.rstrip())
         begin = spans.pop().start if spans else _blank_at_start(text)
         spans.append(Span(begin, end))

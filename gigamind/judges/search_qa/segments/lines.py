@@ -1,7 +1,7 @@
-"""The lines of an answer as our rules read them: composed, codes and links masked, each line with its kind.
+"""The lines of an answer for the rules: composed, with code and links masked, each line with its kind.
 
-Rules are written for composed text (NFC): answers that went through a Mac come decomposed, "감사합니다" as single jamo,
-which no pattern of syllables matches.  Each character keeps its place in the original.
+The rules are written for composed text (NFC). Answers that went through macOS are decomposed: "감사합니다" as single
+jamo matches no pattern of syllables. Each character keeps its place in the original.
 """
 
 import re
@@ -20,21 +20,21 @@ class Composed:
     """A composed text.
 
     Attributes:
-        origins: offset in the original of each character and of the end; None where nothing has moved.
+        origins: offset in the original of each character and of the end; None if nothing moved.
     """
 
     text: str
     origins: Sequence[int] | None = None
 
     def origin(self, span: Span) -> Span:
-        """The span of the original that became this one."""
+        """Return the span of the original for a span of the composed text."""
         if self.origins is None:
             return span
         return Span(self.origins[span.start], self.origins[span.end])
 
 
 def composed(text: str) -> Composed:
-    """The text, composed character by character."""
+    """Compose a text character by character."""
     if unicodedata.is_normalized("NFC", text):
         return Composed(text)
     parts: list[str] = []
@@ -50,8 +50,8 @@ def composed(text: str) -> Composed:
 
 _ENDS = str.maketrans(dict.fromkeys(".!?…。！？\n", "x"))
 _QUOTES = '"”’」』'
-_STOPS = ".!?。！？"  # the empty text before a bracket at the beginning is in it, too
-_MAX_QUOTED = 300  # characters; a mark that stands open for longer was no quotation
+_STOPS = ".!?。！？"  # includes the empty text before a bracket at the beginning
+_MAX_QUOTED = 300  # characters; a mark that stays open for longer is no quotation
 _WHOLE = re.compile(
     rf"""
     "[^"\n]{{1,{_MAX_QUOTED}}}" | “[^”\n]{{1,{_MAX_QUOTED}}}” | ‘[^’\n]{{1,{_MAX_QUOTED}}}’
@@ -68,17 +68,17 @@ _WHOLE = re.compile(
     """,
     re.VERBOSE,
 )
-# Syllables that a polite 요 follows: open ones with the vowels of 아, 애, 어, 에, 여, 예, 와, 왜, 워 and 웨.
+# Syllables that a polite 요 may follow: open ones with the vowels of 아, 애, 어, 에, 여, 예, 와, 왜, 워 and 웨.
 _OPEN = "".join(
     chr(0xAC00 + 588 * first + 28 * vowel)
     for first in range(19)
     for vowel in (0, 1, 4, 5, 6, 7, 9, 10, 14, 15)
 )
 _EMOJI = r"[\u2600-\u27bf\u2b50\u2b55\ufe0f\u200d\U0001f000-\U0001faff]"
-# Behind an emoji that touches its full stop, or a polite ending, a sentence ends, too.
+# A sentence also ends after an emoji that follows its full stop directly, or after a polite ending.
 _EMOJI_END = re.compile(rf"(?:[.!?…。！？]|니다|[가-힣][요죠]){_EMOJI}{{1,12}}(?=\s|$)")
 _LOWER_BEHIND = re.compile(r"\s[a-z]")
-# A polite Korean ending stands at the end of a sentence even where its full stop is missing.
+# A polite Korean ending ends a sentence even without a full stop.
 _POLITE = re.compile(
     rf"(?:니다|(?:(?<=[가-힣])[{_OPEN}]|(?![개가]요)[{_OPEN}]|지|거든|군|걸)요|[가-힣]죠)(?= [가-힣A-Z\d\"'“‘「])"
     r"(?! (?:라고|라는|라며|하고|하며|하는|만|마는|고 |며 |이라))"
@@ -86,15 +86,15 @@ _POLITE = re.compile(
 
 
 def mask(text: str) -> str:
-    """The text for the splitter: no end inside quotations, brackets, code and abbreviations, no text of citations.
+    """Mask a text for the splitter: no ends in quotations, brackets, code and abbreviations, no citations.
 
-    The text is composed (NFC), as all our patterns are.
+    The text must be composed (NFC), like all patterns.
     """
     masked = _WHOLE.sub(_without_ends, re.sub(r"\s", " ", text))
     blanks = list(masked)
     for citation in citations_in(
         text
-    ):  # white space, unless the sentence goes on in it: "[노트 1]에 따르면"
+    ):  # white space, unless the sentence continues with it: "[노트 1]에 따르면"
         filler = "x" if citation.names else " "
         blanks[citation.span.start : citation.span.end] = filler * len(citation.span)
     masked = _EMOJI_END.sub(_with_last_end, "".join(blanks))
@@ -102,7 +102,7 @@ def mask(text: str) -> str:
 
 
 def _without_ends(match: re.Match[str]) -> str:
-    """A quotation or bracket; the mark before its closing stays, for it may end the sentence around it."""
+    """Return a quotation or bracket without sentence ends, except one before its closing, which may be real."""
     whole = match[0]
     body, closing = whole[:-1], whole[-1]
     ends = (
@@ -141,17 +141,17 @@ _TABLE_RULE = re.compile(r"[ \t]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \
 _ENDED = re.compile(
     r"[.!?。！？:：;…\]][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것|등|중)[\s*_]*$"
 )
-_BOLD_LEVEL = 7  # below those of six signs
-_MIN_WRAPPED = 30  # characters: a shorter line was ended on purpose
+_BOLD_LEVEL = 7  # lower than headings with six signs
+_MIN_WRAPPED = 30  # characters; a shorter line ends deliberately
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line, or several that are one sentence's.
+    """A line, or several lines of one sentence.
 
     Attributes:
-        span: without markers in front and white space around.
-        text: of a row, its cells with their column names; else empty.
+        span: without leading markers and surrounding white space.
+        text: of a table row: its cells with their column names; else "".
     """
 
     span: Span
@@ -160,7 +160,7 @@ class Line:
 
 
 def lines_of(answer: str) -> list[Line]:
-    """The lines that hold text, in their order."""
+    """Return the lines with text, in order."""
     reader = _Reader(answer)
     return reader.read()
 
@@ -172,10 +172,10 @@ class _Reader:
         starts = (0, *(end.end() for end in ends))
         stops = (*(end.start() for end in ends), len(answer))
         self._raw = [Span(start, stop) for start, stop in zip(starts, stops, strict=True)]
-        self._levels: dict[int, int] = {}  # of headings, by where they start
+        self._levels: dict[int, int] = {}  # of headings, by their start
         self._found: list[Line] = []
         self._at = 0
-        self._joins = False  # whether the next line may go on with the last one
+        self._joins = False  # whether the next line may continue the last one
 
     def read(self) -> list[Line]:
         while self._at < len(self._raw):
@@ -184,7 +184,7 @@ class _Reader:
         return [self._checked(*pair) for pair in zip(self._found, following, strict=False)]
 
     def _checked(self, line: Line, following: Line | None) -> Line:
-        """A heading stands over something; over nothing, or over a heading of its own level, it is a statement."""
+        """Return the line; a heading with nothing below it, or a heading of its own level, counts as a statement."""
         if line.shape != "heading":
             return line
         over = following is not None and (
@@ -210,7 +210,7 @@ class _Reader:
         self._at += 1
 
     def _is_table(self, text: str) -> bool:
-        """Whether a header and its rule stand here, with as many cells (GFM): "A|B" over "---" is text over a line."""
+        """Return whether a table starts here: a header and a rule with equally many cells (GFM)."""
         rule = self._text(self._at + 1)
         if "|" not in text or "-" not in rule or not _TABLE_RULE.match(rule):
             return False
@@ -250,14 +250,14 @@ class _Reader:
         self._joins = True
 
     def _goes_on(self, before: str, text: str) -> bool:
-        """Whether a line was wrapped: its last words end no sentence, and the next begin none."""
+        """Return whether a line was wrapped: its last words end no sentence, and the next ones begin none."""
         last = before.rpartition("\n")[2]
         if len(last) < _MIN_WRAPPED or _ENDED.search(last):
             return False
         return text[:1].islower() or "가" <= text[:1] <= "힣"
 
     def _is_bold_heading(self, text: str) -> bool:
-        """Whether a line all in bold stands over something."""
+        """Return whether a line entirely in bold has text below it."""
         more = any(
             self._text(index).strip()
             for index in range(self._at + 1, min(self._at + 3, len(self._raw)))
@@ -296,7 +296,7 @@ class _Reader:
     def _add_row(
         self, index: int, names: list[str], cells: list[str], place: int | None = None
     ) -> None:
-        """A row with its column names; a header is one where no row shows what it says."""
+        """Add a row with its column names; a header without rows is added itself."""
         shown = [
             f"{name}: {cell}" if name else cell
             for name, cell in zip(names, cells, strict=False)

@@ -1,4 +1,4 @@
-"""A part of an answer as our code cuts it; what a sentence is there for tells the model, see `roles`."""
+"""A part of an answer as split by code; the model reports the role of each sentence, see `roles`."""
 
 import re
 from dataclasses import dataclass
@@ -26,14 +26,16 @@ class Piece:
     """A part of an answer.
 
     Attributes:
-        span: code points of the answer; citations that belong to it included.
-        text: composed, as it reads without list markers and citations; a table row with its column names.
-        role: `claim` of every sentence until a model has told another; `other` where there is nothing to judge: no
-            word, or only the numbers of notes.
-        cited: numbers of the notes that it names, from 1, in their order, each once; not checked.
-        shape: of its line in Markdown.
-        cut: of a claim, whether it is a sentence as our code cuts it, or a part of one that a model cut; `uncut` where
-            the parts that the model told do not stand in the sentence.
+        span: code points of the answer, with its citations.
+        text: composed, without list markers and citations; a table row with its column names.
+        role: `claim` for every sentence until a model reports another role; `other` if there is nothing to judge: no
+        word,
+            or only numbers of notes.
+        cited: numbers of the notes that it names, from 1, in order, each once; not checked.
+        shape: kind of its Markdown line.
+        cut: of a claim: a whole sentence, or a part that a model split off; `uncut` if the parts reported by the
+        model do
+            not occur in the sentence.
     """
 
     span: Span
@@ -45,7 +47,7 @@ class Piece:
 
 
 def piece(answer: str, span: Span, shape: Shape = "prose", text: str | None = None) -> Piece:
-    """The piece under a span; `text` where it reads otherwise than the answer has it."""
+    """Return the piece of a span; `text` if it differs from the answer."""
     raw = span.slice(answer)
     shown = without_citations(raw) if text is None else text
     if not _WORD.search(shown) or names_only_notes(shown):
