@@ -35,7 +35,7 @@ def show_experiment(compared: ComparedRuns, out: Path | None) -> None:
         console.print(printable(why_no_verdict(release, say)))
     console.print(headline(experiment, say))
     names = [run.label for run in experiment.runs]
-    heads = (say(_("metric")), say(c_("number of items", "n")))
+    heads = (say(_("metric")), say(c_("number of items", "N")))
     table = Table(*heads, *names, box=None, pad_edge=False)
     if len(names) == 2:  # noqa: PLR2004  more than one difference would not fit in a terminal
         table.add_column(say(_("difference")))

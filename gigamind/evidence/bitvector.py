@@ -1,10 +1,10 @@
 """Finds where a pattern occurs in a text with the fewest edits.
 
 An edit inserts, deletes or substitutes one character. For a text of a few patterns' length, rapidfuzz is fastest. It
-only compares whole texts, so the pattern is padded with a character that occurs in no text: each padding character
-takes up one character outside the window, at one edit, wherever the window lies. Longer texts use Myers' algorithm
-in Hyyrö's form: two big integers hold a column of the edit matrix, so each character of the text costs a dozen
-integer operations for a pattern of any length.
+only compares whole texts, so the pattern is padded with a character that occurs in no text. Each padding character
+matches one character outside the window, at one edit. Longer texts use Myers' algorithm in Hyyrö's form. Two big
+integers hold a column of the edit matrix, so each character of the text costs a dozen integer operations for a
+pattern of any length.
 
 G. Myers, JACM 46(3), 1999; H. Hyyrö, "Explaining and extending the bit-parallel approximate string matching
 algorithm of Myers", 2001.

@@ -46,12 +46,9 @@ def search(quote: str, source: Folding, threshold: float, accepted: float) -> li
     """Return the best window of each place with the fewest edits, best place first; [] if none reaches `threshold`.
 
     Order: `accepted` is reached, fewest edits, whole words, highest similarity, length closest to the quote's,
-    leftmost. An
-    end that cuts no word offsets one edit. This order was the most exact of those measured: with 5, 10 and 15 %
-    edits, both
-    bounds were right for 99.5, 98.5 and 99.0 % of 200 quotes each (benchmarks/evidence.py). With similarity before
-    whole
-    words: 96.0, 92.5 and 88.5 %.
+    leftmost. An end that cuts no word offsets one edit. This order was the most exact of those measured: with 5, 10
+    and 15 % edits, both bounds were right for 99.5, 98.5 and 99.0 % of 200 quotes each (benchmarks/evidence.py). With
+    similarity before whole words: 96.0, 92.5 and 88.5 %.
     """
     limit = int((1 - threshold) * len(quote) / threshold + _EPSILON)
     distance, ends = ends_in(quote, source, limit)
@@ -115,7 +112,7 @@ def _outside(
 ) -> Iterator[tuple[Span, int | None, int | None]]:
     """Yield the parts of a stretch with windows of at most `width` characters that are not within `searched`.
 
-    Each part comes with the most characters that such a window leaves out before it and after it.
+    Each part comes with the maximum number of characters that such a window leaves out before and after.
     """
     if stretch.start < searched.start:
         end = min(stretch.end, searched.start + width)
@@ -188,8 +185,7 @@ def _with_rest_of_word(text: str, offset: int, step: int) -> tuple[int, ...]:
     """Return `offset`, and the next offset outwards if it completes a word.
 
     An edit of a quote's first or last character would otherwise leave that character out of the span: both bounds
-    would be
-    right for 96.0, 92.5 and 90.5 % of the quotes that `search` mentions.
+    would be right for 96.0, 92.5 and 90.5 % of the quotes that `search` mentions.
     """
     if _cuts_word(text, offset) and not _cuts_word(text, offset + step):
         return offset, offset + step

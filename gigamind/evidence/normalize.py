@@ -113,7 +113,7 @@ class Folding:
         return Span(self._origin(start).start, self._origin(end - 1).end)
 
     def under(self, span: Span) -> str:
-        """Return the folded text of every piece, or part of a run, that lies wholly inside the original `span`."""
+        """Return the folded text of every piece, or part of a run, that is entirely inside the original `span`."""
         return self.text[slice(*self.range(span))]
 
     def range(self, span: Span) -> tuple[int, int]:

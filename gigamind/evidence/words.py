@@ -171,8 +171,7 @@ def same_particles(pairs: Sequence[tuple[Word, Word]]) -> bool:
     """Return whether the particles of words that are otherwise equal, in quote and source, mean the same.
 
     Any particle may be omitted. Only one may be added, or change between topic and subject: with two changes, subject
-    and
-    object could be swapped.
+    and object could be swapped.
     """
     changed = [(q.particle, s.particle) for q, s in pairs if q.particle != s.particle]
     if all(original.startswith(quoted) for quoted, original in changed):

@@ -314,7 +314,7 @@ def _fitted(rows: Sequence[Labelled], names: Sequence[str], *, vectors: bool) ->
 
 
 def _shares(rows: Sequence[Labelled]) -> Matrix:
-    """Return the weight of each row: those of a kind in a vault add up to their number, at most `FULL`."""
+    """Return the weight of each row; the weights of one kind in a vault add up to their number, at most `FULL`."""
     cells = [(row.vault, row.answerable) for row in rows]
     sizes = Counter(cells)
     return np.array([min(1.0, FULL / sizes[cell]) for cell in cells])

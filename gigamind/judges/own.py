@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from gigamind.choices import PromptLanguage
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Quote
-from gigamind.i18n import Language
+from gigamind.i18n import Language, _
 from gigamind.judges.asking import Asking, PlannedCall, counted
 from gigamind.judges.protocol import KEY, AnswerCase, Judge, Proof, Scale, Verdict, named
 from gigamind.judges.quotes import best_proof
@@ -75,7 +75,7 @@ class OwnJudge(Judge[AnswerCase, None]):
         return (options.settings().model,)
 
     def settings(self, settings: ModelSettings) -> ModelSettings:
-        return settings.spoken(self.temperature, self.max_tokens, "max_tokens of the judge")
+        return settings.spoken(self.temperature, self.max_tokens, _("max_tokens of the judge"))
 
     def fingerprint(self, model: str) -> str:
         """Return a hash of the class's source, its prompts, its reply schema and the model."""

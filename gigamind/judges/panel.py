@@ -239,8 +239,7 @@ async def collect_votes(
     """Request the votes of a panel's members concurrently.
 
     If the first member of an adaptive panel fails, no others are requested, because the panel cannot be complete.
-    They all
-    are requested if the judge file accepts incomplete panels.
+    They all are requested if the judge file accepts incomplete panels.
 
     Args:
         fields: of the judge file.

@@ -40,7 +40,7 @@ class QuestionCase:
 
     Attributes:
         notes: numbered from 1 in this order.
-        language: of the prompt, such as "ko"; a judge without such a prompt uses another one.
+        language: of the prompt, such as "ko"; a judge without it uses another language.
     """
 
     question: str
@@ -81,7 +81,7 @@ class Proof:
     Attributes:
         note: number of the quoted note, from 1; 0 is the answer.
         quote: the words of the note if proven, else those of the model.
-        proven: it is in the note, unchanged in what matters, and proves something.
+        proven: it is in the note, without significant changes, and proves something.
     """
 
     note: int
@@ -105,7 +105,7 @@ class Verdict(Generic[Detail_co]):
 
     Attributes:
         scores: scale -> value in [0, 1] by the judge's rules; None if there is nothing to score.
-        told: the same by the model's own statement, if it made one.
+        told: the scores that the model itself reported, if any.
         text: the model's text for readers.
         flags: suspicious passages to review: in the answer under 0, in notes under their numbers from 1.
         errors: of panel members that gave no vote.
@@ -130,7 +130,7 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
     Attributes:
         kind: as in its file and run.json.
         scales: scales for certification.
-        metrics: metrics of a custom judge, one per score; those of included judges are in the metrics table.
+        metrics: metrics of a custom judge, one per score; the metrics table has those of included judges.
     """
 
     kind: ClassVar[str]
@@ -173,7 +173,7 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
         """Yield the requests for a case, assuming that every first reply is usable."""
 
     def voters(self, options: ModelOptions) -> tuple[str, ...]:
-        """Return those of `models` that receive each planned call, unless the call names a model.
+        """Return the models among `models` that receive each planned call, unless the call names one.
 
         Raises:
             InputError: see `models`.

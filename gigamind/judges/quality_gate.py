@@ -192,7 +192,7 @@ def passes(yes: int, items: int, min_pass_ratio: float) -> bool:
 async def judge_checklist(
     judge: ChecklistJudge, feature: str, case: AnswerCase, asking: Asking
 ) -> ChecklistVerdict:
-    """Judge a response; a blank one fulfils no item, without a request. Missing items are requested once more.
+    """Judge a response; a blank one fulfils no item, without a request. Missing items are requested a second time.
 
     Args:
         feature: the product feature that gave the response.

@@ -120,11 +120,11 @@ def _stands_in(words: str, statement: str) -> bool:
     """
     folded = _folded(statement)
     label, *values = [cell for cell in _folded(words).split("|") if cell.strip()]
-    found_cells = [
+    matches = [
         all(_begins_word(word, folded) for word in _WORD.findall(cell.rpartition(":")[2]))
         for cell in (label, *values)
     ]
-    return found_cells[0] and (not values or any(found_cells[1:]))
+    return matches[0] and (not values or any(matches[1:]))
 
 
 def _begins_word(word: str, statement: str) -> bool:

@@ -207,8 +207,7 @@ class PanelJudgement:
 
     Attributes:
         verdict: in the form of a single model's verdict; None if the panel gave none. Answer and quotes are those of
-        the
-            first member that voted with the panel, preferably a proven one; a panel has no confidence.
+            the first member that voted with the panel, preferably a proven one; a panel has no confidence.
         panel: None if there was one model or none.
         by_member: the verdict of each member that voted.
         errors: why a member did not vote.

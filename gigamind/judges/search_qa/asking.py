@@ -1,7 +1,7 @@
 """The definition of the judge (file, prompts, fingerprint), its requests, and the answer as they show it.
 
 One request covers an answer of usual length; the sentences of a longer one are split into batches. A sentence without
-exactly one finding is requested once more; then the item is unscored.
+exactly one finding is requested a second time. If that fails, too, the item is unscored.
 """
 
 import json

@@ -251,8 +251,8 @@ class _Lines:
             for (before, span), (first, second) in zip(
                 pairwise(spans), pairwise(lines), strict=True
             ):
-                in_one_paragraph = text.count("\n", before.end, span.start) <= 1
-                if in_one_paragraph and not Passage("", second.text).is_terse:
+                same_paragraph = text.count("\n", before.end, span.start) <= 1
+                if same_paragraph and not Passage("", second.text).is_terse:
                     both = text[before.start : span.end]
                     self._neighbours.append((first, second, both))
 

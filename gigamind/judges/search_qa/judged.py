@@ -46,14 +46,14 @@ class JudgedClaim:
         note: number of the note that proves it, from 1; None without proof.
         evidence: where the quote is, or why it failed; None without a quote.
         doubt: why the model was not believed; None if it was.
-        new_numbers: for a claim with a proven quote: numbers that are neither in that note nor in the question.
-        stated: for such a claim: its words without a statement that the notes do not say something.
+        new_numbers: for a claim with a proven quote: numbers that neither that note nor the question has.
+        stated: for such a claim: its words without those of an abstention.
         passage: for such a claim: the whole sentences around its quote. `support`: how they support the claim.
         said: result of the second check; None without one.
         role: what it counts as; only claims count for correctness.
         told_role: the role reported by the model.
         veto: why it is a claim although the model reported another role; see `roles`.
-        untold: it states, possibly besides a claim, that the notes do not say something.
+        untold: it abstains, possibly in addition to a claim.
     """
 
     claim: Claim

@@ -185,16 +185,16 @@ def _excepted(text: str) -> Iterator[str]:
 
 def is_unlimited(claim: Reading, source: Reading, _: Sequence[Change]) -> bool | None:
     """Return whether the claim says of all what the source says of some; False if another limit differs."""
-    only, said_only = bool(ONLY.search(source.text)), bool(ONLY.search(claim.text))
+    only, claims_only = bool(ONLY.search(source.text)), bool(ONLY.search(claim.text))
     exceptions = list(_excepted(source.text))
-    said_except = bool(_EXCEPT.search(claim.text))
-    if exceptions and not said_except:
+    claims_except = bool(_EXCEPT.search(claim.text))
+    if exceptions and not claims_except:
         if claim.denials or source.denials:
             return False
         excepted = Reading(" ".join(exceptions)).content
         return bool(_ALL.search(claim.text)) or (
             bool(excepted) and excepted <= claim.content <= source.content
         )
-    if only and not said_only:
+    if only and not claims_only:
         return bool(_ALL.search(claim.text)) and not _ALL.search(source.text)
-    return False if (said_only and not only) or (said_except and not exceptions) else None
+    return False if (claims_only and not only) or (claims_except and not exceptions) else None

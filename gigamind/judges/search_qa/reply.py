@@ -1,4 +1,4 @@
-"""What a model tells the judge: observations, still untrusted.  Descriptions are prompt text."""
+"""The replies of models to the judge: observations, not yet verified.  Descriptions are prompt text."""
 
 from typing import Annotated, Literal
 
@@ -121,7 +121,7 @@ class SearchQAReply(ClaimsReply, frozen=True):
 
     @property
     def tells_omissions(self) -> bool:
-        """Whether its list of omissions could be read: else nobody knows how complete the answer is."""
+        """Whether its list of omissions was readable; otherwise completeness is unknown."""
         return bool(self.omissions) or _OMISSIONS not in self.unread_fields
 
 

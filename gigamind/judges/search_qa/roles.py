@@ -142,8 +142,7 @@ class Roles:
         """Return the words of the clauses of an abstention that do not abstain themselves.
 
         Words of the question alone also count, because they may answer a yes/no question: "dogs are allowed, but the
-        notes do
-        not say more".
+        notes do not say more".
         """
         fact_words: frozenset[str] = frozenset()
         for clause, loose in _clauses(text):

@@ -1,8 +1,8 @@
 """The second check: a model judges claims that share few words with their source sentences by those alone.
 
 One more request per answer covers its doubtful claims, by the same model or another. An unreliable second check is
-worse
-than none. A model is therefore believed only after it has classified the pairs of `judges/trials/second_look.jsonl`.
+worse than none. A model is therefore believed only after it has classified the pairs of
+`judges/trials/second_look.jsonl`.
 """
 
 import asyncio

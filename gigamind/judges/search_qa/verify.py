@@ -1,9 +1,8 @@
 """Believes a model's verdict about a claim only with a quote that is in the note it names.
 
-A quote of another note, a changed quote, and one that proves nothing by the rules of `quotes` are no proof: such a
-claim
-is `unverified` and counts as not supported. The proven quotes determine which notes an answer uses. Omissions reported
-by the model are believed only with words of a note that the answer lacks.
+A quote of another note, a changed quote, and a quote that fails the rules of `quotes` are no proof. Such a claim is
+`unverified` and counts as not supported. The proven quotes determine which notes an answer uses. Omissions reported by
+the model are believed only with words of a note that the answer lacks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -271,8 +270,7 @@ class JudgedOmission:
         note: number of the note that states it, from 1; None without proof.
         evidence: where the quote is, or why it was not found.
         doubt: why it does not count: no proof; `given`: the answer states it; `repeated`: an earlier one has the same
-        place.
-            None if it counts.
+            place. None if it counts.
     """
 
     what: str

@@ -123,7 +123,7 @@ async def _nothing(models: Models, key: ItemKey, item: object) -> None:
 def ask_about(
     prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None, *, begun: bool
 ) -> ModelRun:
-    """Judge every answer, or those of a shard, with models. Checks are separate parts of an item.
+    """Judge every answer of the run or shard with models. Checks are separate parts of an item.
 
     Args:
         begun: Whether the run has been started; see `begin`.

@@ -319,9 +319,9 @@ def link_headline(record: LinkRunRecord, comparison: Comparison | None, say: Tra
         )
     return say(
         _(
-            "{found:,} of {expected:,} removed links were suggested again ({recall:.1%}). {right:,} of {suggested:,}"
+            "{recalled:,} of {expected:,} removed links were suggested again ({recall:.1%}). {right:,} of {suggested:,}"
             " suggestions are correct ({precision:.1%}).",
-            found=recalled,
+            recalled=recalled,
             expected=expected,
             recall=recalled / expected,
             right=right,

@@ -364,7 +364,7 @@ def slice_name(kind: SliceKind, key: str) -> Message:
 
 
 def _slice_columns(summary: SummaryReport) -> list[str]:
-    """Return the metrics of the slice table; those of verdicts only if there are unanswerable queries."""
+    """Return the metrics of the slice table; verdict metrics only if there are unanswerable queries."""
     blocks = blocks_of("search") if summary.counts.queries_unanswerable else ("search",)
     return keys_in("summary", blocks, summary.overall.deepest)
 

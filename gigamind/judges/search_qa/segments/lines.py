@@ -179,7 +179,7 @@ class _Reader:
 
     def read(self) -> list[Line]:
         while self._at < len(self._raw):
-            self._read_one()
+            self._read_next()
         following = (*self._found[1:], None)
         return [self._checked(*pair) for pair in zip(self._found, following, strict=False)]
 
@@ -196,7 +196,7 @@ class _Reader:
     def _text(self, index: int) -> str:
         return self._raw[index].slice(self._answer) if index < len(self._raw) else ""
 
-    def _read_one(self) -> None:
+    def _read_next(self) -> None:
         text = self._text(self._at)
         if fence := _FENCE.match(text):
             self._joins = False

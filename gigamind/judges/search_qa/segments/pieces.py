@@ -29,13 +29,11 @@ class Piece:
         span: code points of the answer, with its citations.
         text: composed, without list markers and citations; a table row with its column names.
         role: `claim` for every sentence until a model reports another role; `other` if there is nothing to judge: no
-        word,
-            or only numbers of notes.
+            word, or only numbers of notes.
         cited: numbers of the notes that it names, from 1, in order, each once; not checked.
         shape: kind of its Markdown line.
         cut: of a claim: a whole sentence, or a part that a model split off; `uncut` if the parts reported by the
-        model do
-            not occur in the sentence.
+            model do not occur in the sentence.
     """
 
     span: Span
