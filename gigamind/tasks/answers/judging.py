@@ -13,7 +13,7 @@ from gigamind.evaluation.context import SHORTER_CONTEXT
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import Shard, folders_of, results_in
 from gigamind.evaluation.unfinished import ModelRun, unfinished_folder
-from gigamind.i18n import Text, _
+from gigamind.i18n import Language, Text, _
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.quality_gate import QualityGate
@@ -27,7 +27,6 @@ from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.checklist import GATE_ROLE, check_answer
 from gigamind.tasks.answers.items import stored_verdict
 from gigamind.tasks.answers.prepared import PreparedAnswers
-from gigamind.wording import Language
 
 JUDGE_ROLE = "judge"
 ANSWER_ROLE = "answer"
