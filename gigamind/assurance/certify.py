@@ -18,12 +18,7 @@ from gigamind.assurance.agreement import (
     flips,
     worst_misses,
 )
-from gigamind.assurance.judged_runs import (
-    JudgedKind,
-    JudgedRun,
-    RunItem,
-    read_judged_runs,
-)
+from gigamind.assurance.judged_runs import JudgedKind, JudgedRun, RunItem, read_judged_runs
 from gigamind.assurance.options import CertifyOptions
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError, reason_of

@@ -18,12 +18,7 @@ from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.release.model import ComparedTask
 
 _MISSING = _("missing; give the output folder of a finished run")
-_REPEATED = {
-    "task": _("task"),
-    "judge": _("judge"),
-    "model": _("model"),
-    "dataset": _("dataset"),
-}
+_REPEATED = {"task": _("task"), "judge": _("judge"), "model": _("model"), "dataset": _("dataset")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,10 +61,7 @@ class ModelSettings:
     deterministic: bool = False
 
     def spoken(
-        self,
-        temperature: float | None,
-        max_tokens: int,
-        raised_by: str = _CUSTOM_JUDGE,
+        self, temperature: float | None, max_tokens: int, raised_by: str = _CUSTOM_JUDGE
     ) -> "ModelSettings":
         """Return the settings with the parameters of a judge file or a command."""
         return replace(

@@ -7,11 +7,7 @@ from pydantic import BaseModel, Field
 
 from gigamind.retrieval.cache import Progress
 from gigamind.retrieval.prepare import vector_content
-from gigamind.retrieval.settings import (
-    DEFAULT_EMBEDDER,
-    RetrievalSettings,
-    default_cache_folder,
-)
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, default_cache_folder
 from gigamind.vault.notes import read_vault
 
 

@@ -230,10 +230,7 @@ def _point(client: QdrantClient, wanted: Mapping[str, str | None]) -> None:
 
 
 def _call(
-    call: Callable[..., Any],
-    *arguments: object,
-    patience_s: float | None = None,
-    **options: object,
+    call: Callable[..., Any], *arguments: object, patience_s: float | None = None, **options: object
 ) -> Any:  # noqa: ANN401
     """Call the server and retry for `patience_s` seconds (default `PATIENCE_S`) if that can help.
 

@@ -61,10 +61,7 @@ class OpenAiBatches(Provider):
         form = aiohttp.FormData()
         form.add_field("purpose", "batch")
         form.add_field(
-            "file",
-            b"".join(lines),
-            filename=f"{tag}.jsonl",
-            content_type="application/jsonl",
+            "file", b"".join(lines), filename=f"{tag}.jsonl", content_type="application/jsonl"
         )
         return (await self._wire.send("POST", "/files", data=form))["id"]
 
