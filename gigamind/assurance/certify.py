@@ -127,7 +127,6 @@ def _read_trial(
 
 
 def _read_deceptive_judges(path: Path, judge: JudgeReport) -> CardLiars | None:
-    """Return the results of the deceptive judges from a report of `gigamind judge test`."""
     fix = _("Test the certified judge, with the --model of its runs.")
     return _read_trial(path, judge, _TestReport, _("test report"), fix).liars
 
@@ -151,8 +150,6 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class _Labelled:
-    """Labels by item id and scale, and their source."""
-
     values: dict[str, dict[str, float]]
     source: CardLabels
 

@@ -45,32 +45,17 @@ class RunItem:
 
 @dataclass(frozen=True, slots=True)
 class JudgedKind:
-    """What the judge of a task judges.
+    """What the judge of a task judges."""
 
-    Attributes:
-        scales: Name -> kind.
-        label: Model of a row in the labels file.
-        compared: Models of the files of a run.
-        items: Returns the items in one line of per_item.jsonl.
-    """
-
-    scales: Mapping[str, Scale]
-    label: type[Label]
-    compared: ComparedTask[Any, Any, Any]
-    items: Callable[[Any], Sequence[RunItem]]
+    scales: Mapping[str, Scale]  # name -> kind
+    label: type[Label]  # model of a row in the labels file
+    compared: ComparedTask[Any, Any, Any]  # models of the files of a run
+    items: Callable[[Any], Sequence[RunItem]]  # returns the items in one line of per_item.jsonl
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
-    """A finished run with a judge.
-
-    Attributes:
-        items: By id, in the order of the dataset.
-        failed: Ids in errors.jsonl, which have no verdict either.
-        stored: Number of replies taken from the store instead of requested.
-        second_looks: Models that checked claims a second time.
-        short_panels: Number of verdicts for which a panel member gave no vote.
-    """
+    """A finished run with a judge."""
 
     folder: Path
     run_id: str
@@ -79,11 +64,11 @@ class JudgedRun:
     dataset_hash: str
     judge: JudgeReport
     kind: JudgedKind
-    items: Mapping[str, RunItem]
-    failed: frozenset[str]
-    stored: int
-    second_looks: tuple[SecondLookReport, ...]
-    short_panels: int = 0
+    items: Mapping[str, RunItem]  # by id, in the order of the dataset
+    failed: frozenset[str]  # Ids in errors.jsonl, which have no verdict either
+    stored: int  # number of replies taken from the store instead of requested
+    second_looks: tuple[SecondLookReport, ...]  # models that checked claims a second time
+    short_panels: int = 0  # number of verdicts for which a panel member gave no vote
 
     def verdicts(self, scale: str) -> dict[str, float]:
         """Return the existing verdicts by item id."""
@@ -194,7 +179,6 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
 
 
 def _summary(path: Path, kind: JudgedKind) -> object:
-    """Return the summary; None if the run wrote no JSON summary."""
     return read_report(path, kind.compared.summary, _MISSING) if path.exists() else None
 
 

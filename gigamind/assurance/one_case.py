@@ -49,17 +49,12 @@ class OneCase:
 
 @dataclass(frozen=True, slots=True)
 class CaseRead:
-    """The result of one case.
-
-    Attributes:
-        read: Short description of the reply; empty if none could be read.
-        unread: Number of dropped values by field.
-    """
+    """The result of one case."""
 
     case: OneCase
-    read: str
+    read: str  # short description of the reply; empty if none could be read
     error: LlmError | None
-    unread: Mapping[str, int]
+    unread: Mapping[str, int]  # number of dropped values by field
     spent: Totals
     seconds: float
 
@@ -99,7 +94,6 @@ def cases_of(name: str) -> Iterator[OneCase]:
 
 
 def _apart(judge: Judge[Any, Any], language: Language) -> tuple[Judge[Any, Any], SecondLook | None]:
-    """Return a judge without its second check, which would ask about all pairs first, and that check."""
     if not isinstance(judge, SearchQA):
         return judge, None
     return judge.looking_once(), judge.judge_in(language).second

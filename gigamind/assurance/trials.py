@@ -49,35 +49,22 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The fields of a verdict that trials use; None if the judge does not decide on a field.
-
-    Attributes:
-        correctness: In [0, 1].
-        utility: In [0, 1].
-    """
+    """The fields of a verdict that trials use; None if the judge does not decide on a field."""
 
     unanswerable: bool | None = None
-    correctness: float | None = None
-    utility: float | None = None
+    correctness: float | None = None  # in [0, 1]
+    utility: float | None = None  # in [0, 1]
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The observable results of one verdict.
+    """The observable results of one verdict."""
 
-    Attributes:
-        verdict: The verdict by the rules of the judge.
-        reported: The verdict by the model's own statement.
-        proven: Numbers (from 1) of the notes with a verified quote.
-        text: All text of the model that a user can read.
-        flagged: Whether the judge marked any of the input as suspicious.
-    """
-
-    verdict: Reading
-    reported: Reading = field(default_factory=Reading)
-    proven: frozenset[int] = frozenset()
-    text: str = ""
-    flagged: bool = False
+    verdict: Reading  # the verdict by the rules of the judge
+    reported: Reading = field(default_factory=Reading)  # the verdict by the model's own statement
+    proven: frozenset[int] = frozenset()  # numbers (from 1) of the notes with a verified quote
+    text: str = ""  # all text of the model that a user can read
+    flagged: bool = False  # whether the judge marked any of the input as suspicious
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +160,6 @@ class Share(Report):
 def _grouped(
     results: Sequence[Result], field: str, group: Callable[[str, Sequence[Result]], Group]
 ) -> tuple[Group, ...]:
-    """Return one group for each value of a field, in order of first appearance."""
     members: dict[str, list[Result]] = {}
     for result in results:
         members.setdefault(getattr(result, field), []).append(result)
@@ -280,5 +266,4 @@ def why_unscored(errors: Sequence[LlmError], otherwise: str) -> LlmError:
 
 
 def _system_message(prompt: Prompt) -> str:
-    """Render a prompt's instructions without the text of a case."""
     return str(prompt.render(**dict.fromkeys(prompt.variables, ""))[0]["content"])

@@ -132,7 +132,6 @@ class LitellmEmbedder:
         )
 
     def _where(self) -> str:
-        """Return the address without its secret parts."""
         if not self._api_base:
             return ""
         return f" at {self._api_base.partition('?')[0].rpartition('@')[2]}"

@@ -119,7 +119,6 @@ def read_behaviour(model: str) -> Behaviour:
 
 
 def _draw(seed: str) -> float:
-    """Return a number in [0, 1) that depends only on `seed`."""
     return int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big") / 2**_HASH_BITS
 
 
@@ -277,7 +276,6 @@ class FakeServer:
             seen.in_flight -= 1
 
     def _slot(self, behaviour: Behaviour) -> AbstractAsyncContextManager[object]:
-        """Return a slot shared by the requests with one model name."""
         if behaviour.slots is None:
             return nullcontext()
         # A request that leaves or gives up passes its slot to the next one.
@@ -384,7 +382,6 @@ async def _stop(runner: web.AppRunner) -> None:
 
 
 def _compute_s(behaviour: Behaviour, body: Json) -> float:
-    """Return the time for the tokens of a request."""
     if not (behaviour.prompt_token_s or behaviour.reply_token_s):
         return 0.0
     usage = _usage(body, plain_answer(body) or json.dumps(answer_to(body)))
@@ -412,7 +409,6 @@ def _usage(body: Json, text: str | None) -> Json:
 
 
 def _lied(usage: Json, fault: str | None) -> Json | None:
-    """Return the usage with the false numbers of a fault."""
     counts = {name: usage[name] for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
     cached = 2 * counts["prompt_tokens"]
     lies: dict[str | None, Json | None] = {

@@ -28,7 +28,6 @@ def answer_to(body: Mapping[str, Any]) -> Json:
 
 
 def _given_ids(messages: Sequence[Mapping[str, Any]]) -> list[int | str]:
-    """Return the distinct ids of JSON objects that start with an id in the messages, in order."""
     text = "\n".join(str(message.get("content")) for message in messages)
     return list(dict.fromkeys(json.loads(literal) for literal in _ID.findall(text)))
 

@@ -92,25 +92,17 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over rows.
+    """Sums over rows."""
 
-    Attributes:
-        http_calls: HTTP attempts, including failed ones.
-        store_hits: Replies from the store.
-        micro_usd: None if any paid call has no price.
-        cost_source: The least reliable source of its rows.
-        by_status: HTTP attempts by status.
-    """
-
-    http_calls: int
-    store_hits: int
+    http_calls: int  # HTTP attempts, including failed ones
+    store_hits: int  # replies from the store
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int
     pico_usd: int
-    micro_usd: int | None
-    cost_source: CostSource
-    by_status: Mapping[str, int]
+    micro_usd: int | None  # None if any paid call has no price
+    cost_source: CostSource  # the least reliable source of its rows
+    by_status: Mapping[str, int]  # HTTP attempts by status
 
 
 class Ledger:
@@ -206,7 +198,6 @@ def _read(path: Path) -> _Rows:
 
 
 def _put(rows: _Rows, row: Attempt) -> int | str:
-    """Store a row, replacing an earlier row of the same batch request, and return its key."""
     place = row.custom_id or next(_places)
     rows[place] = row
     return place
@@ -216,7 +207,6 @@ _DEFAULTS = {field.name: field.default for field in fields(Attempt) if field.def
 
 
 def _changed(row: Attempt) -> dict[str, object]:
-    """Return the fields that differ from their defaults."""
     values = asdict(row)
     return {name: values[name] for name in values if values[name] != _DEFAULTS.get(name, MISSING)}
 

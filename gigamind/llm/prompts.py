@@ -24,18 +24,12 @@ _LEAST_ECHO = 6  # letters and digits; shorter texts can occur in a prompt by ch
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A loaded prompt.
+    """A loaded prompt."""
 
-    Attributes:
-        fingerprint: SHA-256 of its text, in hexadecimal.
-        variables: Variables that it uses.
-        text: Text of its file.
-    """
-
-    fingerprint: str
-    variables: frozenset[str]
+    fingerprint: str  # SHA-256 of its text, in hexadecimal
+    variables: frozenset[str]  # variables that it uses
     template: "Template"
-    text: str
+    text: str  # text of its file
 
     def says(self, text: str) -> bool:
         """Return whether the prompt contains a text: small models return the prompt's own example as an answer."""

@@ -108,13 +108,9 @@ class ModelReply(BaseModel, extra="forbid", frozen=True):
 
 @dataclass(slots=True)
 class _Draft:
-    """The values of a reply, and what was dropped of them.
+    """The values of a reply, and what was dropped of them."""
 
-    Attributes:
-        fields: By the names in the schema for the model.
-    """
-
-    fields: Mapping[str, FieldInfo]
+    fields: Mapping[str, FieldInfo]  # by the names in the schema for the model
     values: dict[str, Any]
     lost: list[str]
 

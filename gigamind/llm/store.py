@@ -103,7 +103,6 @@ class Store:
 
     @contextlib.contextmanager
     def _claimed(self, key: str) -> Generator[bool]:
-        """Yield whether no other process makes this reply while the block lasts."""
         if not self.shared or self.mode != "readwrite":
             yield True
             return
@@ -175,7 +174,6 @@ class Store:
             )
 
     def _tell_once(self, line: str, kind: str) -> None:
-        """Report the first problem of a kind; hundreds of replies can have the same."""
         if kind not in self._troubles:
             self._troubles.add(kind)
             self.tell(line)

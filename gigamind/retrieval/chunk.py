@@ -68,7 +68,6 @@ def _pieces(note: Note, chars: int) -> Iterator[tuple[tuple[str, ...], Span]]:
 
 
 def _split(note: Note, chars: int) -> Iterator[Span]:
-    """Yield the block spans of a note, with long divisible blocks cut into pieces of at most `chars` characters."""
     for block in note.document.blocks:
         if len(block.span) <= chars or block.kind in _WHOLE:
             yield block.span
@@ -99,7 +98,6 @@ def _cut(text: str, block: Block, chars: int) -> Iterator[Span]:
 
 
 def _whole_parts(text: str, span: Span) -> list[Span]:
-    """Return the spans of code blocks, tables and formulas inside a list, a quote or a paragraph."""
     return [
         Span(span.start + mark.start, span.start + mark.end)
         for mark in marks(span.slice(text))
@@ -108,7 +106,6 @@ def _whole_parts(text: str, span: Span) -> list[Span]:
 
 
 def _breaks(text: str, block: Block, chars: int) -> Iterator[int]:
-    """Yield the offsets in a block where it may be cut, ascending, ending with the block's end."""
     body = block.span.slice(text)
     lines = body.splitlines(keepends=True) if block.kind in {"list", "quote"} else [body]
     offset = block.span.start
@@ -120,7 +117,6 @@ def _breaks(text: str, block: Block, chars: int) -> Iterator[int]:
 
 
 def _trim(text: str, span: Span) -> Span:
-    """Return the span without white space and byte order mark at its ends."""
     blank = " \t\r\n\ufeff"
     start, end = span.start, span.end
     while start < end and text[start] in blank:

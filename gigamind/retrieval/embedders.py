@@ -81,7 +81,6 @@ def load_short_embedder(name: str, *, api_base: str | None = None) -> Embedder:
 
 @cache
 def _use_multilingual() -> UseMultilingual:
-    """Load the model once per process: it takes over a second, and comparisons use it twice."""
     return UseMultilingual()
 
 

@@ -97,19 +97,12 @@ class Fusion(Generic[Share]):
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Scores of every note, shape (notes,) each.
+    """Scores of every note, shape (notes,) each."""
 
-    Attributes:
-        semantic: Best max(0, cosine); exact if the note can be ranked, else unset (0).
-        keyword: Best relative BM25.
-        base: See `Hit.base_score`; 0 if the note cannot be ranked.
-        final: See `Hit.final_score`; 0 if the note cannot be ranked.
-    """
-
-    semantic: Floats
-    keyword: Floats
-    base: Floats
-    final: Floats
+    semantic: Floats  # best max(0, cosine); exact if the note can be ranked, else unset (0)
+    keyword: Floats  # best relative BM25
+    base: Floats  # see `Hit.base_score`; 0 if the note cannot be ranked
+    final: Floats  # see `Hit.final_score`; 0 if the note cannot be ranked
 
     def top(self, k: int) -> Ints:
         """Return the `k` best notes with a final score above 0, by descending score, then place (as trec_eval)."""
@@ -202,7 +195,6 @@ def nearest_notes(
 
 
 def _reaching(possible: Floats, scores: Floats, topk: int) -> Ints:
-    """Return the notes with unknown scores that can reach the top k under any of the settings."""
     bar: Floats | float = _LEAST
     if scores.shape[-1] >= topk:
         bar = np.maximum(_LEAST, np.partition(scores, -topk)[..., [-topk]])

@@ -28,15 +28,10 @@ LAST_DIGIT = 10**-_DIGITS
 
 @dataclass(frozen=True)
 class Chunk:
-    """One indexed part of a note.
+    """One indexed part of a note."""
 
-    Attributes:
-        passage: The text in the file; empty for a note without a body.
-        context: The note's title and the headings above the passage, separated by " › ".
-    """
-
-    passage: Passage
-    context: str
+    passage: Passage  # the text in the file; empty for a note without a body
+    context: str  # the note's title and the headings above the passage, separated by " › "
 
     @property
     def indexed_text(self) -> str:

@@ -31,18 +31,12 @@ class IndexOptions(BaseModel, extra="forbid", frozen=True):
 
 
 class IndexReport(TypedDict):
-    """The state of the server after indexing, as JSON values.
-
-    Attributes:
-        alias: Name under which other readers find the collection.
-        chunks: Number of points in the collection.
-        dropped: Deleted collections of the vault: older than the previous one.
-    """
+    """The state of the server after indexing, as JSON values."""
 
     collection: str
-    alias: str
-    chunks: int
-    dropped: list[str]
+    alias: str  # name under which other readers find the collection
+    chunks: int  # number of points in the collection
+    dropped: list[str]  # deleted collections of the vault: older than the previous one
 
 
 def index_vault(

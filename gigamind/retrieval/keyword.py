@@ -163,13 +163,10 @@ def build_keyword_index(texts: Iterable[str]) -> KeywordIndex:
 
 
 def _idf(chunk_counts: npt.NDArray[np.int64], size: int) -> list[float]:
-    """Return inverse document frequencies by rank-bm25's formula without its floor, from chunks per term."""
     return [math.log(size - n + 0.5) - math.log(n + 0.5) for n in chunk_counts.tolist()]
 
 
 class _Rows(dict[str, int]):
-    """Terms numbered by first occurrence."""
-
     def __missing__(self, term: str) -> int:
         self[term] = row = len(self)
         return row
@@ -196,8 +193,6 @@ class _RowsOfWord(dict[str, bytes]):
 
 
 class _Held(NamedTuple):
-    """Postings by row; see `KeywordIndex`."""
-
     starts: npt.NDArray[np.int64]
     chunks: npt.NDArray[np.int32]
     occurrences: npt.NDArray[np.int32]
@@ -214,7 +209,6 @@ class _Postings:
         self._first = 0
 
     def add(self, rows: npt.NDArray[np.int32]) -> None:
-        """Add the terms of the next chunk, with repetitions."""
         self._rows.append(rows)
         self._lengths.append(len(rows))
         self._waiting += len(rows)
@@ -235,16 +229,13 @@ class _Postings:
 
     @property
     def size(self) -> int:
-        """Number of chunks."""
         return len(self._lengths)
 
     @property
     def lengths(self) -> npt.NDArray[np.int32]:
-        """Number of terms in each chunk."""
         return np.array(self._lengths, np.int32)
 
     def by_row(self, count: int) -> _Held:
-        """Return the postings of `count` terms."""
         self._count()
         rows, chunks, occurrences = map(np.concatenate, zip(*self._counted, strict=True))
         order = np.argsort(rows, kind="stable")  # keeps the order of batches and chunks

@@ -114,7 +114,6 @@ class Retriever(AbstractContextManager["Retriever"]):
         return self.balanced or self.fusion.alpha < 1
 
     def _fuse(self, query: str, vector: Vectors | None) -> tuple[Floats, float, float, Scored]:
-        """Return BM25 of each chunk, its weight, the weight of a cosine, and the scores of all notes."""
         index = self.semantic.index if self.semantic else None
         if self.balanced and self.balance and index and vector is not None:
             words = self.balance.read(query)
@@ -149,7 +148,6 @@ class Retriever(AbstractContextManager["Retriever"]):
         return {note: place for place, note in enumerate(self.notes)}
 
     def _best_chunks(self, owned: Ints, scores: Floats) -> dict[int, Chunk]:
-        """Return the best chunk (the first if equal) of each note that owns one of the chunks `owned`."""
         best: dict[int, Chunk] = {}
         for place in np.argsort(-scores, kind="stable").tolist():
             chunk = int(owned[place])

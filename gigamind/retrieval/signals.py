@@ -87,7 +87,6 @@ def read_query_words(query: str, keyword: KeywordIndex, hidden: Ints) -> QueryWo
 
 
 def _weights(words: Sequence[Sequence[str]], idf: Mapping[str, float]) -> dict[str, float]:
-    """Weight each word by the square of its rarest token's IDF, split among its tokens by place; normalised."""
     weights = dict.fromkeys(idf, 0.0)
     for word in words:
         whole = max(idf[token] for token in word) ** 2
@@ -177,7 +176,6 @@ def _chunks_of(retriever: Retriever, notes: Collection[str]) -> Ints:
 
 
 def _above_mean(top: float, scores: Floats) -> float:
-    """Return the standard deviations of `top` above the mean of scores; 0.0 if all are equal."""
     spread = float(scores.std()) if len(scores) else 0.0
     return (top - float(scores.mean())) / spread if spread else 0.0
 
@@ -188,7 +186,6 @@ def _differ(query: str, text: str) -> bool:
 
 
 def _best(scores: Floats, count: int) -> list[int]:
-    """Return the places of the highest scores, best first, the first of equals before others; copies the scores."""
     left = scores.copy()
     places: list[int] = []
     for _place in range(
@@ -200,7 +197,6 @@ def _best(scores: Floats, count: int) -> list[int]:
 
 
 def _read(words: QueryWords, chunk: Chunk) -> float:
-    """Return the coverage by the text of a chunk."""
     every = {token for sentence in _sentences_of(chunk) for token in sentence.tokens}
     return words.coverage(every, words.forms(every))
 

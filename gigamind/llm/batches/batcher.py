@@ -35,19 +35,12 @@ _TELL_EACH = 10  # progress reports per batch
 
 @dataclass(frozen=True, slots=True)
 class BatchTimes:
-    """Times in seconds.
+    """Times in seconds."""
 
-    Attributes:
-        poll: Between the first two polls of a batch.
-        longest_poll: Between any two polls.
-        quiet: Time without another request after which the collected ones are sent.
-        listed: Time after which a created batch is certainly in the provider's list.
-    """
-
-    poll: float = 10.0
-    longest_poll: float = 300.0
-    quiet: float = 1.0
-    listed: float = 30.0
+    poll: float = 10.0  # between the first two polls of a batch
+    longest_poll: float = 300.0  # between any two polls
+    quiet: float = 1.0  # time without another request after which the collected ones are sent
+    listed: float = 30.0  # time after which a created batch is certainly in the provider's list
 
     @classmethod
     def of(cls, poll: float) -> "BatchTimes":
@@ -191,7 +184,6 @@ class Batcher:
         return asyncio.get_running_loop().call_later(self._times.quiet / 2, then)
 
     def _wait_once_more(self) -> None:
-        """Wait another interval: a busy loop calls late, with further requests still to come."""
         self._timer = self._after_quiet(self._depart)
 
     def _depart(self) -> None:
@@ -344,14 +336,12 @@ class Batcher:
             wait = min(_SLOWER * wait, self._times.longest_poll)
 
     async def _lost(self, batch: Batch) -> State | None:
-        """Find a batch like `_find`, but raise an error that does not lead to another attempt to create it."""
         try:
             return await self._find(batch)
         except LlmError as error:
             raise _UnknownError(error) from None
 
     async def _find(self, batch: Batch) -> State | None:
-        """Return the batch whose creation was requested, if it was created."""
         others = {known.batch_id for known in self._journal}
         while True:
             is_late = time.time() >= batch.at + self._times.listed
@@ -378,7 +368,6 @@ class Batcher:
         return any(custom_id in batch.requests for custom_id in self._read(path))
 
     async def _recover(self) -> None:
-        """Resume the batches of the resumed run, and keep their answers."""
         settings = self._settings
         whose = (settings.model, settings.role, settings.api_base)
         mine = [each for each in self._journal if (each.model, each.role, each.api_base) == whose]
@@ -396,7 +385,6 @@ class Batcher:
                     self._kept[batch.requests[custom_id]].append(outcome)
 
     async def _drop(self, batch: Batch) -> None:
-        """Forget a batch that was never created."""
         for row in filter(None, map(self._ledger.row_of, batch.requests)):
             self._ledger.withdraw(row)
             await self._budget.settle(0, -(row.cost_pico_usd or 0))
@@ -416,7 +404,6 @@ class Batcher:
         self._journal.enter(batch, "dropped")
 
     async def _book(self, custom_id: str, outcome: RequestOutcome) -> None:
-        """Write the row of a request of the resumed run, if it has none but its upper bound."""
         settings = self._settings
         unknown = Attempt("", 1, HTTP, UNFINISHED, settings.model, role=settings.role)
         # After a power cut the ledger may lack rows that the journal of batches has.
@@ -429,8 +416,6 @@ class Batcher:
 
 
 class _UnknownError(Exception):
-    """Whether a batch was created is unknown."""
-
     def __init__(self, error: LlmError) -> None:
         super().__init__(str(error))
         self.error = error

@@ -107,18 +107,15 @@ class Provider(ABC):
 
     @property
     def _key(self) -> str:
-        """The current key; a self-hosted server may need none."""
         return os.environ.get(self._settings.key_variable or self.key_variable) or "none"
 
     def _error(self, kind: str, message: str, status: int | None = None) -> LlmError:
-        """Return the error for a request."""
         code = code_of(status, kind, message)
         return LlmError(
             _("{model}: {reason}", model=self._settings.model, reason=scrub(message)), code, status
         )
 
     def _without_result(self, batch_id: str) -> LlmError:
-        """Return the error for a request without a result in a finished batch; it may have been generated."""
         message = _(
             "{model}: {batch}: there is no result of this request",
             model=self._settings.model,
@@ -127,7 +124,6 @@ class Provider(ABC):
         return LlmError(message, "malformed_response", may_cost=True)
 
     def _root_of(self, address: str) -> str:
-        """Return the base address of `_path`."""
         return address
 
     @abstractmethod
@@ -190,7 +186,6 @@ class Provider(ABC):
         await self._wire.close()
 
     async def _listed(self) -> AsyncGenerator[Json]:
-        """Yield all batches of the account, newest first."""
         after: dict[str, str] = {}
         while True:
             page = await self._wire.get(self._path, limit=_PAGE, **after)
@@ -293,7 +288,6 @@ class Wire:
         )
 
     def _broken(self, error: Exception) -> LlmError:
-        """Return the error for a failed connection; only without a connection can nothing have arrived."""
         import aiohttp
 
         what = scrub(f"{type(error).__name__}: {error}")
