@@ -49,21 +49,13 @@ class UnlabelledVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement of verdicts with labels.
-
-    Attributes:
-        items: Number of items.
-        clusters: Number of clusters; equals `items` if all items are independent.
-        positive: Number of items with a positive label; None on a graded scale.
-        figures: Metrics by name; None if the items do not define one.
-        bins: Reliability of the stated confidences; empty if none were stated.
-    """
+    """Agreement of verdicts with labels."""
 
     items: int
-    clusters: int
-    positive: int | None
-    figures: dict[str, Estimate]
-    bins: tuple[ReliabilityBin, ...]
+    clusters: int  # clusters; equals `items` if all items are independent
+    positive: int | None  # items with a positive label; None on a graded scale
+    figures: dict[str, Estimate]  # metrics by name; None if the items do not define one
+    bins: tuple[ReliabilityBin, ...]  # of the stated confidences; may be empty
 
 
 def agreement(

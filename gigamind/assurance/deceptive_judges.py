@@ -53,17 +53,12 @@ _INVENTED = "Every quarter the parrots sing 77 operas. 분기마다 앵무새가
 
 @dataclass(frozen=True, slots=True)
 class LabelledAnswer:
-    """An answer and its human labels.
-
-    Attributes:
-        sentences: Sentences that the model is asked about.
-        claim_labels: Label by sentence id, for each sentence that is labelled as a claim.
-    """
+    """An answer and its human labels."""
 
     id: str
     case: AnswerCase
-    sentences: tuple[Claim, ...]
-    claim_labels: Mapping[int, LabelledClaim]
+    sentences: tuple[Claim, ...]  # sentences that the model is asked about
+    claim_labels: Mapping[int, LabelledClaim]  # by sentence id; only for claims
     labels: AnswerLabels
 
     @classmethod
@@ -83,7 +78,7 @@ class LabelledAnswers:
     name: str
     sha256: str
     answers: tuple[LabelledAnswer, ...]
-    unlabelled: int  # number of answers without labels or without notes to judge them by
+    unlabelled: int  # answers without labels or without notes to judge them by
 
 
 def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledAnswers:
@@ -329,7 +324,7 @@ class ScriptedClient:
     """A model played by a scripted judge, for one answer after the other."""
 
     judge: ScriptedJudge
-    answer: LabelledAnswer  # the answer of the current request
+    answer: LabelledAnswer
 
     async def send(self, request: Request) -> Answer:
         """Return a reply of the requested shape."""

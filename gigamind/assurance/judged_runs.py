@@ -23,23 +23,15 @@ _REPEATED = {"task": _("task"), "judge": _("judge"), "model": _("model"), "datas
 
 @dataclass(frozen=True, slots=True)
 class RunItem:
-    """One item of a run.
-
-    Attributes:
-        cluster: Id of the group of dependent items: for a claim the id of its answer, else the item's own id.
-        verdicts: Scale -> verdict in [0, 1]; None if the judge gave none.
-        own_labels: Scale -> label from the dataset.
-        confidence: Probability that the judge assigns to its verdict, if it states one.
-        quotes: Quotes of the judge.
-    """
+    """One item of a run."""
 
     id: str
-    cluster: str
+    cluster: str  # id of the group of dependent items: a claim's answer, else the item itself
     question: str
     language: str | None
-    verdicts: Mapping[str, float | None]
-    own_labels: Mapping[str, float]
-    confidence: float | None = None
+    verdicts: Mapping[str, float | None]  # scale -> verdict in [0, 1]; None if the judge gave none
+    own_labels: Mapping[str, float]  # scale -> label from the dataset
+    confidence: float | None = None  # probability of its verdict, as the judge states it
     quotes: tuple[str, ...] = ()
 
 
@@ -48,8 +40,8 @@ class JudgedKind:
     """What the judge of a task judges."""
 
     scales: Mapping[str, Scale]  # name -> kind
-    label: type[Label]  # model of a row in the labels file
-    compared: ComparedTask[Any, Any, Any]  # models of the files of a run
+    label: type[Label]
+    compared: ComparedTask[Any, Any, Any]
     items: Callable[[Any], Sequence[RunItem]]  # returns the items in one line of per_item.jsonl
 
 
@@ -65,10 +57,10 @@ class JudgedRun:
     judge: JudgeReport
     kind: JudgedKind
     items: Mapping[str, RunItem]  # by id, in the order of the dataset
-    failed: frozenset[str]  # Ids in errors.jsonl, which have no verdict either
-    stored: int  # number of replies taken from the store instead of requested
+    failed: frozenset[str]  # ids in errors.jsonl, which have no verdict either
+    stored: int  # replies taken from the store instead of requested
     second_looks: tuple[SecondLookReport, ...]  # models that checked claims a second time
-    short_panels: int = 0  # number of verdicts for which a panel member gave no vote
+    short_panels: int = 0  # verdicts for which a panel member gave no vote
 
     def verdicts(self, scale: str) -> dict[str, float]:
         """Return the existing verdicts by item id."""

@@ -54,7 +54,7 @@ class CaseRead:
     case: OneCase
     read: str  # short description of the reply; empty if none could be read
     error: LlmError | None
-    unread: Mapping[str, int]  # number of dropped values by field
+    unread: Mapping[str, int]  # dropped values by field
     spent: Totals
     seconds: float
 

@@ -60,7 +60,7 @@ class Reading:
 class Observed:
     """The observable results of one verdict."""
 
-    verdict: Reading  # the verdict by the rules of the judge
+    verdict: Reading
     reported: Reading = field(default_factory=Reading)  # the verdict by the model's own statement
     proven: frozenset[int] = frozenset()  # numbers (from 1) of the notes with a verified quote
     text: str = ""  # all text of the model that a user can read

@@ -24,7 +24,7 @@ class Place:
     """The slot of one request in the limiter, and the result."""
 
     patience: float  # factor for the expected time of the request
-    crowded: bool  # whether other requests were in flight at the same time
+    crowded: bool  # other requests were in flight
     entries: int
     timed_out: bool = False  # whether no answer came within `limit_s` seconds
     limit_s: float = 0.0
@@ -42,10 +42,10 @@ class Call:
     item_id: str
     key: str
     fresh: bool = False  # whether the call repeats an earlier one on purpose
-    attempts: int = 0  # number of attempts
+    attempts: int = 0
     open_row: Attempt | None = field(default=None)
-    place: Place | None = None  # slot of the last attempt
-    crowded: int = 0  # number of attempts that timed out while others were in flight
+    place: Place | None = None
+    crowded: int = 0  # attempts that timed out while others were in flight
     hopeless: bool = False  # whether a further attempt would end the same way
     role: str = ""  # purpose of the call; by default the role of the settings
 

@@ -25,7 +25,7 @@ class Checkup:
     """The result of the test call."""
 
     error: LlmError | None  # None if a valid reply came
-    advice: str  # how to fix the error
+    advice: str
     attempt: Attempt | None  # the last HTTP attempt; None if nothing was sent
 
 

@@ -38,22 +38,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a server, before validation.
-
-    Attributes:
-        text: None if there is none.
-        finish: `stop`, `length`, `content_filter`, or `none` if there was no choice at all.
-        usage: None if the server reported none; never zero tokens.
-        model: The server's name of the model.
-        fingerprint: Fingerprint of the server's configuration; empty if it reports none.
-    """
+    """The answer of a server, before validation."""
 
     text: str | None
-    finish: str = "stop"
+    finish: str = "stop"  # or `length`, `content_filter`, `none` (no choice at all)
     refusal: str | None = None
-    usage: Usage | None = None
-    model: str = ""
-    fingerprint: str = ""
+    usage: Usage | None = None  # None if the server reported none; never zero tokens
+    model: str = ""  # the server's name of the model
+    fingerprint: str = ""  # fingerprint of the server's configuration; empty if it reports none
 
 
 class ParameterRefusedError(LlmError):

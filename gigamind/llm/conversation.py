@@ -34,7 +34,7 @@ class Conversation:
 
     sender: Booking
     call: Call
-    messages: Sequence[Message]  # messages of the first request
+    messages: Sequence[Message]
     parameters: dict[str, int | float]
     refused: set[str]  # parameters that the model rejected; shared by all conversations with it
     _last_text: str = ""

@@ -41,8 +41,8 @@ class FakeBatch:
     tag: Json
     count: int
     status: str
-    ends_as: str  # its final status
-    looks: int  # number of further polls at which it is in progress
+    ends_as: str
+    looks: int  # further polls at which it is in progress
     created_at: float
     file_id: str = ""
     lines: list[Json] = field(default_factory=list[Json])  # results and errors, one per request

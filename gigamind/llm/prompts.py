@@ -27,9 +27,9 @@ class Prompt:
     """A loaded prompt."""
 
     fingerprint: str  # SHA-256 of its text, in hexadecimal
-    variables: frozenset[str]  # variables that it uses
+    variables: frozenset[str]
     template: "Template"
-    text: str  # text of its file
+    text: str
 
     def says(self, text: str) -> bool:
         """Return whether the prompt contains a text: small models return the prompt's own example as an answer."""

@@ -35,13 +35,10 @@ class Most:
     """Maximum length of a string or list, part of the schema so that generation by a grammar ends.
 
     Auxiliary values are truncated to it; values that a verdict needs are not.
-
-    Attributes:
-        kept: Do not truncate even if auxiliary, because a truncated quote proves nothing.
     """
 
     length: int
-    kept: bool = False
+    kept: bool = False  # never truncated: half a quote proves nothing
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler

@@ -40,7 +40,7 @@ class Speed:
     prompt_s: float  # seconds per token of a prompt
     completion_s: float  # seconds per token of a reply
     at_once: float = 1.0  # concurrent requests in the time of one, at least 1
-    slots: int | None = None  # requests that it accepts at the same time; None if no limit was seen
+    slots: int | None = None  # requests accepted at the same time; None if no limit was seen
 
     def seconds(self, prompt_tokens: float, completion_tokens: float) -> float:
         """Return the time of a single request with these tokens."""

@@ -5,17 +5,12 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one answer as the server reported them; unchecked until `tokens.Counted` has seen them.
-
-    Attributes:
-        cached_tokens: Tokens of the prompt that the server read from its cache.
-        written_tokens: Tokens of the prompt that it wrote to its cache, if it charges for that.
-    """
+    """Tokens of one answer as the server reported them; unchecked until `tokens.Counted` has seen them."""
 
     prompt_tokens: int
     completion_tokens: int
-    cached_tokens: int = 0
-    written_tokens: int = 0
+    cached_tokens: int = 0  # of the prompt, read from the server's cache
+    written_tokens: int = 0  # of the prompt, written to its cache, if that has a price
 
 
 PICO_PER_MICRO = 10**6

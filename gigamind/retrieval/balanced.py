@@ -85,23 +85,14 @@ def cosine_scale(embedder: str) -> CosineScale:
 
 @dataclass(frozen=True, slots=True)
 class WordPoints:
-    """Word matches of one query.
+    """Word matches of one query."""
 
-    Attributes:
-        chunks: Absolute BM25 of each chunk, >= 0.
-        notes: BM25 of each note's best chunk, raised for notes in another language than the best matches.
-        titles: Share of each note's best title or alias in the query, in [0, 1].
-        headings: Share of each note's best heading in the query, in [0, 1].
-        mass: Sum of the IDF of the query's distinct terms.
-        trust: In [0, 1]; 1 if the vault knows at least half of the mass.
-    """
-
-    chunks: Floats
-    notes: Floats
-    titles: Floats
-    headings: Floats
-    mass: float
-    trust: float
+    chunks: Floats  # absolute BM25 of each chunk, >= 0
+    notes: Floats  # BM25 of each note's best chunk, raised if in another language than the best
+    titles: Floats  # share of each note's best title or alias in the query, in [0, 1]
+    headings: Floats  # share of each note's best heading in the query, in [0, 1]
+    mass: float  # sum of the IDF of the query's distinct terms
+    trust: float  # in [0, 1]; 1 if the vault knows at least half of the mass
 
     @property
     def rate(self) -> float:

@@ -17,14 +17,10 @@ from gigamind.retrieval.settings import RetrievalSettings
 
 @dataclass(frozen=True)
 class Grid:
-    """Many settings over one retriever, which is in hybrid mode if any of them needs vectors.
-
-    Attributes:
-        settings: At least one, all with the retriever's embedder, chunks and topk.
-    """
+    """Many settings over one retriever, which is in hybrid mode if any of them needs vectors."""
 
     retriever: Retriever
-    settings: Sequence[RetrievalSettings]
+    settings: Sequence[RetrievalSettings]  # with the retriever's embedder, chunks and topk
 
     def rankings(self, query: str) -> list[list[str]]:
         """Return the note paths that each setting finds, best first, in the order of the settings.

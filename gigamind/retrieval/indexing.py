@@ -35,7 +35,7 @@ class IndexReport(TypedDict):
 
     collection: str
     alias: str  # name under which other readers find the collection
-    chunks: int  # number of points in the collection
+    chunks: int  # points in the collection
     dropped: list[str]  # deleted collections of the vault: older than the previous one
 
 

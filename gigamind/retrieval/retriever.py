@@ -32,29 +32,17 @@ class SemanticLeg:
 
 @dataclass(frozen=True)
 class Retriever(AbstractContextManager["Retriever"]):
-    """Searches one vault with one set of settings; thread-safe.  Close it, or use `with`.
-
-    Attributes:
-        notes: Paths in order.
-        titles: Titles of the notes, in that order.
-        centralities: Centralities of the notes in the link graph, in (0, 1], shape (notes,).
-        chunks: All chunks, note by note in that order.
-        layout: The chunks of each note.
-        keyword: In semantic mode used only to weight words for the evidence.
-        semantic: None in keyword mode.
-        balance: None outside hybrid mode; `answer_score` needs it under either fusion.
-        balanced: Whether balanced fusion determines the order.
-    """
+    """Searches one vault with one set of settings; thread-safe.  Close it, or use `with`."""
 
     notes: tuple[str, ...]
     titles: tuple[str, ...]
-    centralities: Floats
-    chunks: Sequence[Chunk]
+    centralities: Floats  # centralities of the notes in the link graph, in (0, 1], shape (notes,)
+    chunks: Sequence[Chunk]  # all chunks, note by note in that order
     layout: ChunkLayout
-    keyword: KeywordIndex
-    semantic: SemanticLeg | None
+    keyword: KeywordIndex  # in semantic mode used only to weight words for the evidence
+    semantic: SemanticLeg | None  # None in keyword mode
     fusion: Fusion[float]
-    balance: Balance | None = None
+    balance: Balance | None = None  # for `answer_score`; None outside hybrid mode
     balanced: bool = False
 
     def search(self, query: str) -> list[Hit]:

@@ -32,19 +32,12 @@ _SHORTEST_STEM = 4
 
 @dataclass(frozen=True, slots=True)
 class QueryWords:
-    """The words of a query, weighted by one vault.
+    """The words of a query, weighted by one vault."""
 
-    Attributes:
-        chunks: Chunks with one of its tokens, ascending, without the hidden ones.
-        idf: ln(1 + (N - n + 1/2) / (n + 1/2)) of each token in n of N chunks; never negative.
-        mass: Sum of `idf`.
-        weights: Weight of each token in `coverage`; their sum is 1, or 0 for a query without words.
-    """
-
-    chunks: Ints
-    idf: dict[str, float]
+    chunks: Ints  # chunks with one of its tokens, ascending, without the hidden ones
+    idf: dict[str, float]  # ln(1 + (N - n + 1/2) / (n + 1/2)) for a token in n of N chunks
     mass: float
-    weights: dict[str, float]
+    weights: dict[str, float]  # of each token; their sum is 1, or 0 without words
 
     def share_in(self, keyword: KeywordIndex, chunks: Ints) -> float:
         """Return the IDF share of the tokens in these consecutive chunks, in [0, 1]."""

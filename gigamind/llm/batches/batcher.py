@@ -90,21 +90,15 @@ def provider_of(settings: ModelSettings) -> Provider:
 
 @dataclass(slots=True)
 class Entry:
-    """A request on its way.
-
-    Attributes:
-        worst: Its row if nothing comes of it.
-        identity: Hash of the request and its item.
-        started: Whether its upper bound is in the ledger, because its batch may have been created.
-    """
+    """A request on its way."""
 
     request: Request
-    worst: Attempt
+    worst: Attempt  # its row if nothing comes of it
     identity: str
     ended: asyncio.Future[Answer] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
-    started: bool = False
+    started: bool = False  # its batch may exist, so its upper bound is in the ledger
 
 
 class Batcher:

@@ -67,13 +67,6 @@ class State:
 class Provider(ABC):
     """Batches of one model at its provider.
 
-    Attributes:
-        name: Display name.
-        key_variable: Environment variable with the key, unless the settings name another.
-        address: Its address, unless the settings or one of `address_variables` give another.
-        limits: Limits of one batch.
-        is_tagged: Whether its batches have our tag, so that `find` returns only ours.
-
     Args:
         model: Model name without the provider.
 
@@ -82,11 +75,11 @@ class Provider(ABC):
     """
 
     name: ClassVar[str]
-    key_variable: ClassVar[str]
-    address: ClassVar[str]
+    key_variable: ClassVar[str]  # default environment variable of the key
+    address: ClassVar[str]  # default address, after `address_variables`
     address_variables: ClassVar[tuple[str, ...]]
     limits: ClassVar[Limits]
-    is_tagged: ClassVar[bool] = False
+    is_tagged: ClassVar[bool] = False  # whether `find` returns only our batches, by tag
     _path: ClassVar[str]  # of its batches, relative to its address
     _cursor: ClassVar[str] = "after"  # parameter with the last id of the previous page
 
