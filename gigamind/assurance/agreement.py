@@ -23,19 +23,14 @@ _PAIR = 2
 
 @dataclass(frozen=True, slots=True)
 class LabelledVerdict:
-    """An item with a verdict and a label.
-
-    Attributes:
-        confidence: Probability in [0, 1] that the judge assigns to its verdict; None if it states none.
-        cluster: None if the item is independent of all others.
-    """
+    """An item with a verdict and a label."""
 
     id: str
     label: float
     verdict: float
     language: str | None
-    confidence: float | None = None
-    cluster: str | None = None
+    confidence: float | None = None  # probability in [0, 1] of the verdict, if the judge states one
+    cluster: str | None = None  # None if the item is independent of all others
 
 
 @dataclass(frozen=True, slots=True)

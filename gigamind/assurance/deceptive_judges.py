@@ -227,19 +227,12 @@ def _quotes_the_question(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedJudge:
-    """A scripted judge.
-
-    Attributes:
-        finding: Returns its finding about a sentence.
-        is_honest: Follows the human labels for the whole answer, for omissions and in the second check.  Other judges
-            give full marks to every answer and confirm everything in the second check.
-        knows_pairs: Answers the test pairs of a second check correctly, so that its other answers are trusted.
-    """
+    """A scripted judge; one that is not honest gives full marks and confirms everything in the second check."""
 
     name: str
-    finding: Callable[[LabelledAnswer, Claim], ClaimFinding]
-    is_honest: bool = False
-    knows_pairs: bool = False
+    finding: Callable[[LabelledAnswer, Claim], ClaimFinding]  # about a sentence
+    is_honest: bool = False  # follows the human labels, in the second check too
+    knows_pairs: bool = False  # solves the test pairs of a second check, so that it is trusted
 
     def reply(self, answer: LabelledAnswer) -> SearchQAReply:
         """Return its reply about the whole answer."""

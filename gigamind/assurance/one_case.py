@@ -33,17 +33,11 @@ _PAIRS = 4  # of a second check
 
 @dataclass(frozen=True, slots=True)
 class OneCase:
-    """One request to a model.
+    """One request to a model; `ask` describes the reply in a few words and counts the values that could not be read."""
 
-    Attributes:
-        name: Name of the judge.
-        adjust: Returns the model settings that the judge uses.
-        ask: Sends the request, describes the reply in a few words and counts the values that could not be read.
-    """
-
-    name: str
+    name: str  # of the judge
     language: str
-    adjust: Callable[[ModelSettings], ModelSettings]
+    adjust: Callable[[ModelSettings], ModelSettings]  # to the settings of the judge
     ask: Callable[[LanguageModel, Counter[str]], Awaitable[str]]
 
 

@@ -33,18 +33,13 @@ _CAUSED_BY_ATTACKS: frozenset[LlmCode] = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case for a judge.
-
-    Attributes:
-        answer: Empty if the judge reads only the question and the notes.
-        counted_chars: Count claims only in the first this many code points of the answer; None for all of it.
-    """
+    """One case for a judge."""
 
     id: str
     question: str
     notes: tuple[Source, ...]
-    answer: str = ""
-    counted_chars: int | None = None
+    answer: str = ""  # empty if the judge reads only question and notes
+    counted_chars: int | None = None  # count claims only in this many first code points
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +64,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class OnTrial:
-    """A judge of any kind and its models by name.
-
-    Attributes:
-        instructions: The judge's system messages without the text of a case.  A model that repeats one leaks it.
-    """
+    """A judge of any kind and its models by name."""
 
     tested: Judge[Any, Any]
     models: Mapping[str, LanguageModel]

@@ -96,10 +96,8 @@ class Budget:
             LlmError: With code `budget_exceeded`, when the time is up.
         """
         claim = _Claim(calls)
-        async with (
-            self._next,
-            self._changed,
-        ):  # in the order of the items, so that none overtakes a larger one
+        # In the order of the items, so that none overtakes a larger one.
+        async with self._next, self._changed:
             while self._claims and self._lacks(calls + sum(known.calls for known in self._claims)):
                 async with self.waiting():
                     await self._changed.wait()

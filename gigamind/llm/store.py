@@ -36,12 +36,7 @@ def key_of(request: Mapping[str, Any]) -> str:
 
 
 class Store:
-    """A folder of replies.
-
-    Args:
-        mode: `readwrite` reads and stores; `refresh` requests again and stores; `replay` only reads, and a miss is an
-            error; `off` does neither.
-    """
+    """A folder of replies; mode `refresh` requests all again and stores them, and a miss in `replay` is an error."""
 
     def __init__(self, folder: Path | None = None, mode: StoreMode = "off") -> None:
         if folder is None and mode != "off":

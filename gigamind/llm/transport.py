@@ -44,9 +44,7 @@ _ACCOUNT = {  # of several names, the last one that is set counts
     "OpenAI-Organization": ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION"),
     "OpenAI-Project": ("OPENAI_PROJECT_ID",),
 }
-_REASONING = re.compile(
-    r"(o[1-9]|gpt-[5-9](?!.*chat))"
-)  # OpenAI's models that reject a temperature
+_REASONING = re.compile(r"(o[1-9]|gpt-[5-9](?!.*chat))")  # models that reject a temperature
 _LIMIT, _NEWER_LIMIT = "max_tokens", "max_completion_tokens"
 _LIE = -1  # an impossible number of tokens
 

@@ -18,21 +18,13 @@ PICO_PER_MICRO = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Picodollars per token.
-
-    Attributes:
-        prompt: Price of a prompt token.
-        completion: Price of a completion token.
-        cached: Price of a prompt token read from the cache.
-        written: Price of a prompt token written to the cache; None for 1.25 times `prompt`, as for Anthropic.
-        source: Where the price is from; `local` for a model on this machine.
-    """
+    """Picodollars per token."""
 
     prompt: int
     completion: int
-    cached: int
-    source: str = "file"
-    written: int | None = None
+    cached: int  # for a prompt token read from the cache
+    source: str = "file"  # `local` for a model on this machine
+    written: int | None = None  # to the cache; None for 1.25 times `prompt`, as for Anthropic
 
     def cost_pico_usd(self, usage: Usage) -> int:
         """Return the cost of one answer."""

@@ -18,9 +18,7 @@ from gigamind.vault.notes import Note
 CHUNKING_VERSION = 1
 _SMALL = 0.3  # share of a chunk: a shorter section is merged with the next, because one line is hard to find
 _WHOLE = frozenset({"code", "table", "math"})
-_WHOLE_INSIDE = frozenset(
-    {"CodeBlock", "Table", "DisplayMath"}
-)  # the same kinds inside other blocks
+_WHOLE_INSIDE = frozenset({"CodeBlock", "Table", "DisplayMath"})  # the same inside other blocks
 
 
 def chunk_notes(notes: Iterable[Note], chars: int = DEFAULT_CHUNK_CHARS) -> list[Chunk]:

@@ -241,9 +241,7 @@ def _build(place: Path, content: IndexContent) -> None:
     )
     config = qdrant.EdgeConfig(
         vectors=vectors,
-        optimizers=qdrant.EdgeOptimizersConfig(
-            indexing_threshold=0
-        ),  # 0: no graph, searches are exact
+        optimizers=qdrant.EdgeOptimizersConfig(indexing_threshold=0),  # no graph: exact searches
         wal_enabled=False,
         max_search_threads=1,  # with one segment, more threads only cost 7 % of a search
     )

@@ -63,7 +63,7 @@ Share = TypeVar("Share", float, Floats)
 
 @dataclass(frozen=True, slots=True)
 class Fusion(Generic[Share]):
-    """Weights of the dense and sparse scores; for several settings, each figure is a column and each row of boosts one."""
+    """Weights of dense and sparse scores; for several settings, each figure is a column and boosts have a row each."""
 
     alpha: Share  # weight of the dense score, in [0, 1]; 1 in semantic mode, 0 in keyword mode
     boosts: Floats  # of base_score by the graph rerank, shape (notes,); 1.0 if it is off
@@ -77,9 +77,8 @@ class Fusion(Generic[Share]):
 
     def join(self, cosines: Floats | float, lexical: Floats) -> Floats:
         """Add both weighted scores; `lexical` is the sparse one."""
-        return np.minimum(
-            self.ceiling, self.semantic(cosines) + lexical
-        )  # can exceed 1 by rounding
+        total = self.semantic(cosines) + lexical  # can exceed 1 by rounding
+        return np.minimum(self.ceiling, total)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,17 +86,11 @@ class VectorIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndexContent:
-    """The content of an index.
+    """The content of an index."""
 
-    Attributes:
-        name: Derived from the embedder, the chunking and the notes' bytes: equal names mean equal content.
-        chunks: Indexed chunks, in order.
-        vectors: Computes the chunks' vectors, shape (len(chunks), dimensions); called only if the index is missing.
-    """
-
-    name: str
+    name: str  # from embedder, chunking and the notes' bytes: equal names mean equal content
     chunks: Sequence[Chunk]
-    vectors: Callable[[], Vectors]
+    vectors: Callable[[], Vectors]  # shape (len(chunks), dimensions); called only if needed
 
 
 def payload(chunk: Chunk) -> dict[str, str | int]:

@@ -34,25 +34,15 @@ _LAYOUT = b"2"  # version of the file: an older file fails the checksum and is r
 
 @dataclass(frozen=True, slots=True)
 class KeywordIndex:
-    """BM25 over chunks, by term.
+    """BM25 over chunks, by term; `chunks`, `shares` and `occurrences` are concatenated by term."""
 
-    Attributes:
-        rows: Term -> its row in `starts`; terms are tokens, and one-syllable words with the prefix "^".
-        starts: int64, shape (terms + 1,); term t owns `chunks[starts[t]:starts[t + 1]]` and the same slice of `shares`.
-        chunks: int32, chunks that contain the term, ascending within a term.
-        shares: float64, the chunk's score for one occurrence of the term in a query.
-        occurrences: int32, occurrences of the term in the chunk.
-        idf: float64, shape (terms,), inverse document frequency of rank-bm25 with its floor.
-        lengths: int32, shape (size,), tokens in each chunk.
-    """
-
-    rows: dict[str, int]
-    starts: npt.NDArray[np.int64]
-    chunks: npt.NDArray[np.int32]
-    shares: npt.NDArray[np.float64]
-    occurrences: npt.NDArray[np.int32]
-    idf: npt.NDArray[np.float64]
-    lengths: npt.NDArray[np.int32]
+    rows: dict[str, int]  # term -> row in `starts`; terms are tokens, and short words after "^"
+    starts: npt.NDArray[np.int64]  # shape (terms + 1,); term t owns `starts[t]:starts[t + 1]`
+    chunks: npt.NDArray[np.int32]  # that contain the term, ascending within a term
+    shares: npt.NDArray[np.float64]  # scores for one occurrence in a query
+    occurrences: npt.NDArray[np.int32]  # of the term in the chunk
+    idf: npt.NDArray[np.float64]  # shape (terms,), as in rank-bm25 with its floor
+    lengths: npt.NDArray[np.int32]  # shape (size,), tokens in each chunk
 
     @property
     def size(self) -> int:

@@ -181,9 +181,7 @@ def _differ(query: str, text: str) -> bool:
 def _best(scores: Floats, count: int) -> list[int]:
     left = scores.copy()
     places: list[int] = []
-    for _place in range(
-        min(count, len(left))
-    ):  # for a few places much cheaper than sorting or a partition
+    for _place in range(min(count, len(left))):  # cheaper for a few places than a partition
         places.append(int(left.argmax()))
         left[places[-1]] = -np.inf
     return places

@@ -52,13 +52,7 @@ class BatchTimes:
 
 
 class Batches:
-    """The batches of a run, of all its models.
-
-    Args:
-        out: Output folder of the run.
-        folder: Folder of the run's files until it is finished.
-        note: Receives progress messages.
-    """
+    """The batches of all models of a run; `folder` has its files until it is finished, `note` receives messages."""
 
     def __init__(
         self, out: Path, folder: Path, times: BatchTimes, note: Callable[[str], None]
@@ -102,11 +96,7 @@ class Entry:
 
 
 class Batcher:
-    """The batches of one model in one role.
-
-    Args:
-        booking: Owner of the requests, with their budget and ledger.
-    """
+    """The batches of one model in one role; `booking` owns the requests, with their budget and ledger."""
 
     def __init__(self, provider: Provider, batches: Batches, booking: Booking) -> None:
         self._provider = provider

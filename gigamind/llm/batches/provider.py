@@ -45,23 +45,15 @@ RequestOutcome = Answer | LlmError
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state of a batch as the provider reports it.
-
-    Attributes:
-        status: In the provider's terms.
-        ended: Whether it is final.
-        done, total: Numbers of requests.
-        results: Paths of its results, if any.
-        problem: Error of requests without a result.
-    """
+    """The state of a batch as the provider reports it."""
 
     batch_id: str
-    status: str
-    ended: bool
+    status: str  # in the provider's terms
+    ended: bool  # whether it is final
     done: int
-    total: int
-    results: tuple[str, ...]
-    problem: LlmError
+    total: int  # of the requests
+    results: tuple[str, ...]  # paths, if any
+    problem: LlmError  # of requests without a result
 
 
 class Provider(ABC):
@@ -190,11 +182,7 @@ class Provider(ABC):
 
 
 class Wire:
-    """HTTP to one provider.
-
-    Args:
-        headers: Returns the headers with the current key.
-    """
+    """HTTP to one provider; `headers` returns the headers with the current key."""
 
     def __init__(
         self, base: str, headers: Callable[[], Mapping[str, str]], settings: ModelSettings
