@@ -281,8 +281,4 @@ def _metrics(
 ) -> dict[str, float | None]:
     facts = labels.facts if labels else ()
     grounding = grounding_of(evaluation, len(case.notes), case.labels, facts, case.relevant)
-    return {
-        "correctness": evaluation.correctness,
-        "utility": evaluation.utility,
-        **grounding,
-    }
+    return {"correctness": evaluation.correctness, "utility": evaluation.utility, **grounding}

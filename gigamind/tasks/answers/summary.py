@@ -112,9 +112,7 @@ def summarise_answers(
         agreement=agreement(items),
         flagged=sum(bool(item.evaluation and item.evaluation.flagged) for item in items),
         performance=AnswerPerformance(
-            preparing_ms=run.opening_ms,
-            eval_runtime_ms=run.asking_ms,
-            system=_latency(items),
+            preparing_ms=run.opening_ms, eval_runtime_ms=run.asking_ms, system=_latency(items)
         ),
         quality=quality_summary(prepared.gate, _answered(items)),
         llm=_llm(prepared, model_run, items),
@@ -182,8 +180,7 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             **values,
         ),
         "asked_again": _(
-            "{count:,} of {total:,} questions needed a retry; latencies include retries.",
-            **values,
+            "{count:,} of {total:,} questions needed a retry; latencies include retries.", **values
         ),
     }
 

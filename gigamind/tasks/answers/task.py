@@ -20,11 +20,7 @@ from gigamind.records.schema import Record, RunReport
 from gigamind.runs.store import read_results
 from gigamind.tasks.answers.compare import AnswerComparison
 from gigamind.tasks.answers.options import AnswerEvalOptions
-from gigamind.tasks.answers.schema import (
-    AnswerItemReport,
-    AnswerSummaryReport,
-    EvaluatedClaim,
-)
+from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport, EvaluatedClaim
 from gigamind.tasks.answers.view import AnswerView
 
 if TYPE_CHECKING:  # options and reports must not import everything that runs the task
@@ -64,11 +60,7 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
         return len(self.prepared.cases)
 
     def ask(
-        self,
-        results: Sequence[None],
-        out: Path,
-        progress: Progress,
-        shard: Shard | None = None,
+        self, results: Sequence[None], out: Path, progress: Progress, shard: Shard | None = None
     ) -> ModelRun:
         from gigamind.tasks.answers.judging import ask_about
         from gigamind.tasks.answers.prepared import with_answers

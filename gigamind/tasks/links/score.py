@@ -71,10 +71,7 @@ class EvaluatedNote:
 
 
 def record_links(
-    prepared: PreparedLinks,
-    run: Run[EvaluatedNote],
-    started: datetime,
-    embedding_model: str | None,
+    prepared: PreparedLinks, run: Run[EvaluatedNote], started: datetime, embedding_model: str | None
 ) -> Record[LinkSummaryReport, LinkItemReport]:
     """Return the content of a run's out folder."""
     summary = summarise_run(prepared, run)

@@ -12,12 +12,7 @@ from gigamind.errors import InputError
 from gigamind.i18n import _
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking, note_of
 from gigamind.interop.run_file import RunFile, read_json_run
-from gigamind.linking.suggest import (
-    LEAST_CONFIDENCE,
-    LinkSuggester,
-    LinkSuggestion,
-    SuggestOptions,
-)
+from gigamind.linking.suggest import LEAST_CONFIDENCE, LinkSuggester, LinkSuggestion, SuggestOptions
 from gigamind.spans import Span, Utf16
 from gigamind.systems.open import run_warnings
 from gigamind.systems.settle import settle

@@ -71,10 +71,7 @@ def judge_freely(
 
 
 def _decide(
-    judge: RuleJudge,
-    engine: Engine | None,
-    query: str,
-    ranking: Sequence[Scored],
+    judge: RuleJudge, engine: Engine | None, query: str, ranking: Sequence[Scored]
 ) -> FreeVerdict | None:
     if judge.kind == "threshold":
         verdict = judge_by_threshold(ranking, judge.min_score)

@@ -160,11 +160,7 @@ class ForeignHits(HitReader):
         return self.places[note.path, text]
 
     def _report(
-        self,
-        hit: RankedNote,
-        chunk: Chunk | None,
-        shown: Evidence | None,
-        words: frozenset[str],
+        self, hit: RankedNote, chunk: Chunk | None, shown: Evidence | None, words: frozenset[str]
     ) -> HitReport:
         note = self.prepared.vault.note(hit.note)
         passages = (

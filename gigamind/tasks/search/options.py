@@ -7,11 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field
 
 from gigamind.choices import UnanswerableMode
-from gigamind.evaluation.options import (
-    ContextOptions,
-    EvalOptions,
-    ModelRunOptions,
-)
+from gigamind.evaluation.options import ContextOptions, EvalOptions, ModelRunOptions
 from gigamind.llm.redaction import without_secrets
 from gigamind.retrieval.settings import (
     DEFAULT_ALPHA,

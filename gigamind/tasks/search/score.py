@@ -263,9 +263,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
 
 
 def open_search(
-    options: SearchEvalOptions,
-    progress: Progress,
-    retriever: Retriever[RankedNote] | None = None,
+    options: SearchEvalOptions, progress: Progress, retriever: Retriever[RankedNote] | None = None
 ) -> SearchEvaluation:
     """Check the input, and index the vault or open the other system.
 

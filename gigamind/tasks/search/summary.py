@@ -309,18 +309,14 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             "{count:,} of {total:,} rankings have equal scores; other tools may order these hits differently.",
             **values,
         ),
-        "fewer_hits": _(
-            "{count:,} of {total:,} rankings have fewer notes than --topk.",
-            **values,
-        ),
+        "fewer_hits": _("{count:,} of {total:,} rankings have fewer notes than --topk.", **values),
         "unplaced_texts": _(
             "{count:,} of {total:,} rankings have a text that does not occur exactly once in its note; it is"
             " compared with labels by its words instead of its position.",
             **values,
         ),
         "asked_again": _(
-            "{count:,} of {total:,} queries needed a retry; latencies include retries.",
-            **values,
+            "{count:,} of {total:,} queries needed a retry; latencies include retries.", **values
         ),
     }
 

@@ -86,11 +86,7 @@ def tune(
     effects = list(map(say, _effects(tuning, comparison, judge, judges))) if comparison else []
     judge_lines = _judge_lines(judges, say)
     shown = render_tuning(
-        tuning,
-        lang=lang,
-        moved=effects,
-        judges=judge_lines,
-        report=HTML_FILE if best else "",
+        tuning, lang=lang, moved=effects, judges=judge_lines, report=HTML_FILE if best else ""
     )
     for file, text in ((page, shown), (out / JSON_FILE, as_json(tuning, indent=2) + "\n")):
         file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
@@ -132,10 +128,7 @@ def _worse(comparison: Comparison) -> tuple[WorseMetric, ...]:
 
 
 def _effects(
-    tuning: Tuning,
-    comparison: Comparison,
-    current: JudgeRates | None,
-    judges: Sequence[JudgeRates],
+    tuning: Tuning, comparison: Comparison, current: JudgeRates | None, judges: Sequence[JudgeRates]
 ) -> Iterator[Text]:
     """Yield sentences on how the switch changes first hits and refusals, and whether a metric got worse."""
     hit = comparison.metric(_HIT)

@@ -22,14 +22,7 @@ from gigamind.retrieval.grid import Grid
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.stats.intervals import Matrix
-from gigamind.stats.selection import (
-    FOLDS,
-    LEVEL,
-    MIN_ITEMS,
-    PARTITIONS,
-    Selection,
-    select,
-)
+from gigamind.stats.selection import FOLDS, LEVEL, MIN_ITEMS, PARTITIONS, Selection, select
 from gigamind.tasks.search.command import eval_command
 from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.options import SearchEvalOptions
