@@ -161,7 +161,6 @@ def ask_all(
 
 
 def _begun(shard: Shard, run: Path, identity: Mapping[str, str]) -> Path:
-    """Create a folder for a shard, after checking that the shard belongs to that run."""
     check_run(run, identity)
     return shard.begin(run)
 

@@ -108,7 +108,6 @@ def _computed_s(speed: Speed, prompt: int, completion: int, options: ModelOption
 
 
 def _limited(options: ModelOptions, calls: int, used_tokens: int, computed_s: float) -> float:
-    """Return the longest wait: replies, or the provider's limits per minute."""
     waits = [computed_s]
     if options.requests_per_minute:
         waits.append(60 * calls / options.requests_per_minute)

@@ -320,7 +320,6 @@ def finish_flow(
 
 
 def _links(out: Path) -> dict[str, str]:
-    """Return where the pages of a run are served, by name; `--format json` and empty runs have no report."""
     address = served_at(out)
     pages = [name for name in (HTML_FILE, COMPARE_FILE) if (out / name).is_file()]
     return {name: f"{address}{name}" for name in pages} if address else {}
@@ -335,7 +334,6 @@ def _refused(error: GigamindError) -> Refused:
 
 
 def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record[Summary, Line]:
-    """Return the record with the report of its judge, if given, and the requirements of the gates."""
     if not options.judge_card:
         return record
     policy = read_policy(options.gates)
@@ -355,7 +353,6 @@ def _reference(options: EvalOptions, kinds: Kinds) -> Reference | None:
 def _texts(
     task: Task[Any, Summary, Line], record: Record[Summary, Line], outputs: Outputs
 ) -> dict[str, str]:
-    """Return the files beside the record that need no comparison."""
     files = (
         {SUMMARY_FILE: task.view.markdown(record, outputs.lang)} if outputs.format != "json" else {}
     )
@@ -371,7 +368,6 @@ def _texts(
 def _decided(
     summary: str, verdict: ReleaseVerdict | None, bounds: GateResult | None, say: Translator
 ) -> str:
-    """Return summary.md with the verdict of the gates, if any."""
     if verdict:
         return with_section(summary, verdict.release, say)
     return with_bounds(summary, bounds, say) if bounds else summary
@@ -502,7 +498,6 @@ def _sparse(
 
 
 def _main_cause(errors: Sequence[ErrorReport]) -> Text:
-    """Return the most frequent error, in the words of its first occurrence."""
     if not errors:
         return ""
     code, count = Counter(error.error for error in errors).most_common(1)[0]
@@ -517,7 +512,6 @@ def _main_cause(errors: Sequence[ErrorReport]) -> Text:
 
 
 def _counted(llm: LlmReport, units: Message, judged: int, checked: int) -> Message:
-    """Return the number of items; with a checklist, of evaluations and of checks."""
     parts = [(judged, llm.items, units)]
     if llm.checks is not None:
         parts = [(judged, llm.items, _("evaluations")), (checked, llm.checks.items, _("checks"))]

@@ -169,7 +169,6 @@ class _Opened:
         self.evaluation.close()
 
     def record(self, run: Run[Any], started: datetime) -> Record[Any, Any]:
-        """Return the content of the output folder, with warnings about changed notes and scripted models."""
         record: Record[Any, Any] = self.evaluation.record(run, started)
         attempts = run.model_run.attempts if run.model_run else ()
         scripted = any(attempt.fingerprint == SCRIPTED for attempt in attempts)
@@ -202,7 +201,6 @@ def _scored(opened: _Opened, progress: Progress) -> Run[Any]:
 def _with_verdicts(
     evaluation: Evaluation[Any, Any, Any], run: Run[Any], out: Path, progress: Progress
 ) -> Run[Any]:
-    """Return the run with the verdicts of models; an interrupted run causes no further cost."""
     if run.interrupted or not evaluation.asks_a_model:
         return run
     start = time.perf_counter()
@@ -429,7 +427,6 @@ def _verdicts(models: ModelRun, runtime_ms: float) -> Verdicts:
 
 @contextmanager
 def _kept_beside(out: Path) -> Generator[None]:
-    """Add to an error of writing that the paid replies are kept and can be resumed."""
     try:
         yield
     except EvaluationError as error:

@@ -133,7 +133,6 @@ class _Timer(Generic[Input]):
         return len(self.passes) >= _ENOUGH
 
     def warm_up(self, ids: Sequence[str], effort: Effort) -> list[str]:
-        """Search as many queries once as the time allows, and choose the amount of load by their median time."""
         share_ms = effort.limit_ms / (2 * (effort.passes + 1))  # half of each pass is load
         took = list[float]()
         for name in ids[:_MOST_QUERIES]:
@@ -147,7 +146,6 @@ class _Timer(Generic[Input]):
         return self.ids
 
     def run(self, ids: Sequence[str]) -> None:
-        """Run one pass."""
         loads, times = 0.0, list[float]()
         for name in ids:
             loads += self._timed(self._load)
@@ -174,7 +172,6 @@ class _Timer(Generic[Input]):
         return self._clock() - start
 
     def report(self, clock: Literal["cpu", "wall"]) -> SpeedReport | None:
-        """Return the report without passes that a coarse clock could not measure."""
         seen = [(unit, times) for unit, times in self.passes if unit > 0 and sum(times) > 0]
         if not seen:
             return None

@@ -93,7 +93,6 @@ def run_workers(
 def _coordinate(
     shared: _Shared[Result], workers: list[_Worker], on_end: Callable[[ItemOutcome[Result]], None]
 ) -> None:
-    """Wait until every task has ended or one has a bug; replace workers that exceed the limit."""
     reported = 0
     with shared.changed:
         while reported < len(shared.tasks) and shared.bug is None:
@@ -144,7 +143,6 @@ def _until_next_limit(workers: list[_Worker], timeout_ms: int) -> float:
 
 
 def _limited(worker: _Worker, shared: _Shared[Result]) -> _Worker:
-    """Return the worker, or its replacement if its item exceeded the limit."""
     item = worker.item_id
     if item is None or time.perf_counter() - worker.started < shared.timeout_ms / 1000:
         return worker

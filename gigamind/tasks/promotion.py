@@ -126,6 +126,5 @@ def _why_incomplete(run: Path) -> Text | None:
 
 
 def _last_run(path: Path) -> Path:
-    """Return the out folder of the most recent run in a folder; the folder itself if it has none."""
     written = {file.stat().st_mtime_ns: file.parent for file in path.glob(f"*/{_RUN_FILE}")}
     return written[max(written)] if written else path

@@ -48,7 +48,6 @@ def choose_gate(options: AnswerEvalOptions) -> Gate | None:
 
 
 def _refuse_idle(options: AnswerEvalOptions) -> None:
-    """Refuse options that have no effect without `--checklist`."""
     idle = {
         "--checklist-judge": options.checklist_judge is not None,
         "--feature": options.feature != AnswerEvalOptions.model_fields["feature"].default,

@@ -80,7 +80,6 @@ def grounding_issues(judgement: Judgement, language: str) -> tuple[str, ...]:
 
 
 def _issue(judged: JudgedClaim) -> Message:
-    """Return what is wrong with a claim. Word matching alone cannot show that a claim is not in the notes."""
     claim = judged.claim.piece.text
     if judged.verdict == "contradicted":
         return _("“{claim}” — the notes contradict this.", claim=claim)
@@ -251,7 +250,6 @@ def _unjudged(response: ItemResult | None) -> Literal["unanswered", "not_run"]:
 
 
 def _response_fields(case: EvalCase) -> dict[str, Any]:
-    """Return the fields about a system's answer."""
     response = case.response
     if response is None:
         return {}
@@ -267,7 +265,6 @@ def _response_fields(case: EvalCase) -> dict[str, Any]:
 
 
 def _read(model: type[Stored], stored: dict[str, Any] | None) -> Stored | None:
-    """Return a stored model; None if the run has none."""
     return model.model_validate(stored) if stored else None
 
 

@@ -226,7 +226,6 @@ def _open_models(prepared: PreparedAnswers, account: Account) -> Models:
 
 
 def _stored_answers(out: Path, shard: Shard | None) -> dict[str, str]:
-    """Return the run's stored answers of its model, by id."""
     results = results_in(folders_of(unfinished_folder(out), shard)).values()
     return {result.item_id: result.value["answer"] for result in results if result.value}
 
@@ -241,7 +240,6 @@ def _failed(result: ItemResult) -> ItemResult:
 
 
 def _identity(prepared: PreparedAnswers) -> dict[str, str]:
-    """Return what must be equal for a run to be resumed."""
     options = prepared.options
     settings = ("sample", "seed", "fresh_fraction", "answer_model", "answer_max_tokens")
     searched = ("mode", "fusion", "embedder", "context_notes", "context_chars")

@@ -48,7 +48,6 @@ def unbacked_facts(labels: AnswerLabels | None, notes: Sequence[str]) -> list[st
 
 
 def _backing(fact: str, notes: Sequence[str]) -> list[Aligned]:
-    """Return the ranges of notes that contain a fact, proven in the same way as a judge's quotes."""
     quotes = [Quote(fact, source_index=index) for index in range(len(notes))]
     places = (
         best_proof(alignment, notes, _MIN_CHARS) for alignment in align_all(quotes, notes).outcomes
@@ -168,7 +167,6 @@ def _judged_relevant(evaluation: SearchQAEvaluation) -> frozenset[int] | None:
 
 
 def _ids(claims: Sequence[tuple[int, str]]) -> dict[str, int]:
-    """Return the id of each claim by its text; equal texts keep the first id."""
     ids: dict[str, int] = {}
     for number, text in claims:
         ids.setdefault(comparable(text), number)

@@ -290,7 +290,6 @@ def _passage(
 def _flagged(
     evaluation: SearchQAEvaluation | VerdictReport | None, notes: Sequence[NoteReport]
 ) -> list[str]:
-    """Return the texts that a human should check: the answer, or titles of notes."""
     flagged = sorted(evaluation.flagged) if evaluation else ()
     return [notes[number - 1].title if number else "answer" for number in flagged]
 
@@ -346,7 +345,6 @@ def quality_block(
 def _change(
     metric: str, comparison: Comparison | None, say: Translator
 ) -> dict[str, object] | None:
-    """Return the change from the baseline, over the answers that both runs checked."""
     change = comparison.metric(metric) if comparison else None
     if change is None:
         return None
@@ -448,7 +446,6 @@ render_answer_html = functools.partial(render_page, answer_content)
 
 
 def _not_finished(summary: AnswerSummaryReport) -> int:
-    """Return the number of answers that an interrupted run did not evaluate or check."""
     return max(summary.counts.not_run, summary.quality.not_run if summary.quality else 0)
 
 

@@ -168,7 +168,6 @@ def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedA
 
 
 def _idle_model(options: AnswerEvalOptions) -> tuple[Text, ...]:
-    """Return a warning if `--model` has no effect."""
     if not options.typed(["model"]):
         return ()
     warning = _(

@@ -121,7 +121,6 @@ def summarise_answers(
 
 
 def _answered(items: Sequence[AnswerItemReport]) -> list[AnswerItemReport]:
-    """Return the items without the questions that the system did not answer."""
     return [item for item in items if item.outcome != "unanswered"]
 
 
@@ -138,7 +137,6 @@ def _health(model_run: ModelRun, items: Sequence[AnswerItemReport]) -> SystemHea
 
 
 def _quality_warnings(system: SystemHealth, items: Sequence[AnswerItemReport]) -> Iterator[Text]:
-    """Yield one data-quality warning for each kind of problem in the system's answers."""
     total = len(items)
     if system.failed:
         yield _(
@@ -186,7 +184,6 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
 
 
 def _second_looks(judged: Sequence[SearchQAEvaluation]) -> tuple[SecondLookReport, ...]:
-    """Return each model of the second check, once per language."""
     looks = {
         (look.model, look.language): look
         for evaluation in judged

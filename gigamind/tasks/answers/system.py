@@ -171,7 +171,6 @@ class _Requests:
     stopped: Text = ""
 
     def by_id(self, cases: Sequence[EvalCase]) -> dict[str, Callable[[], Reply]]:
-        """Return a function that sends each question, by its id."""
         queries = (Query(case.id, case.question) for case in cases)
         return {query.id: functools.partial(self.send, query) for query in queries}
 
@@ -185,7 +184,6 @@ class _Requests:
             raise SystemFailedError(text_of(error)) from error
 
     def count(self, outcome: ItemOutcome[Reply]) -> None:
-        """Count a completed question."""
         if not isinstance(outcome, Failure):
             self.answered = True
         elif not self.answered and not self.stopped:

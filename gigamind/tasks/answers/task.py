@@ -177,7 +177,6 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
 
 
 def _context_fix(run: RunReport) -> Text:
-    """Return how to add contexts. Without a vault, names of notes are not enough; only endpoints have paths."""
     system = run.environment.system
     if system is None:
         fix = _("add it to the dataset")

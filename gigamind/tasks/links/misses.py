@@ -87,7 +87,6 @@ def _miss(
 
 
 def _overlaps_anchor(suggestion: Suggestion, row: CheckedLink) -> bool:
-    """Return whether the suggestion overlaps the row's anchor; without ranges, whether the words are equal."""
     if row.span is None or suggestion.span is None:
         return fold(suggestion.anchor) == fold(row.item.anchor)
     return suggestion.span.start < row.span.end and row.span.start < suggestion.span.end

@@ -141,7 +141,6 @@ def _item(item: LinkItemReport, change: str, before: LinkItem | None) -> list[ob
 
 
 def _missed(item: LinkItemReport, row: ExpectedLinkReport, miss: MissReport) -> tuple[object, ...]:
-    """Return a missed link, the text around it, the cause, and the suggestion that was preferred."""
     before = after = ""
     if row.passage is not None:
         span = _span(Utf16(item.text), row.passage)
@@ -173,7 +172,6 @@ def _ranked(ranked: RankedReport | None) -> tuple[object, ...] | None:
 
 
 def _before(item: LinkItem) -> tuple[str, str]:
-    """Return recall and precision of the note in the baseline, as fractions."""
     recalled = {suggestion.target for suggestion in item.suggestions if suggestion.hit} & set(
         item.expected
     )

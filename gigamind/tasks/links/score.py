@@ -351,7 +351,6 @@ def _shown(ranked: Sequence[Suggestion], options: LinkEvalOptions) -> tuple[Sugg
 def _measured(
     suggestion: Suggestion, rows: Sequence[CheckedLink], linked: frozenset[str]
 ) -> Suggested:
-    """Compare a suggestion with the rows of its note that have the same target."""
     own = [row for row in rows if suggestion.target in row.targets]
     spans = [row.span for row in own if row.span is not None and row.item.label != "reject"]
     labels = [row.item.label for row in own if row.item.label is not None]

@@ -91,7 +91,6 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
 
 
 def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
-    """Yield an estimate for each model. The lower bound of an adaptive panel is the votes of its first member."""
     planned = [call for case in _cases(prepared) for call in judge.planned(case)]
     calls = with_fresh(planned, prepared.options)
     models, most = judge.models(prepared.options), judge.file.repeats
@@ -104,7 +103,6 @@ def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
 
 
 def _cases(prepared: Prepared) -> Iterator[QuestionCase]:
-    """Yield approximate inputs of the judge: notes found by keyword search, which needs no embedding."""
     options = prepared.options
     settings = replace(options.retrieval, mode="keyword")
     with open_retriever(

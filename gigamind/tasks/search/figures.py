@@ -74,7 +74,6 @@ def slices(summary: SummaryReport, tags: int) -> Iterator[Slice]:
 
 
 def _difficulty(key: str) -> tuple[int, str]:
-    """Return a sort key from easy to hard, as in the seed; unknown values last."""
     return (_DIFFICULTIES.index(key) if key in _DIFFICULTIES else len(_DIFFICULTIES), key)
 
 
@@ -209,7 +208,6 @@ def _scores(record: RunRecord, kind: str, current: Mark, say: Translator) -> Ste
 
 
 def _score_range(items: Sequence[ItemReport], marks: Sequence[Mark]) -> tuple[float, float]:
-    """Return a range that contains all scores and thresholds with a margin; within [0, 1] if they are."""
     scores = [0.0 if item.answerable_score is None else item.answerable_score for item in items]
     shown = scores + [mark.at for mark in marks]
     low, high = min(shown), max(shown)

@@ -120,7 +120,6 @@ class ForeignHits(HitReader):
         return plain if known else name
 
     def _identify(self, name: str) -> str | None:
-        """Return the path of the note with this name; without a vault, the name."""
         if self.engine is None:
             return name
         resolution = None if leaves_vault(name) else self.prepared.identities.resolve(name)
@@ -188,7 +187,6 @@ def passage_report(prepared: Prepared, passage: Passage) -> PassageReport:
 def _passages(
     prepared: Prepared, chunk: Passage, shown: Passage, words: frozenset[str]
 ) -> dict[str, Any]:
-    """Return the fields of a `HitReport` that show the text of its note."""
     units = prepared.units(shown.note)
     return {
         "chunk": passage_report(prepared, chunk),

@@ -70,7 +70,6 @@ def _votes(
 def _verdict_fields(
     prepared: Prepared, verdict: LlmVerdict, context: Sequence[ContextNote]
 ) -> dict[str, Any]:
-    """Return the fields that a verdict and a vote share."""
     places = range(len(verdict.evidence))
     return {
         "unanswerable": verdict.unanswerable,
@@ -212,7 +211,6 @@ def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, 
 
 
 def _identity(prepared: Prepared, judge: JudgeReport) -> dict[str, str]:
-    """Return what must be equal for a run to be resumed."""
     searched = ("mode", "fusion", "alpha", "topk", "graph_rerank")
     settings = (*searched, "context_notes", "context_chars", "sample", "seed", "fresh_fraction")
     own = {"embedding model": prepared.embedding_model or ""}

@@ -301,7 +301,6 @@ def _stopped(summary: SummaryReport, say: Translator) -> str:
 
 
 def _notices(record: RunRecord, say: Translator) -> str:
-    """Return the counts of problems that affect the figures; "" if there are none."""
     kinds = lacking(record.summary)
     if warnings := record.run.warnings:
         kinds.append(n_("{n} warning", "{n:,} warnings", n=len(warnings)))
@@ -366,7 +365,6 @@ def slice_name(kind: SliceKind, key: str) -> Message:
 
 
 def _slice_columns(summary: SummaryReport) -> list[str]:
-    """Return the metrics of the slice table; verdict metrics only if there are unanswerable queries."""
     blocks = blocks_of("search") if summary.counts.queries_unanswerable else ("search",)
     return keys_in("summary", blocks, summary.overall.deepest)
 
@@ -388,7 +386,6 @@ def _slice_rows(
 
 
 def _largest(slices: dict[str, SliceReport]) -> dict[str, SliceReport]:
-    """Return the tags with the most queries, most first; a vault may have hundreds."""
     ordered = sorted(slices.items(), key=lambda pair: -pair[1].counts.queries)
     return dict(ordered[:_TAGS_SHOWN])
 

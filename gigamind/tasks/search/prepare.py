@@ -145,7 +145,6 @@ def _can_judge(judge: UnanswerableJudge, options: SearchEvalOptions) -> bool:
 
 
 def _unused_model(options: SearchEvalOptions, judge: "ModelJudge") -> tuple[Text, ...]:
-    """Return a warning if `--model` has no effect."""
     if options.model is None or not judge.file.panel:
         return ()
     caution = _(

@@ -114,7 +114,6 @@ def _evidence_metrics(
 
 
 def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
-    """Return whether a query has the tag, or its language differs from that of all its expected notes."""
     if CROSS_LINGUAL_TAG in query.item.tags:
         return True
     notes = (prepared.vault.note(path) for path in query.relevant)
@@ -124,7 +123,6 @@ def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
 
 
 def _primary(language: str) -> str:
-    """Return a language without its region or script: "ko-KR" becomes "ko"."""
     return re.split("[-_]", language.strip().lower())[0]
 
 
@@ -230,7 +228,6 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     def _retrieve(
         self, queries: Sequence[CheckedQuery], progress: Progress
     ) -> list[ItemOutcome[Ranking[Any]]]:
-        """Search each query; outcomes are in the order of `queries`."""
         pace, ended = self.prepared.options.pace, itertools.count(1)
         by_id = {query.item.id: Query(query.item.id, query.item.query) for query in queries}
         search = self.retriever.search
@@ -327,7 +324,6 @@ def _open_system(
 
 
 def _judged_with(prepared: Prepared, engine: Engine) -> Prepared:
-    """Return the input with the judge for the embedder in use."""
     embedder = engine.semantic.embedder.name if engine.semantic else None
     judge = choose_judge(prepared.options, embedder)
     warnings = (*(judge.warnings if judge else ()), *prepared.warnings)

@@ -105,7 +105,6 @@ def _compared(
     best: Evaluated[SummaryReport],
     page: Path,
 ) -> Comparison:
-    """Compare the recommended settings with the current ones, and write the report of the comparison."""
     task = SearchComparison()
     runs = [read_run(run.out, {options.task: task}) for run in (current, best)]
     before, after = (task.take_snapshot(run) for run in runs)
@@ -115,7 +114,6 @@ def _compared(
 
 
 def _worse(comparison: Comparison) -> tuple[WorseMetric, ...]:
-    """Return the metrics that got significantly worse, the largest drop first."""
     worse = sorted(
         (change for change in comparison.metrics if change.is_better is False),
         key=lambda change: -(change.drop or 0.0),
@@ -163,12 +161,10 @@ def _effects(
 
 
 def _run_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
-    """Return the rates of the run's own judge; None if that judge calls a model."""
     return next((rates for rates in judges if rates.chosen), None)
 
 
 def _best_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
-    """Return the judge with the smallest sum of error rates; None if the dataset has only one kind of query."""
     known = [rates for rates in judges if rates.both_rates is not None]
     return min(known, key=lambda rates: rates.both_rates or 0.0, default=None)
 

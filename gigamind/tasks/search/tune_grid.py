@@ -168,7 +168,6 @@ def rank_grid(
 def _figures(
     rankings: Sequence[Sequence[str]], queries: Sequence[CheckedQuery], topk: int
 ) -> list[Figures]:
-    """Return all ranking metrics of each query."""
     ranked = [
         RankedQuery(ranking, query.qrels, query.is_judged, *query.groups)
         for ranking, query in zip(rankings, queries, strict=True)
@@ -177,7 +176,6 @@ def _figures(
 
 
 def _by_index(settings: Sequence[RetrievalSettings]) -> list[list[RetrievalSettings]]:
-    """Group the settings that share an index."""
     groups: dict[tuple[str, int], list[RetrievalSettings]] = {}
     for setting in settings:
         groups.setdefault((setting.embedder, setting.chunk_chars), []).append(setting)
@@ -231,7 +229,6 @@ def _setting(measured: _Measured, place: int, selection: Selection) -> TunedSett
 
 
 def _means(rows: Sequence[Figures]) -> dict[str, float]:
-    """Return the means of the metrics that every row has."""
     names = [name for name in rows[0] if all(row.get(name) is not None for row in rows)]
     table: Matrix = np.array([[row[name] for name in names] for row in rows], np.float64)
     means = table.mean(axis=0).tolist()
