@@ -17,14 +17,10 @@ SHORTER_CONTEXT = _("show less of the notes: --context-chars, --context-notes")
 
 @dataclass(frozen=True, slots=True)
 class ContextNote:
-    """A note, or part of one, that a model is shown.
-
-    Attributes:
-        start: code point offset of `source.text` in the note's file.
-    """
+    """A note, or part of one, that a model is shown."""
 
     path: str
-    start: int
+    start: int  # code point offset of `source.text` in the note's file
     source: Source
 
 

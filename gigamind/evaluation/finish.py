@@ -53,18 +53,13 @@ Line = TypeVar("Line", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The options that writing needs.
-
-    Attributes:
-        figures: whether the report's figures are also written as files.
-        replaces: whether the folder belongs to the run that is resumed.
-    """
+    """The options that writing needs."""
 
     format: Literal["json", "md", "both"]
     lang: Language
-    figures: bool
+    figures: bool  # whether the report's figures are also written as files
     save_snapshot: bool
-    replaces: bool
+    replaces: bool  # whether the folder belongs to the run that is resumed
 
     @classmethod
     def of(cls, options: EvalOptions) -> "Outputs":
@@ -75,16 +70,11 @@ class Outputs:
 
 
 class Evaluated(NamedTuple, Generic[Summary]):
-    """A finished evaluation.
-
-    Attributes:
-        out: its output folder.
-        verdict: of the release gates; None without a baseline.
-    """
+    """A finished evaluation."""
 
     summary: Summary
-    out: Path
-    verdict: ReleaseVerdict | None
+    out: Path  # its output folder
+    verdict: ReleaseVerdict | None  # of the release gates; None without a baseline
 
 
 def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | None:
@@ -121,8 +111,6 @@ class FlowResult(TypedDict):
 
     Attributes:
         headline, page: outcome and reason in one line, and its page; see `reports.decision`.
-        release: see `ReleaseVerdict.dump`; None without a baseline.
-        refused: None if the run succeeded.
     """
 
     task: TaskName
@@ -130,8 +118,8 @@ class FlowResult(TypedDict):
     run_id: str
     headline: str
     page: str
-    release: dict[str, Any] | None
-    refused: Refused | None
+    release: dict[str, Any] | None  # see `ReleaseVerdict.dump`; None without a baseline
+    refused: Refused | None  # None if the run succeeded
 
 
 def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | None:

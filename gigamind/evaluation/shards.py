@@ -49,22 +49,15 @@ _NO_ITEMS, _NOTHING = Range(0, 0), Spent(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A range of items and its part of the run's limits; the limits themselves are in the options.
+    """A range of items and its part of the run's limits; the limits themselves are in the options."""
 
-    Attributes:
-        items: an empty range uses no model: it collects the known results of the whole run.
-        taken: part of the limits that the rest of the run has spent or leased.
-        began: start of the run's time limit, in seconds since the epoch.
-        at_once: number of shards that share the limits of concurrency and rate.
-        succeeded: whether the model has answered in this run.
-        hopeless: error that affects every item, as JSON, and its code; nothing is requested then.
-    """
-
+    # An empty range uses no model: it collects the known results of the whole run.
     items: Range = _NO_ITEMS
-    taken: Spent = _NOTHING
-    began: float = 0.0
-    at_once: int = 1
-    succeeded: bool = False
+    taken: Spent = _NOTHING  # part of the limits that the rest of the run has spent or leased
+    began: float = 0.0  # start of the run's time limit, in seconds since the epoch
+    at_once: int = 1  # number of shards that share the limits of concurrency and rate
+    succeeded: bool = False  # whether the model has answered in this run
+    # Error that affects every item, as JSON, and its code; nothing is requested then.
     hopeless: tuple[Any, str] | None = None
 
     @property
@@ -114,19 +107,12 @@ GATHERED = Shard()
 
 
 class ShardEnd(TypedDict):
-    """How a shard ended, as JSON values; its results are in its folder.
+    """How a shard ended, as JSON values; its results are in its folder."""
 
-    Attributes:
-        scored: whether any item has a verdict.
-        skipped: whether its lease was too small for some items.
-        hopeless: error that affects every item, and its code.
-        stopped: whether its run ended first.
-    """
-
-    scored: bool
-    skipped: bool
-    hopeless: tuple[Any, str] | None
-    stopped: bool
+    scored: bool  # whether any item has a verdict
+    skipped: bool  # whether its lease was too small for some items
+    hopeless: tuple[Any, str] | None  # error that affects every item, and its code
+    stopped: bool  # whether its run ended first
     runtime_ms: float
 
 

@@ -59,17 +59,14 @@ class Effort:
     """How much is measured.
 
     Attributes:
-        passes: after one warm-up pass; fewer if the time is over.
-        seed: of the order of the queries.
         limit_ms: time limit on the chosen clock. Wall time is longer on a busy machine: after three times the limit the
             measurement ends with at least six passes.
-        clock: see the module.
     """
 
-    passes: int
-    seed: int
+    passes: int  # after one warm-up pass; fewer if the time is over
+    seed: int  # of the order of the queries
     limit_ms: float
-    clock: Literal["cpu", "wall"] = "cpu"
+    clock: Literal["cpu", "wall"] = "cpu"  # see the module
 
     @classmethod
     def within(

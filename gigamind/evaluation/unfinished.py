@@ -23,19 +23,12 @@ HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted", "not
 
 @dataclass(frozen=True, slots=True)
 class ModelRun:
-    """The results of models.
+    """The results of models."""
 
-    Attributes:
-        results: of each finished item, in item order.
-        attempts: every request of the run, including those before it was resumed.
-        interrupted: whether Ctrl-C stopped it.
-        unasked: items without a result because of that.
-    """
-
-    results: Mapping[ItemKey, ItemResult]
-    attempts: Sequence[Attempt]
-    interrupted: bool = False
-    unasked: Sequence[ItemKey] = ()
+    results: Mapping[ItemKey, ItemResult]  # of each finished item, in item order
+    attempts: Sequence[Attempt]  # every request of the run, including those before it was resumed
+    interrupted: bool = False  # whether Ctrl-C stopped it
+    unasked: Sequence[ItemKey] = ()  # items without a result because of that
 
 
 def unfinished_folder(out: Path) -> Path:

@@ -18,13 +18,10 @@ _RUN_FILE = "run.json"
 
 
 class Promoted(NamedTuple):
-    """A new baseline.
-
-    Attributes:
-        worst: Gated metrics that are at their worst possible value, so the gate cannot detect a regression.
-    """
+    """A new baseline."""
 
     file: Path
+    # Gated metrics that are at their worst possible value, so the gate cannot detect a regression.
     worst: list[str]
 
 

@@ -18,15 +18,11 @@ from gigamind.vault.notes import Note
 
 @dataclass(frozen=True, slots=True)
 class ContextReader:
-    """Reads contexts over one vault, which may have no notes.
-
-    Attributes:
-        has_vault: Without a vault, an unknown note is a problem only if its text is missing.
-        places: Cache of whether a note contains a text, by path and text; systems return the same texts repeatedly.
-    """
+    """Reads contexts over one vault, which may have no notes."""
 
     identities: Identities
-    has_vault: bool
+    has_vault: bool  # without a vault, an unknown note is a problem only if its text is missing
+    # Cache of whether a note contains a text, by path and text; systems return the same texts repeatedly.
     places: dict[tuple[str, str], bool] = field(default_factory=dict[tuple[str, str], bool])
 
     def read(

@@ -37,23 +37,16 @@ _SHORTER_REPLY = _("let the system return only the parts of notes that it used a
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """Answers, judges and checks one item with models.
-
-    Attributes:
-        prompts: Prompts of the model that answers; empty without one.
-        fresh: Items that are judged and checked a second time.
-        stored: Stored answers of that model, by id.
-        shorter: Advice if notes are longer than a model's context window.
-        answers: Pending answers; each is requested once, then judged and checked.
-    """
+    """Answers, judges and checks one item with models."""
 
     judge: Judge[AnswerCase, Any]
     gate: QualityGate | None
-    prompts: Mapping[Language, Prompt]
+    prompts: Mapping[Language, Prompt]  # prompts of the model that answers; empty without one
     fence_key: bytes
-    fresh: frozenset[str]
-    stored: Mapping[str, str]
-    shorter: Text
+    fresh: frozenset[str]  # items that are judged and checked a second time
+    stored: Mapping[str, str]  # stored answers of that model, by id
+    shorter: Text  # advice if notes are longer than a model's context window
+    # Pending answers; each is requested once, then judged and checked.
     answers: dict[str, asyncio.Future[str]] = field(default_factory=dict[str, asyncio.Future[str]])
 
     async def ask(self, models: Models, key: ItemKey, case: EvalCase) -> Any:  # noqa: ANN401  JSON values

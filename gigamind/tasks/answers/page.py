@@ -101,13 +101,9 @@ def answers_json(
 
 @dataclass(frozen=True, slots=True)
 class CustomScores:
-    """The metrics of a custom judge on a page.
+    """The metrics of a custom judge on a page."""
 
-    Attributes:
-        labels: Labels of the metrics by name, the main one first.
-    """
-
-    labels: Mapping[str, str]
+    labels: Mapping[str, str]  # labels of the metrics by name, the main one first
 
     @classmethod
     def of(cls, judge: JudgeReport | None, language: Language) -> "CustomScores | None":

@@ -58,11 +58,7 @@ def choose_answer_judge(options: AnswerEvalOptions) -> Chosen[Judge[AnswerCase, 
 
 @dataclass(frozen=True, slots=True)
 class SearchedCases:
-    """Queries with their retrieved notes.
-
-    Attributes:
-        embedding_model: None in keyword mode.
-    """
+    """Queries with their retrieved notes."""
 
     cases: tuple[EvalCase, ...]
     not_sampled: int
@@ -70,7 +66,7 @@ class SearchedCases:
     warnings: tuple[str, ...]
     vault: Vault
     dataset_hash: str
-    embedding_model: str | None
+    embedding_model: str | None  # None in keyword mode
 
 
 def cases_from_search(options: AnswerEvalOptions, progress: Progress) -> SearchedCases:

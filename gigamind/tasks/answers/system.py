@@ -36,17 +36,12 @@ _MAX_FAILURES = 8  # after this many failures without any answer, no more questi
 
 @dataclass
 class SystemResults:
-    """The answers of a system.
+    """The answers of a system."""
 
-    Attributes:
-        results: Of each completed question, by item.
-        interrupted: Whether Ctrl-C stopped it.
-        warnings: Data-quality warnings about the system.
-    """
-
+    # Of each completed question, by item.
     results: Mapping[ItemKey, ItemResult] = field(default_factory=dict[ItemKey, ItemResult])
-    interrupted: bool = False
-    warnings: tuple[str, ...] = ()
+    interrupted: bool = False  # whether Ctrl-C stopped it
+    warnings: tuple[str, ...] = ()  # data-quality warnings about the system
 
     @property
     def final(self) -> Mapping[ItemKey, ItemResult]:
@@ -159,16 +154,12 @@ def _ask(
 
 @dataclass
 class _Requests:
-    """Sends questions, and stops if the first ones all fail.
-
-    Attributes:
-        stopped: Why no more questions are sent; "" while they are.
-    """
+    """Sends questions, and stops if the first ones all fail."""
 
     answerer: Answerer
     failures: int = 0
     answered: bool = False
-    stopped: Text = ""
+    stopped: Text = ""  # why no more questions are sent; "" while they are
 
     def by_id(self, cases: Sequence[EvalCase]) -> dict[str, Callable[[], Reply]]:
         queries = (Query(case.id, case.question) for case in cases)

@@ -31,15 +31,11 @@ if TYPE_CHECKING:  # options and reports must not import everything that runs th
 
 @dataclass
 class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
-    """Checked answers, queries with notes for a model to answer from, or questions for a system.
-
-    Attributes:
-        answerer: The system, if the caller has opened it.
-        system_results: The system's answers, once there are any.
-    """
+    """Checked answers, queries with notes for a model to answer from, or questions for a system."""
 
     prepared: "PreparedAnswers"
-    answerer: "Answerer | None" = None
+    answerer: "Answerer | None" = None  # the system, if the caller has opened it
+    # The system's answers, once there are any.
     system_results: "SystemResults | None" = field(default=None, init=False)
     results = TypeAdapter(list[None])
 

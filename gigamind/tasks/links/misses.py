@@ -29,17 +29,11 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """All suggestions for one note, best first.
+    """All suggestions for one note, best first."""
 
-    Attributes:
-        shown: The suggestions that the run shows.
-        ranked: All suggestions, at any confidence.
-        linked: Targets that were excluded because the note already links to them.
-    """
-
-    shown: Sequence[Suggestion]
-    ranked: Sequence[Suggestion]
-    linked: frozenset[str]
+    shown: Sequence[Suggestion]  # the suggestions that the run shows
+    ranked: Sequence[Suggestion]  # all suggestions, at any confidence
+    linked: frozenset[str]  # targets that were excluded because the note already links to them
 
 
 def find_misses(

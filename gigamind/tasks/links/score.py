@@ -245,15 +245,11 @@ def _passage(note: Note, units: Utf16, span: Span) -> PassageReport:
 
 @dataclass(frozen=True)
 class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote]):
-    """Checked input and a suggester for its vault.
-
-    Attributes:
-        names: Folded names of each note, by path.
-    """
+    """Checked input and a suggester for its vault."""
 
     prepared: PreparedLinks
     suggester: Suggester
-    names: Mapping[str, frozenset[str]]
+    names: Mapping[str, frozenset[str]]  # folded names of each note, by path
     results = TypeAdapter(list[EvaluatedNote])
 
     @property

@@ -28,25 +28,17 @@ _UNMEASURED: frozenset[Oddity] = frozenset({"tied_scores", "fewer_hits"})
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One suggested link, from any source.
+    """One suggested link, from any source."""
 
-    Attributes:
-        target: Path of the target note; if the vault lacks it, the name in the run file.
-        anchor: The words that would be linked; "" if the tool gave none.
-        span: Range of the anchor in code points; None if unknown.
-        confidence: In [0, 1]; None if the tool gave none.
-        features: Values that the confidence is computed from, by name.
-        least: Lowest confidence at which the suggestion is shown.
-    """
-
-    target: str
-    anchor: str
-    span: Span | None
-    confidence: float | None
+    target: str  # path of the target note; if the vault lacks it, the name in the run file
+    anchor: str  # the words that would be linked; "" if the tool gave none
+    span: Span | None  # range of the anchor in code points; None if unknown
+    confidence: float | None  # in [0, 1]; None if the tool gave none
     reason: str
     context: str
+    # Values that the confidence is computed from, by name.
     features: Mapping[str, float | int | str]
-    least: float = 0.0
+    least: float = 0.0  # lowest confidence at which the suggestion is shown
 
     @classmethod
     def of(cls, suggestion: LinkSuggestion) -> "Suggestion":
@@ -57,15 +49,10 @@ class Suggestion:
 
 
 class Suggester(ABC):
-    """Suggests links for the notes of one vault.
+    """Suggests links for the notes of one vault."""
 
-    Attributes:
-        embedding_model: Full name of its embedder; None without one.
-        warnings: Data-quality warnings about its input.
-    """
-
-    embedding_model: str | None = None
-    warnings: tuple[str, ...] = ()
+    embedding_model: str | None = None  # full name of its embedder; None without one
+    warnings: tuple[str, ...] = ()  # data-quality warnings about its input
 
     def prepare(self, notes: Iterable[Note]) -> None:
         """Prepare all these notes at once, if that is faster than note by note."""

@@ -79,20 +79,13 @@ def _difficulty(key: str) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """The verdicts of a run, and the effect of other thresholds.
+    """The verdicts of a run, and the effect of other thresholds."""
 
-    Attributes:
-        kind: Kind of the judge.
-        setting: The threshold; None for a judge without one.
-        points: Results at every threshold, ascending; empty for a judge without one.
-        best: Threshold with the best F1; None without both kinds of queries, or if no threshold detects any
-            unanswerable one.
-    """
-
-    kind: str
+    kind: str  # kind of the judge
     counts: Confusion
-    setting: float | None
-    points: list[SweepPoint]
+    setting: float | None  # the threshold; None for a judge without one
+    points: list[SweepPoint]  # results at every threshold, ascending; empty for a judge without one
+    # Threshold with the best F1; None without both kinds of queries, or if no threshold detects any unanswerable one.
     best: BestThreshold | None
 
     @property

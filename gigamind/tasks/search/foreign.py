@@ -11,17 +11,11 @@ _MIN_RANKINGS = 5  # with fewer, a poor search may miss all labelled notes altho
 
 
 class NameMismatch(NamedTuple):
-    """Rankings whose names are all unknown to the labels, with an example of each.
+    """Rankings whose names are all unknown to the labels, with an example of each."""
 
-    Attributes:
-        rankings: Number of rankings with a note.
-        ranked: A name in one of them.
-        labelled: A name in the labels, with the same file stem if possible.
-    """
-
-    rankings: int
-    ranked: str
-    labelled: str
+    rankings: int  # number of rankings with a note
+    ranked: str  # A name in one of them
+    labelled: str  # A name in the labels, with the same file stem if possible
 
     @property
     def is_certain(self) -> bool:

@@ -32,15 +32,12 @@ from gigamind.vault.notes import Note
 
 @dataclass(frozen=True, slots=True)
 class ShownRanking:
-    """A ranking, ready to be judged and measured.
+    """A ranking, ready to be judged and measured."""
 
-    Attributes:
-        hits: The engine's `Hit`s, or the normalised `RankedNote`s of another system.
-        evidence: Evidence of each hit; None if the text of its note is unknown.
-    """
-
+    # The engine's `Hit`s, or the normalised `RankedNote`s of another system.
     hits: Sequence[Hit] | Sequence[RankedNote]
     reports: tuple[HitReport, ...]
+    # Evidence of each hit; None if the text of its note is unknown.
     evidence: tuple[Evidence | None, ...]
     oddities: dict[Oddity, int]
 
@@ -74,14 +71,12 @@ class ForeignHits(HitReader):
     """Reads rankings of any other system.
 
     Attributes:
-        engine: Keyword index of the vault; None without a vault.
-        labelled: The notes that labels name.
         places: Cached ranges of returned texts, by note and text; a search returns the same texts repeatedly.
     """
 
     prepared: Prepared
-    engine: Engine | None
-    labelled: frozenset[str]
+    engine: Engine | None  # keyword index of the vault; None without a vault
+    labelled: frozenset[str]  # the notes that labels name
     places: dict[tuple[str, str], Span | None] = field(
         default_factory=dict[tuple[str, str], Span | None]
     )

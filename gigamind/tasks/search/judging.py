@@ -110,16 +110,12 @@ ROLE = "unanswerable"
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """Judges one query with a model.
-
-    Attributes:
-        fresh: Queries that are judged a second time.
-    """
+    """Judges one query with a model."""
 
     prepared: Prepared
     judge: ModelJudge
     fence_key: bytes
-    fresh: frozenset[str]
+    fresh: frozenset[str]  # queries that are judged a second time
 
     def needs(self, key: ItemKey, item: ItemReport) -> int:
         case, _context = self._case(item)

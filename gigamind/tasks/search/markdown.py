@@ -29,18 +29,12 @@ _HITS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class FailureLine:
-    """One failure as Markdown.
-
-    Attributes:
-        what: Description of the failure.
-        expected: The relevant notes; "" for an unanswerable query.
-        came: The top notes of the ranking, with their base scores.
-    """
+    """One failure as Markdown."""
 
     item: ItemReport
-    what: str
-    expected: str
-    came: str
+    what: str  # description of the failure
+    expected: str  # the relevant notes; "" for an unanswerable query
+    came: str  # the top notes of the ranking, with their base scores
 
 
 def failed_items(items: Sequence[ItemReport]) -> list[ItemReport]:

@@ -155,24 +155,17 @@ def _unused_model(options: SearchEvalOptions, judge: "ModelJudge") -> tuple[Text
 
 @dataclass(frozen=True, slots=True)
 class Prepared(PreparedInput):
-    """Valid input of one run.
-
-    Attributes:
-        vault: Empty without `--notes`.
-        judge: None if nothing is judged.
-        system: The other system that searches; None for gigamind's own engine.
-        queries: The queries to run, in dataset order.
-        embedding_model: Full name of the embedder; None in keyword mode, and until the vault is indexed.
-        out_of_reach: Labelled spans that no evidence can match; None without any, and until the vault is indexed.
-    """
+    """Valid input of one run."""
 
     options: SearchEvalOptions
-    vault: Vault
+    vault: Vault  # empty without `--notes`
     identities: Identities
-    judge: Chosen[UnanswerableJudge] | None
-    system: SystemReport | None
-    queries: tuple[CheckedQuery, ...]
+    judge: Chosen[UnanswerableJudge] | None  # None if nothing is judged
+    system: SystemReport | None  # the other system that searches; None for gigamind's own engine
+    queries: tuple[CheckedQuery, ...]  # the queries to run, in dataset order
+    # Full name of the embedder; None in keyword mode, and until the vault is indexed.
     embedding_model: str | None = None
+    # Labelled spans that no evidence can match; None without any, and until the vault is indexed.
     out_of_reach: OutOfReach | None = None
     converters: dict[str, Utf16] = field(default_factory=dict[str, Utf16], compare=False)
 

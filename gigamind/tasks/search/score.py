@@ -131,19 +131,14 @@ _results: TypeAdapter[list[ItemResult]] = TypeAdapter(list[ItemResult])
 
 @dataclass(frozen=True)
 class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
-    """Checked input and a search that is ready.
-
-    Attributes:
-        recalled: The same search with cached query embeddings, for repeated queries.
-        engine: gigamind's own engine over the vault; None if another system searches.
-    """
+    """Checked input and a search that is ready."""
 
     prepared: Prepared
     retriever: Retriever[Any]
-    recalled: Retriever[Any]
+    recalled: Retriever[Any]  # the same search with cached query embeddings, for repeated queries
     reader: HitReader
     judges: FreeJudges
-    engine: Engine | None
+    engine: Engine | None  # gigamind's own engine over the vault; None if another system searches
     results = _results
 
     @property

@@ -36,20 +36,14 @@ Evaluate = Callable[[SearchEvalOptions], Evaluated[SummaryReport]]
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The result of tuning.
-
-    Attributes:
-        finding: Sentences; the recommendation comes first, the command last.
-        current: The run with the current settings.
-        best: The run with the recommended settings; None if the current ones are kept.
-        page: Path of tune.html.
-    """
+    """The result of tuning."""
 
     tuning: Tuning
-    finding: tuple[str, ...]
-    current: Evaluated[SummaryReport]
+    finding: tuple[str, ...]  # sentences; the recommendation comes first, the command last
+    current: Evaluated[SummaryReport]  # the run with the current settings
+    # The run with the recommended settings; None if the current ones are kept.
     best: Evaluated[SummaryReport] | None
-    page: Path
+    page: Path  # path of tune.html
 
 
 def tune(

@@ -35,18 +35,12 @@ Figures = dict[str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """Measurements of all settings, the current one first.
-
-    Attributes:
-        metric: Metric to optimise, such as "ndcg_at_10".
-        figures: For each setting, the figures of each answerable query.
-        used: Mask of the queries that have the metric under every setting.
-    """
+    """Measurements of all settings, the current one first."""
 
     settings: Sequence[RetrievalSettings]
-    metric: str
-    figures: Sequence[Sequence[Figures]]
-    used: npt.NDArray[np.bool_]
+    metric: str  # metric to optimise, such as "ndcg_at_10"
+    figures: Sequence[Sequence[Figures]]  # for each setting, the figures of each answerable query
+    used: npt.NDArray[np.bool_]  # mask of the queries that have the metric under every setting
 
 
 def tune_grid(

@@ -70,16 +70,12 @@ class WrittenQuestions(ModelReply, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class WrittenRows:
-    """The generated questions of one vault.
-
-    Attributes:
-        dropped: Number of dropped questions, or parts of questions, by reason, a message.
-        failures: Notes without a usable reply, by path.
-    """
+    """The generated questions of one vault."""
 
     rows: tuple[QueryItem, ...]
+    # Number of dropped questions, or parts of questions, by reason, a message.
     dropped: dict[Text, int]
-    failures: tuple[Failure, ...]
+    failures: tuple[Failure, ...]  # notes without a usable reply, by path
 
 
 async def write_queries(
