@@ -63,9 +63,7 @@ def compare_runs(
 
     Args:
         paths: output folders, snapshots or folders of baselines, at least two.
-        options: of the gates.
         lang: of the pages; auto: that of the last run, or of the environment.
-        tasks: by name.
 
     Raises:
         InputError: a run cannot be read, tasks or datasets differ, or gates are requested for more than two runs.

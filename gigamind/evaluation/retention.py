@@ -141,11 +141,7 @@ def report_lines(report: CleanupReport) -> Iterator[Message]:
 def _kept(
     runs: Mapping[Path, list[_FinishedRun]], options: CleanupOptions, now: float
 ) -> set[_FinishedRun]:
-    """Return the runs to keep.
-
-    The baselines of runs that are kept only as baselines are not kept: if each night's run becomes the next baseline,
-    that would keep every run forever.
-    """
+    """Return the runs to keep; baselines of baselines are not kept, or nightly runs would stay forever."""
     youngest = now - options.keep_days * _DAY_S
     kept = {
         run

@@ -1,9 +1,8 @@
 """Measure the cost of a search independently of how busy the machine is: in passes, each beside a fixed load.
 
-Each query of a seeded sample is searched once per pass, alone, after an equal amount of fixed load. Its cost is its
-time divided by that of one unit of the load in the same pass. CPU time is used because wall time is unreliable: on two
-busy cores equal runs differed by a quarter, even relative to the load (`benchmarks/gate_speed.py` measures the rest).
-CPU time does not include waiting, so wall time is used if a server searches.
+Each query of a seeded sample is searched once per pass, alone, after an equal amount of load. Its cost is its time
+divided by that of one unit of the load. CPU time is used, as wall time of equal runs differed by a quarter on two busy
+cores (`benchmarks/gate_speed.py`); it does not include waiting, so wall time is used if a server searches.
 """
 
 import hashlib
@@ -31,9 +30,8 @@ _LOAD_MS = 20.0  # maximum load before one query
 def load() -> float:
     """Run one unit of the fixed load, about two milliseconds on one core; always the same work.
 
-    It consists of equal parts of Python and sorting, a pass through memory beyond the caches, and products of a cached
-    matrix. A busy machine slows these down by different factors, and a search uses all of them. Without the latter two,
-    the cost of equal searches drifted by 8 % with the other load, with them by 4 %.
+    It uses Python and sorting, memory beyond the caches, and a cached matrix, which a busy machine slows differently.
+    Without the latter two, the cost of equal searches drifted by 8 %, with them by 4 %.
     """
     state = 1
     for step in range(_STEPS):
@@ -80,11 +78,7 @@ class Effort:
 def measure_speed(
     queries: Mapping[str, Input], search: Callable[[Input], object], effort: Effort
 ) -> SpeedReport | None:
-    """Measure the cost of some of the queries; None if none can be searched, or Ctrl-C leaves less than two passes.
-
-    Args:
-        queries: input of `search` by id, for queries that the run could search.
-    """
+    """Measure the cost of some queries by id; None if none can be searched, or Ctrl-C leaves less than two passes."""
     start = time.perf_counter()
     clock = time.process_time if effort.clock == "cpu" else time.perf_counter
     timer = _Timer(search, clock, queries)
@@ -108,11 +102,7 @@ _ENOUGH = 6  # passes that a gate on an interval needs
 
 
 class _Timer(Generic[Input]):
-    """Measures passes.
-
-    Attributes:
-        passes: for each, the seconds of one unit of the load, and of each query.
-    """
+    """Measures passes; `passes` has the seconds of one unit of the load, and of each query."""
 
     def __init__(
         self,

@@ -1,7 +1,4 @@
-"""Define what differs between tasks; everything else about a run is shared by search, links and answers.
-
-A `Task` opens an `Evaluation`: checked input and whatever scoring needs. `run` drives it, directly or in batches.
-"""
+"""Define what differs between tasks; everything else about a run is shared by search, links and answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -78,11 +75,7 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
 
     @abstractmethod
     def score(self, first: int, end: int, progress: Progress) -> list[Result]:
-        """Return the results of the items `first` to `end` (exclusive).
-
-        Raises:
-            Interrupted: Ctrl-C.
-        """
+        """Return the results of the items `first` to `end` (exclusive); Ctrl-C raises Interrupted."""
 
     @property
     def asks_a_model(self) -> bool:
@@ -97,15 +90,7 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
     def ask(
         self, results: Sequence[Result], out: Path, progress: Progress, shard: Shard | None = None
     ) -> ModelRun:
-        """Judge the items with models; replies are kept beside `out`, whatever happens.
-
-        Args:
-            results: of the items that are judged here, if code scores any.
-            shard: of the run; None for all of it.
-
-        Raises:
-            GigamindError: see `ask_all`.
-        """
+        """Judge the items (of a shard) with models, from their scored results; replies are kept beside `out`."""
         raise TypeError(
             f"{type(self).__name__} asks no model about {results} for {out} ({progress}, {shard})"
         )
@@ -250,11 +235,7 @@ class Task(ABC, Generic[Options, Summary, Line]):
 
     @abstractmethod
     def check(self, options: Options) -> Checked:
-        """Check the input only; no model is used, and nothing is embedded.
-
-        Raises:
-            GigamindError: as for `open`.
-        """
+        """Check the input as `open` does; no model is used, and nothing is embedded."""
 
 
 def run_report(

@@ -1,7 +1,6 @@
 """Files that a run with models keeps beside its output folder until every item has a final result: OUT.unfinished.
 
-It contains items.jsonl (each result when it ends), attempts.jsonl (each request), and the folders of its shards with
-theirs. `--resume OUT` continues it, in shards or without.
+items.jsonl (results), attempts.jsonl (requests), and the folders of its shards with theirs. `--resume OUT` continues.
 """
 
 import shutil

@@ -1,7 +1,6 @@
 """Evaluate many items concurrently: bounded workers, a time limit per item, results in item order.
 
-A thread cannot be stopped from outside. An item that exceeds its limit becomes a `Failure`; its daemon thread is
-abandoned, its late result is dropped, and a new worker replaces it.
+No thread can be stopped: that of an item beyond its limit is abandoned, and a new worker replaces it.
 """
 
 import threading
@@ -66,10 +65,9 @@ def run_workers(
     timeout_ms: int,
     on_end: Callable[[ItemOutcome[Result]], None],
 ) -> list[ItemOutcome[Result]]:
-    """Run every task, at most `max_concurrency` at a time, and return outcomes in the order of `tasks`.
+    """Run every task, by item id, at most `max_concurrency` at a time, and return outcomes in the order of `tasks`.
 
     Args:
-        tasks: by item id.
         timeout_ms: limit per task in milliseconds, from its start.
         on_end: called with the outcome of each finished item, never from two threads at a time.
 

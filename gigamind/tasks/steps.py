@@ -28,11 +28,7 @@ class CardResult(TypedDict):
 
 
 def write_card(options: CertifyOptions) -> CardResult:
-    """Certify the judge of finished runs and write its report.
-
-    Raises:
-        GigamindError: See `assurance.certify.write_card`.
-    """
+    """Certify the judge of finished runs and write its report; see `assurance.certify.write_card`."""
     card, out = certify.write_card(options, judged_kinds())
     return {
         "out": str(out),

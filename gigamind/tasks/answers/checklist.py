@@ -62,11 +62,9 @@ def _refuse_idle(options: AnswerEvalOptions) -> None:
 async def check_answer(
     gate: QualityGate, case: AnswerCase, asking: Asking, *, twice: bool
 ) -> dict[str, Any]:
-    """Check one answer, and return the JSON values of a `QualityReport`.
+    """Check one answer, and return the JSON values of a `QualityReport`; a blank one needs no model.
 
-    Args:
-        twice: Check it a second time to measure consistency. If the second check fails permanently, the first one
-            counts and `flipped` is null. A blank answer is checked without a model, and only once.
+    If the second check of `twice` fails permanently, the first one counts and `flipped` is null.
 
     Raises:
         LlmError: See `QualityGate.judge`; for the second check, only transient errors.

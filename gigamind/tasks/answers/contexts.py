@@ -1,7 +1,6 @@
 """Converts the contexts of a system's answer to notes for the judge, in their order, because answers cite numbers.
 
-A context with a text is judged by that text; a context with only a name, by that note of the vault. A name of an
-unknown note becomes an empty note, which proves nothing.
+A context with only a name is judged by that note of the vault; an unknown note becomes empty, which proves nothing.
 """
 
 from collections import Counter
@@ -70,10 +69,7 @@ def _part(note: Note, place: tuple[int, int] | None) -> str:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether a string is the name of a note rather than text: a line that ends in .md, or one ASCII word.
-
-    Sentences in Chinese or Japanese have no spaces either, so other single words count as text.
-    """
+    """Return whether a string names a note: a line that ends in .md, or one ASCII word (Chinese has no spaces)."""
     line = text.strip()
     is_word = line.isascii() and len(line.split()) == 1
     return "\n" not in line and (line.endswith(".md") or is_word)

@@ -205,12 +205,7 @@ def answer_item(
     check: ItemResult | None = None,
     response: ItemResult | None = None,
 ) -> AnswerItemReport:
-    """Return the line of one answer; without a result, it was not run.
-
-    Args:
-        check: Checklist result; None without a checklist, or if it was not run.
-        response: The system's answer; None without a system, or if it was not run.
-    """
+    """Return the line of one answer; a result is None if it was not run, or has no checklist or no system."""
     value: dict[str, Any] = (result.value if result else None) or {}
     checked: dict[str, Any] = (check.value if check else None) or {}
     evaluation = _read(SearchQAEvaluation, value.get("evaluation"))

@@ -98,11 +98,7 @@ class _Asker:
 
 
 def begin(prepared: PreparedAnswers, out: Path, progress: Progress) -> Mapping[str, str]:
-    """Start or resume a run without any request, so that its models are opened; return its identity.
-
-    Raises:
-        GigamindError: See `ask_all`.
-    """
+    """Start or resume a run without any request, so that its models are opened; return its identity."""
     identity = _identity(prepared)
     resume = prepared.options.resume is not None
     ask_all({}, _nothing, _connecting(prepared, out, progress, None), identity, out, resume=resume)
@@ -116,14 +112,7 @@ async def _nothing(models: Models, key: ItemKey, item: object) -> None:
 def ask_about(
     prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None, *, begun: bool
 ) -> ModelRun:
-    """Judge every answer of the run or shard with models. Checks are separate parts of an item.
-
-    Args:
-        begun: Whether the run has been started; see `begin`.
-
-    Raises:
-        GigamindError: See `ask_all`.
-    """
+    """Judge every answer of the run or shard with models; `begun` if `begin` was called. Checks are separate."""
     options, cases = prepared.options, prepared.cases
     if shard is not None:
         cases = dict(shard.of(list(cases.items())))
@@ -171,10 +160,7 @@ def least_calls(prepared: PreparedAnswers) -> int:
 
 
 def _needs(prepared: PreparedAnswers, fresh: Container[str], key: ItemKey, case: EvalCase) -> int:
-    """Return the number of calls to answer and judge an item, or to check it, if no request fails.
-
-    Calls that happen once per run count for each item, as any item may be the first to need them.
-    """
+    """Return the calls of an item if none fails; those made once per run count for each, as any may be the first."""
     options, judge, answering = prepared.options, prepared.judge.judge, 0
     if prepared.gate and key.part == GATE_ROLE:
         judge = prepared.gate.judge

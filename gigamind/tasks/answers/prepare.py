@@ -1,7 +1,4 @@
-"""Prepares an answer run: reads its answers, or its questions with the notes to answer them from.
-
-The notes of a question are the top search results, 12 000 characters in total (seed 004).
-"""
+"""Prepares an answer run: its answers, or questions with the top search results, 12 000 characters (seed 004)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -202,11 +199,7 @@ def _from_answers(
 
 
 def refuse_idle(options: AnswerEvalOptions) -> None:
-    """Check that each option has an effect in the run.
-
-    Raises:
-        InputError: One has none.
-    """
+    """Check that each option has an effect in the run; raises InputError otherwise."""
     if options.system is None:
         if idle := options.flags(OF_SYSTEMS):
             raise InputError(_("{option}: requires --system. Remove it.", option=idle))

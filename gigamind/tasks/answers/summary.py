@@ -195,10 +195,7 @@ def _second_looks(judged: Sequence[SearchQAEvaluation]) -> tuple[SecondLookRepor
 def _llm(
     prepared: PreparedAnswers, model_run: ModelRun, items: Sequence[AnswerItemReport]
 ) -> LlmReport | None:
-    """Return the outcomes of evaluations and, separately, of checks; None if the run called no model.
-
-    Answers without context are not judged.
-    """
+    """Return the outcomes of evaluations (of answers with context) and of checks; None if no model was called."""
     judge = prepared.judge.report
     if not (judge.asks_a_model or prepared.gate or prepared.options.answer_model):
         return None

@@ -1,7 +1,6 @@
 """Sends each question to a system once, stores the answers next to the out folder, and judges them afterwards.
 
-One process sends all questions, so `--max-concurrency` applies to the whole run. A resumed run sends only questions
-without an answer.
+One process sends all questions, so `--max-concurrency` applies to the run; a resumed run sends those without answer.
 """
 
 import functools
@@ -67,11 +66,7 @@ class OpenAnswerer:
 
 @contextmanager
 def opened(prepared: PreparedAnswers, answerer: Answerer | None) -> Generator[OpenAnswerer]:
-    """Open the system of a run, or use `answerer`.
-
-    Raises:
-        InputError: It cannot be opened.
-    """
+    """Open the system of a run (InputError if that fails), or use `answerer`."""
     options = prepared.options
     named = options.named_system
     if named is None:
@@ -92,14 +87,10 @@ def opened(prepared: PreparedAnswers, answerer: Answerer | None) -> Generator[Op
 def ask_system(
     prepared: PreparedAnswers, answerer: Answerer | None, out: Path, progress: Progress
 ) -> SystemResults:
-    """Start or resume the run of `out`, and send the questions without an answer.
-
-    Args:
-        answerer: The system, if the caller has opened it.
+    """Start or resume the run of `out`, and send the questions without an answer, to `answerer` if it is open.
 
     Raises:
-        GigamindError: See `opened` and `begin`.
-        UnwrittenError: An answer cannot be stored.
+        GigamindError: See `opened` and `begin`; UnwrittenError if an answer cannot be stored.
     """
     with opened(prepared, answerer) as ready:
         identity = begin(prepared, out, progress)
@@ -215,11 +206,7 @@ def _result(outcome: ItemOutcome[Reply], *, is_run: bool) -> ItemResult:
 
 
 def with_run(prepared: PreparedAnswers) -> PreparedAnswers:
-    """Add the answers of a run file without storing them.
-
-    Raises:
-        InputError: The file cannot be used.
-    """
+    """Add the answers of a run file, without storing them; raises InputError if it cannot be used."""
     with opened(prepared, None) as ready:
         requests = _Requests(ready.answerer).by_id(list(prepared.cases.values()))
         outcomes = [attempt(name, send) for name, send in requests.items()]

@@ -94,11 +94,7 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
 
 
 class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport]):
-    """Evaluates answers.
-
-    Args:
-        answerer: The system of `--system`, if the caller has opened it.
-    """
+    """Evaluates answers; `answerer` is the system of `--system`, if the caller has opened it."""
 
     name = "answers"
     options = AnswerEvalOptions

@@ -1,8 +1,4 @@
-"""Explains why an expected link is missing from the suggestions that a run shows.
-
-The cause follows from the suggester's complete ranking for the note. A run shows only the top of that ranking, above
-a confidence threshold.
-"""
+"""Explains, by the complete ranking, why an expected link is missing from the confident top that a run shows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,11 +38,7 @@ def find_misses(
     names: Mapping[str, frozenset[str]],
     topk: int,
 ) -> list[Miss]:
-    """Return the expected rows of one note that were not suggested, in dataset order.
-
-    Args:
-        names: Folded names of each note, by path; see `names_of`.
-    """
+    """Return the expected rows of one note that were not suggested, in dataset order; `names` see `names_of`."""
     shown = {suggestion.target for suggestion in candidates.shown}
     return [
         _miss(row, candidates, names, topk)

@@ -1,7 +1,6 @@
-"""report.html of a link run: its figures, and its notes as compact JSON.
+"""report.html of a link run: its figures, and its notes as compact JSON, their texts split into pieces.
 
-Each note's text is split into pieces; pieces that are links are marked. templates/link_item.js unpacks the arrays in
-the order in which this module builds them.
+templates/link_item.js unpacks the arrays in the order in which this module builds them.
 """
 
 import functools

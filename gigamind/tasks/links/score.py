@@ -263,11 +263,7 @@ class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote
         return len(paths)
 
     def score(self, first: int, end: int, progress: Progress) -> list[EvaluatedNote]:
-        """Suggest links for each note, in the vault's order.
-
-        Raises:
-            Interrupted: Ctrl-C; the notes that are done are kept.
-        """
+        """Suggest links for each note, in the vault's order; Interrupted keeps the notes that are done."""
         paths = list(self.prepared.rows)[first:end]
         self.suggester.prepare(self.prepared.rows[path][0].note for path in paths)
         results: list[EvaluatedNote] = []
@@ -287,11 +283,7 @@ class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote
 
 
 def open_links(options: LinkEvalOptions, progress: Progress) -> LinkEvaluation:
-    """Check the input and open the suggester.
-
-    Raises:
-        GigamindError: See `prepare_links`.
-    """
+    """Check the input (see `prepare_links`) and open the suggester."""
     prepared = prepare_links(options)
     names = {note.path: names_of(note) for note in prepared.vault.notes}
     vault, identities = prepared.vault, prepared.identities

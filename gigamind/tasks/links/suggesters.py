@@ -96,11 +96,8 @@ class OwnSuggester(Suggester):
 class RunSuggester(Suggester):
     """Suggestions of another tool, read from a file. A note that the file lacks has none.
 
-    Args:
-        notes: Paths of all notes that the run evaluates; None if they are not all known.
-
     Raises:
-        InputError: The file cannot be used, or contains none of these notes.
+        InputError: The file cannot be used, or contains none of the evaluated `notes`, if all are known.
     """
 
     def __init__(
@@ -177,10 +174,7 @@ def _span(note: Note, units: Utf16, link: RankedNote) -> Span | None:
 def _read_links(row: Mapping[str, object]) -> Ranking[RankedNote]:
     """Read the links of a line, each a target, [target, confidence], or an object with `target`.
 
-    An object may also have `confidence`, `anchor`, `start` and `end`; the last three become text and place.
-
-    Raises:
-        ValueError: The line has no list, or a link has no target.
+    An object may also have `confidence`, `anchor`, `start` and `end`. A line without links raises ValueError.
     """
     suggestions = row.get("suggestions")
     if not isinstance(suggestions, list):
@@ -203,11 +197,7 @@ def _read_link(link: object, number: int) -> RankedNote:
 
 
 def run_path(system: str) -> Path:
-    """Return the file that `--system run:FILE` names.
-
-    Raises:
-        InputError: `--system` has another form.
-    """
+    """Return the file that `--system run:FILE` names; raises InputError for another form."""
     kind, _colon, path = system.partition(":")
     if kind != "run" or not path.strip():
         raise InputError(

@@ -99,8 +99,7 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     def change(self, before: SearchItem, after: SearchItem) -> Change | None:
         """Compare two results of one query.
 
-        Losses decide first: the passage, the note, a correct verdict. Then gains of passage and verdict, the rank of
-        the first relevant note, and nDCG.
+        Losses decide first: passage, note, verdict. Then gains of passage and verdict, the first rank, and nDCG.
         """
         answers = self.has_answer(before), self.has_answer(after)
         ranks = (before.metrics.get("mrr") or 0.0), (after.metrics.get("mrr") or 0.0)

@@ -1,7 +1,6 @@
-"""Estimates the cost and duration of a run before it starts (seed 4.3): calls, tokens, dollars, time.
+"""Estimates the cost and duration of a run before it starts (seed 4.3): calls, tokens, dollars, time, as ranges.
 
-Figures are ranges, because tokenizers differ by half for Korean and reply lengths vary. The estimate is for a first
-run: replies in caches or stores are not subtracted.
+Replies in caches or stores are not subtracted.
 """
 
 import math

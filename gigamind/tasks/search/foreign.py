@@ -24,11 +24,7 @@ class NameMismatch(NamedTuple):
 
 
 def name_mismatch(items: Sequence[ItemReport], *, has_vault: bool) -> NameMismatch | None:
-    """Return the mismatch if no name in any ranking is known; None if one is known or the rankings are empty.
-
-    Args:
-        has_vault: Any note of the vault counts as known, labelled or not.
-    """
+    """Return the mismatch if no name in any ranking is in the labels or a vault; None if one is, or without hits."""
     names = {hit.note: None for item in items for hit in item.ranking}
     labels = {note: None for item in items for note in (*item.expected_notes, *item.gains)}
     if has_vault:

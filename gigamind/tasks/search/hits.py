@@ -1,8 +1,7 @@
 """Adds the passage and the evidence of each note to a ranking, as in per_item.jsonl.
 
-gigamind's own engine knows the chunk of each hit. For a hit of another system it is the passage that the system
-returned, if the note contains it; else the chunk of the note with the most query words; without a vault, none. A
-returned text that the note does not contain, such as a summary, is compared as evidence by its words.
+A hit of another system gets the passage that it returned, if the note contains it; else the chunk of the note with the
+most query words; without a vault, none. A returned text that is not in the note is compared as evidence by its words.
 """
 
 import contextlib
@@ -104,10 +103,7 @@ class ForeignHits(HitReader):
         )
 
     def _plain(self, name: str) -> str:
-        """Return the name without percent-encoding, which TREC runs need for spaces, if that name is known.
-
-        The decoded name comes before the given one: `gigamind export trec` writes "a%20b.md" as "a%2520b.md".
-        """
+        """Return a known name without percent-encoding, which TREC needs; a%2520b.md is the export of a%20b.md."""
         plain = unquote(name) if "%" in name else name
         if plain == name:
             return name

@@ -151,14 +151,7 @@ def ask_model(
     progress: Progress,
     shard: Shard | None = None,
 ) -> ModelRun:
-    """Judge each query that has a ranking with the model of the run's judge.
-
-    Args:
-        items: Queries of the run, or of the shard.
-
-    Raises:
-        GigamindError: See `ask_all`.
-    """
+    """Judge each query of the run or shard that has a ranking with the model of the run's judge; see `ask_all`."""
     options, report = prepared.options, prepared.judge.report if prepared.judge else None
     judge = prepared.judge.judge if prepared.judge else None
     if report is None or not isinstance(judge, ModelJudge):

@@ -40,8 +40,8 @@ class FailureLine:
 def failed_items(items: Sequence[ItemReport]) -> list[ItemReport]:
     """Return the queries without a relevant note at rank 1, or with a wrong verdict, the worst first.
 
-    Severity is 1 - reciprocal rank for an answerable query; the Top-1 base score for an unanswerable one that was
-    judged answerable; and 1 - that score for an answerable one that was found but refused. Scores are scaled to [0, 1].
+    Severity is 1 - reciprocal rank if answerable; the Top-1 base score in [0, 1] if unanswerable but judged answerable;
+    1 - that score if found but refused.
     """
     tops = [0.0, 1.0, *(score for item in items if (score := item.top_base_score) is not None)]
     low, high = min(tops), max(tops)

@@ -1,8 +1,7 @@
 """report.html of a search run: its figures, and its queries as compact JSON. 5 000 queries must load in under 2 s.
 
-Many queries share passages, so tables hold each text, note and tag once, and items refer to them by index. Evidence is
-a range of its chunk. templates/report.js unpacks the arrays in the order in which this module builds them. Offsets are
-UTF-16 code units of the note's file, as in JavaScript.
+Tables hold each text, note and tag once; items refer to them by index. templates/report.js unpacks the arrays in the
+order in which this module builds them. Offsets are UTF-16 code units of the note's file.
 """
 
 import dataclasses

@@ -1,7 +1,4 @@
-"""Prepares a search run: reads and checks its judge, its vault and its queries.
-
-A labelled passage that moved within its note is located by its text (evidence/again.py).
-"""
+"""Prepares a search run: its judge, vault and queries. Moved passages are located again (evidence/again.py)."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,8 +47,7 @@ def choose_judge(
 ) -> Chosen[UnanswerableJudge] | None:
     """Return the judge of the options; None for another system without a threshold for its scores.
 
-    Args:
-        embedder: Full name of the run's embedder; None in keyword mode, or while it is unknown.
+    The name of the `embedder` is None in keyword mode, or while it is unknown.
 
     Raises:
         InputError: The judge file cannot be used, or an option contradicts it.
@@ -123,11 +119,7 @@ def choose_judge(
 
 
 def _can_judge(judge: UnanswerableJudge, options: SearchEvalOptions) -> bool:
-    """Return whether a judge can judge another system's rankings; a threshold can if it was set for its scores.
-
-    Raises:
-        InputError: This kind of judge never can.
-    """
+    """Return whether a judge can judge another system: a threshold that was set for it; InputError if it never can."""
     if judge.kind in {"calibrated", "answer_score"}:
         raise InputError(
             _(
@@ -175,11 +167,7 @@ class Prepared(PreparedInput):
         return self.system is None or self.system.kind != "run"
 
     def units(self, path: str) -> Utf16:
-        """Return the cached offset converter of the note at `path`.
-
-        Raises:
-            KeyError: The vault has no such note.
-        """
+        """Return the cached offset converter of the note at `path`, or raise KeyError."""
         if path not in self.converters:
             note = self.vault.note(path)
             if note is None:
@@ -274,8 +262,8 @@ def _idle_fusion(options: SearchEvalOptions) -> tuple[Text, ...]:
 def blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tuple[Text, ...]:
     """Return a warning if the threshold of gigamind's own search is too low to detect any unanswerable query.
 
-    The chunk with the query's best BM25 score has a keyword score of 1 by definition. So if any word matches, the best
-    note scores at least the keyword weight. A note that the link graph moves above it lacks only the boost.
+    The best BM25 chunk has a keyword score of 1, so if any word matches, the best note scores at least the keyword
+    weight. A note that the link graph moves above it lacks only the boost.
     """
     if (
         not options.is_builtin

@@ -1,7 +1,4 @@
-"""Searches and scores the queries of a run: one ranking becomes one line of per_item.jsonl.
-
-A judge that calls a model runs afterwards, on all queries at once; see `judging`.
-"""
+"""Searches and scores the queries of a run, a line of per_item.jsonl each; `judging` calls models afterwards."""
 
 import itertools
 import re
@@ -151,11 +148,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         return judge is not None and not isinstance(judge.judge, RuleJudge)
 
     def warm_up(self) -> int:
-        """Run the first `--warmup` queries unmeasured.
-
-        Raises:
-            EvaluationError: All of them failed, so every query would fail.
-        """
+        """Run the first `--warmup` queries unmeasured; raises EvaluationError if all of them failed."""
         queries = self.prepared.queries[: self.prepared.options.pace.warmup]
         outcomes = self._retrieve(queries, Quiet())
         failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
@@ -257,10 +250,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
 def open_search(
     options: SearchEvalOptions, progress: Progress, retriever: Retriever[RankedNote] | None = None
 ) -> SearchEvaluation:
-    """Check the input, and index the vault or open the other system.
-
-    Args:
-        retriever: The system of `--system`, if the caller has opened it.
+    """Check the input, and index the vault or open the other system, unless the caller has opened `retriever`.
 
     Raises:
         InputError, DatasetError: Options or dataset cannot be used (exit code 1).

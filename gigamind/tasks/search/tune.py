@@ -1,8 +1,4 @@
-"""Recommends search settings: in sentences, on a page and as a command.
-
-`tune_grid` chooses from the grid. The current settings, and significantly better ones, are also evaluated, so both
-have a report. The free judges are measured on the recommended settings.
-"""
+"""Recommends search settings of `tune_grid`, evaluated beside the current ones: in sentences, a page and a command."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -57,7 +53,6 @@ def tune(
 
     Raises:
         InputError: The grid has one setting, the dataset is too small, or `out` cannot be written.
-        GigamindError: As `evaluate` and `open_retriever` raise it.
     """
     check_out_folder(out)
     tuning = tune_grid(options, grid, progress)

@@ -1,7 +1,4 @@
-"""Measures a grid of search settings over one dataset and selects one. Each retriever scores each query once.
-
-It writes only the cache of vectors; `tune` writes the results.
-"""
+"""Measures a grid of search settings over one dataset and selects one; writes only the cache of vectors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -138,11 +135,7 @@ def rank_grid(
     settings: Sequence[RetrievalSettings],
     progress: Progress,
 ) -> list[list[Sequence[str]]]:
-    """Return each setting's ranking for each query, best note first. Chunks and vectors are scored once.
-
-    Raises:
-        IndexingError, EmbeddingError: As an evaluation raises them.
-    """
+    """Return each setting's ranking for each query, best note first. Chunks and vectors are scored once."""
     by_setting: dict[RetrievalSettings, list[Sequence[str]]] = {setting: [] for setting in settings}
     for own in _by_index(settings):
         with open_retriever(
