@@ -16,13 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.stats.intervals import (
-    CONFIDENCE,
-    Interval,
-    Matrix,
-    bca_intervals,
-    summable,
-)
+from gigamind.stats.intervals import CONFIDENCE, Interval, Matrix, bca_intervals, summable
 from gigamind.stats.special import beta_quantile, binomial_cdf, binomial_pmf, student_quantile
 
 MIN_PAIRS = 6  # five changes in one direction give p = 2 / 2**5 = 0.0625, above 0.05
