@@ -26,20 +26,15 @@ SPAN_FIX = _("Count UTF-16 code units from the start of the file: start inclusiv
 
 @dataclass(frozen=True, slots=True)
 class CheckedRows(Generic[Item]):
-    """A dataset checked against a vault; subclasses hold the usable rows, in file order.
-
-    Attributes:
-        errors: all problems of all other rows, including problems of reading the file, in file order.
-        warnings: anomalies that do not make a row unusable, including collisions.
-        collisions: ambiguous names, each identifier once; errors under `--strict`.
-        fits: whether the vault has at least one note that rows name.
-    """
+    """A dataset checked against a vault; subclasses hold the usable rows, in file order."""
 
     dataset: Dataset[Item]
+    # all problems of all other rows, including problems of reading the file, in file order
     errors: tuple[RowError, ...]
-    warnings: tuple[Message, ...]
+    warnings: tuple[Message, ...]  # anomalies that do not make a row unusable, including collisions
+    # ambiguous names, each identifier once; errors under `--strict`
     collisions: tuple[Collision, ...]
-    fits: bool
+    fits: bool  # whether the vault has at least one note that rows name
 
     @property
     def rows(self) -> int:
@@ -95,11 +90,7 @@ class CheckedRows(Generic[Item]):
 
 @dataclass(slots=True)
 class RowChecker(Generic[Item]):
-    """Checks the rows of one dataset against one vault and collects problems.
-
-    Attributes:
-        collisions: ambiguous names by identifier.
-    """
+    """Checks the rows of one dataset against one vault and collects problems."""
 
     dataset: Dataset[Item]
     vault: Vault
@@ -107,6 +98,7 @@ class RowChecker(Generic[Item]):
     errors: list[RowError] = field(default_factory=list[RowError])
     warnings: list[Message] = field(default_factory=list[Message])
     fits: bool = False
+    # ambiguous names by identifier
     collisions: dict[str, Collision] = field(default_factory=dict[str, Collision])
     _units: dict[str, Utf16] = field(default_factory=dict[str, Utf16])
     _suggestions: dict[str, Message | None] = field(default_factory=dict[str, Message | None])
@@ -206,21 +198,15 @@ Groups = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
-    """A query whose labels were found in the vault.
-
-    Attributes:
-        line: 1-based, in the dataset's file.
-        qrels: path of each labelled note -> gain: its grade, or 1.
-        spans: the expected spans in code points, with the text found there. If the note was edited, a span is where its
-            text is now; if the text is gone, it is `NOWHERE` with the text of the row.
-        groups: `expected_all_of` and `expected_any_of`, by path.
-    """
+    """A query whose labels were found in the vault."""
 
     item: QueryItem
-    line: int
-    qrels: Mapping[str, int]
+    line: int  # 1-based, in the dataset's file
+    qrels: Mapping[str, int]  # path of each labelled note -> gain: its grade, or 1
+    # the expected spans in code points, with the text found there. If the note was edited, a span is where its text
+    # is now; if the text is gone, it is `NOWHERE` with the text of the row.
     spans: tuple[Passage, ...]
-    groups: tuple[Groups, Groups] = ((), ())
+    groups: tuple[Groups, Groups] = ((), ())  # `expected_all_of` and `expected_any_of`, by path
 
     @property
     def gone(self) -> int:

@@ -23,28 +23,19 @@ CONTEXT_CHARS = 200  # code points on either side of an anchor
 
 
 class NoteLink(NamedTuple):
-    """A link in the running text of a note that leads to another note.
-
-    Attributes:
-        target: path of the note that it leads to.
-    """
+    """A link in the running text of a note that leads to another note."""
 
     note: Note
     link: Link
-    target: str
+    target: str  # path of the note that it leads to
 
 
 class GeneratedLinks(NamedTuple):
-    """The generated dataset.
-
-    Attributes:
-        links: number of removable links.
-        warnings: of the vault.
-    """
+    """The generated dataset."""
 
     rows: tuple[LinkItem, ...]
-    links: int
-    warnings: tuple[Message, ...]
+    links: int  # number of removable links
+    warnings: tuple[Message, ...]  # of the vault
 
 
 def generate_links(

@@ -34,22 +34,14 @@ DatasetKind = Literal["queries", "links", "questions"]
 
 @dataclass(frozen=True, slots=True)
 class Dataset(Generic[Item]):
-    """A dataset as read from its file.
-
-    Attributes:
-        items: usable rows in file order.
-        lines: id of each usable row -> its 1-based line.
-        errors: every problem of the other rows, in file order.
-        warnings: anomalies that do not make a row unusable.
-        sha256: `dataset_hash`, of the file's bytes, in hexadecimal.
-    """
+    """A dataset as read from its file."""
 
     path: Path
-    items: tuple[Item, ...]
-    lines: Mapping[str, int]
-    errors: tuple[RowError, ...]
-    warnings: tuple[Message, ...]
-    sha256: str
+    items: tuple[Item, ...]  # usable rows in file order
+    lines: Mapping[str, int]  # id of each usable row -> its 1-based line
+    errors: tuple[RowError, ...]  # every problem of the other rows, in file order
+    warnings: tuple[Message, ...]  # anomalies that do not make a row unusable
+    sha256: str  # `dataset_hash`, of the file's bytes, in hexadecimal
 
 
 def dataset_kind(path: Path) -> DatasetKind:

@@ -35,15 +35,10 @@ _CITY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words of a vault.
+    """The words of a vault."""
 
-    Attributes:
-        text: all texts and paths, in lower case.
-        names: capitalised words that are names.
-    """
-
-    text: str
-    names: frozenset[str]
+    text: str  # all texts and paths, in lower case
+    names: frozenset[str]  # capitalised words that are names
 
     @classmethod
     def of(cls, notes: Iterable[Note]) -> "Vocabulary":

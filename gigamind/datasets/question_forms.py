@@ -94,23 +94,16 @@ _PATTERNS = {
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question in parts, of which near misses change one.
-
-    Attributes:
-        patterns: templates, of which one is filled in.
-        subject: subject within the note; "" for the note itself.
-        column: table column, or "".
-        evidence: span of the answer; None if it is the whole note, or if there is none.
-        change: what a near miss changed: year, version or name; otherwise "".
-    """
+    """A question in parts, of which near misses change one."""
 
     form: Form
-    patterns: tuple[str, ...]
+    patterns: tuple[str, ...]  # templates, of which one is filled in
     title: str
-    subject: str = ""
-    column: str = ""
+    subject: str = ""  # subject within the note; "" for the note itself
+    column: str = ""  # table column, or ""
+    # span of the answer; None if it is the whole note, or if there is none
     evidence: Span | None = None
-    change: str = ""
+    change: str = ""  # what a near miss changed: year, version or name; otherwise ""
 
     @property
     def question(self) -> str:

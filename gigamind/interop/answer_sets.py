@@ -21,18 +21,14 @@ Answered = Literal["response", "reference"]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Column names of a tool and its older versions; the first one with a value is used.
-
-    Attributes:
-        contexts: contexts of the answer; if a row has none, the reference's contexts.
-        separator: between several contexts in one CSV cell; "" if a cell holds a Python or JSON list.
-    """
+    """Column names of a tool and its older versions; the first one with a value is used."""
 
     question: Sequence[str]
     answer: Sequence[str]
     reference: Sequence[str]
-    contexts: Sequence[str]
+    contexts: Sequence[str]  # contexts of the answer; if a row has none, the reference's contexts
     reference_contexts: Sequence[str]
+    # between several contexts in one CSV cell; "" if a cell holds a Python or JSON list
     separator: str = ""
 
 

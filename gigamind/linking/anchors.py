@@ -28,16 +28,12 @@ _SEPARATOR = re.compile(r"[^\S\n ]|[_-]")
 
 @dataclass(frozen=True, slots=True)
 class RunningText:
-    """The running text of a note, without markup.
+    """The running text of a note, without markup."""
 
-    Attributes:
-        folded: lower case, NFC, each separator as one space; anything but prose is replaced by line feeds.
-        start: offset in the note, in code points.
-        origins: offset in `folded` -> offset from `start`, for `len(folded) + 1` places; None if they are equal.
-    """
-
+    # lower case, NFC, each separator as one space; anything but prose is replaced by line feeds
     folded: str
-    start: int = 0
+    start: int = 0  # offset in the note, in code points
+    # offset in `folded` -> offset from `start`, for `len(folded) + 1` places; None if they are equal
     origins: tuple[int, ...] | None = None
 
     def span(self, start: int, end: int) -> Span:
@@ -117,21 +113,16 @@ MAX_TITLE_WORDS = 16
 
 @dataclass(slots=True)
 class Anchor:
-    """A name and what is known about it.
+    """A name and what is known about it."""
 
-    Attributes:
-        text: folded.
-        kinds: path of a note with this name -> the strongest kind of name.
-        linked: path of a target -> paths of the notes that link this name to it.
-        linking: paths of all notes in which it is a link.
-        saying: paths of all notes that mention it, linked or not. Notes with this name are included only if they link
-            it to another note, because a note does not link its own name.
-    """
-
-    text: str
+    text: str  # folded
+    # path of a note with this name -> the strongest kind of name
     kinds: dict[str, NameKind] = field(default_factory=dict[str, NameKind])
+    # path of a target -> paths of the notes that link this name to it
     linked: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    linking: set[str] = field(default_factory=set[str])
+    linking: set[str] = field(default_factory=set[str])  # paths of all notes in which it is a link
+    # paths of all notes that mention it, linked or not. Notes with this name are included only if they link it to
+    # another note, because a note does not link its own name.
     saying: set[str] = field(default_factory=set[str])
 
     @property
@@ -154,18 +145,14 @@ _PRIOR_NOTES = 2.0
 
 @dataclass(frozen=True, slots=True)
 class AnchorDictionary:
-    """All names of a vault's notes.
-
-    Attributes:
-        mentions: path of a note -> names in its running text, in order, without overlaps.
-        finder: finds them in other texts.
-        priors: kind -> share of notes that link a name of this kind, among notes that mention it.
-    """
+    """All names of a vault's notes."""
 
     anchors: Mapping[str, Anchor]
+    # path of a note -> names in its running text, in order, without overlaps
     mentions: Mapping[str, tuple[Mention, ...]]
+    # kind -> share of notes that link a name of this kind, among notes that mention it
     priors: Mapping[NameKind, float]
-    finder: "NameFinder"
+    finder: "NameFinder"  # finds them in other texts
 
     def link_probability(self, anchor: Anchor, note: str) -> float:
         """Return the probability that a note links this name, in (0, 1), based on the *other* notes that mention it.

@@ -30,15 +30,10 @@ _END = Mark("leaf", "", 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """A link that replaces its own words.
+    """A link that replaces its own words."""
 
-    Attributes:
-        span: of the words, in code points of the note without links.
-        link: as written; it contains the words.
-    """
-
-    span: Span
-    link: str
+    span: Span  # of the words, in code points of the note without links
+    link: str  # as written; it contains the words
     suggestion: LinkSuggestion
 
 
@@ -56,16 +51,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class LinkedNote:
-    """A note with inserted links.
-
-    Attributes:
-        text: the whole file with them.
-        insertions: in the order of the text.
-    """
+    """A note with inserted links."""
 
     note: Note
-    text: str
-    insertions: tuple[Insertion, ...]
+    text: str  # the whole file with them
+    insertions: tuple[Insertion, ...]  # in the order of the text
     refusals: tuple[Refusal, ...] = ()
 
 

@@ -83,17 +83,11 @@ def _edits(linked: LinkedNote) -> Iterator[UndoEdit]:
 
 
 class Undone(NamedTuple):
-    """The result for the notes of an undo file, each once.
+    """The result for the notes of an undo file, each once."""
 
-    Attributes:
-        restored: have their original bytes again.
-        untouched: already had them.
-        problems: unchanged, with the reason.
-    """
-
-    restored: tuple[str, ...]
-    untouched: tuple[str, ...]
-    problems: tuple[NotesError, ...]
+    restored: tuple[str, ...]  # have their original bytes again
+    untouched: tuple[str, ...]  # already had them
+    problems: tuple[NotesError, ...]  # unchanged, with the reason
 
 
 def undo(file: Path) -> Undone:

@@ -25,17 +25,11 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class LevelChange:
-    """A position at which some series change their level.
+    """A position at which some series change their level."""
 
-    Attributes:
-        at: the first row of the new level.
-        p_value: of the largest statistic over all series and positions.
-        series: the series that change, the most significant first.
-    """
-
-    at: int
-    p_value: float
-    series: tuple[str, ...]
+    at: int  # the first row of the new level
+    p_value: float  # of the largest statistic over all series and positions
+    series: tuple[str, ...]  # the series that change, the most significant first
 
 
 def level_changes(

@@ -23,15 +23,10 @@ _UNDECODABLE = re.compile("[\udc80-\udcff]")
 
 @dataclass(frozen=True, slots=True)
 class VaultFile:
-    """A file of a vault.
+    """A file of a vault."""
 
-    Attributes:
-        path: relative to the root, with "/" separators, NFC.
-        location: path to open; its name may be in another Unicode form.
-    """
-
-    path: str
-    location: Path
+    path: str  # relative to the root, with "/" separators, NFC
+    location: Path  # path to open; its name may be in another Unicode form
 
 
 @dataclass(frozen=True, slots=True)
