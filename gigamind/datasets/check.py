@@ -284,7 +284,6 @@ class _QueryChecker(RowChecker[QueryItem]):
         return CheckedQuery(item, self.dataset.lines[item.id], qrels, passages, groups)
 
     def _paths(self, item: QueryItem, name: str, notes: Sequence[str]) -> list[str]:
-        """Return the paths of the notes of a field; without a vault, the names that rows use."""
         if not self.has_vault:
             return list(notes)
         resolved = [self.note(item, f"{name}[{at}]", note) for at, note in enumerate(notes)]
@@ -296,7 +295,6 @@ class _QueryChecker(RowChecker[QueryItem]):
         )
 
     def _grade(self, item: QueryItem, qrels: dict[str, int]) -> None:
-        """Assign grades to notes; each note has one grade, and an expected note must not be irrelevant."""
         graded: set[str] = set()
         for name, gain in (item.gains or {}).items():
             for path in self._paths(item, f"gains[{shortened(name)}]", (name,)):
@@ -390,7 +388,6 @@ class _QueryChecker(RowChecker[QueryItem]):
         return self.find_again(text, note.text) if self._searches <= _MOST_SEARCHES else None
 
     def span_warnings(self) -> Iterator[Message]:
-        """Yield how many rows have spans that moved or are gone, and what to do."""
         if self.moved:
             vault, rows = self.vault.root, self.dataset.path
             yield n_(

@@ -68,7 +68,6 @@ class _LinkChecker(RowChecker[LinkItem]):
         return CheckedLink(item, self.dataset.lines[item.id], note, paths, self._span(item, note))
 
     def _targets(self, item: LinkItem) -> frozenset[str]:
-        """Return the paths of the targets; a missing target is a warning while another one exists."""
         before = len(self.errors)
         targets = [
             self.note(item, f"expected_links[{index}]", name)

@@ -79,7 +79,6 @@ def _rejected(errors: Sequence[RowError]) -> int:
 
 
 def _count(values: Iterable[str | None]) -> dict[str, int]:
-    """Count values, the most frequent first, ties in alphabetical order."""
     counted = Counter(value or NONE for value in values)
     return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
 

@@ -101,7 +101,6 @@ def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
 
 
 def _entangled(note: Note) -> set[Span]:
-    """Return links in a heading, or around or inside another link."""
     spans = [part.span for part in (*note.document.links, *note.document.headings)]
     entangled: set[Span] = set()
     around: Span | None = None
@@ -114,7 +113,6 @@ def _entangled(note: Note) -> set[Span]:
 
 
 def _without(chosen: Sequence[NoteLink]) -> tuple[dict[str, str], list[LinkItem]]:
-    """Return the changed notes' texts by path, and a row for each removed link."""
     by_note: dict[str, list[NoteLink]] = {}
     for removed in chosen:
         by_note.setdefault(removed.note.path, []).append(removed)
@@ -171,7 +169,6 @@ def _shown(link: Link, text: str) -> str:
 
 
 def _check(copy: Mapping[str, Path], rows: Sequence[LinkItem]) -> None:
-    """Read the copied notes back and compare every range with its anchor. `copy`: path of a note -> its new file."""
     texts = {row.source_note: copy[row.source_note].read_bytes().decode() for row in rows}
     units = {path: Utf16(text) for path, text in texts.items()}
     for row in rows:

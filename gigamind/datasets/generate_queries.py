@@ -179,7 +179,6 @@ _Offer = dict[Form, list[Draft]]
 
 
 def _of_left_out(note: Note, kept: Vocabulary, seed: int) -> _Offer:
-    """Return questions about a left-out note, about names that no other note contains."""
     own = [
         replace(draft, form="left-out", evidence=None)
         for draft in drafts(note)
@@ -208,7 +207,6 @@ def _offers(
 
 
 def _common(all_drafts: Sequence[Sequence[Draft]]) -> frozenset[str]:
-    """Return the keys of subjects too common to identify a note: See also, Description, 결정 사항."""
     counts = Counter(
         name for of_note in all_drafts for name in {key(d.subject) for d in of_note if d.subject}
     )
@@ -300,7 +298,6 @@ def _row(id_: str, draft: Draft, note: Note, units: Utf16) -> QueryItem:
 
 
 def _shortfalls(by_form: Mapping[Form, tuple[int, int]], notes: int) -> Iterable[Message]:
-    """Yield why no question of a form could be generated."""
     for form, (_taken, able) in by_form.items():
         if not able:
             yield _(

@@ -268,7 +268,6 @@ def _whole(digits: str) -> int:
 
 
 def _unknown_fields(path: Path, items: Sequence[Row], model: type[Row]) -> Iterator[Message]:
-    """Yield a warning for each unknown field, with the number of rows that have it, in alphabetical order."""
     rows = Counter(name for item in items for name in item.model_extra or {})
     yield from _unknown(path, "", rows, model.model_fields)
     for field in model.model_fields:
@@ -284,7 +283,6 @@ def _unknown_fields(path: Path, items: Sequence[Row], model: type[Row]) -> Itera
 
 
 def _parts(value: object) -> list[Row]:
-    """Return the rows inside one field."""
     values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
     return [part for part in values if isinstance(part, Row)]
 

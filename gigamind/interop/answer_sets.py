@@ -125,7 +125,6 @@ def read_answers(path: Path, columns: Columns, answered: Answered) -> Imported:
 
 
 def _id(fields: Fields, number: int, taken: set[str]) -> str:
-    """Return the row's own id or name, or its number."""
     given = next((str(fields[name]) for name in ("id", "name") if fields.get(name)), "")
     name = given if given.strip() and given not in taken else f"{number:04d}"
     taken.add(name)

@@ -52,7 +52,6 @@ def recorded_reply(payload: object) -> Reply:
 
 
 def _parse_contexts(payload: object) -> tuple[RankedNote, ...]:
-    """Parse a list of contexts: each is a string, or an object with `note`, `text` or both; None has none."""
     if payload is None:
         return ()
     if isinstance(payload, str | Mapping) or not isinstance(payload, Iterable):

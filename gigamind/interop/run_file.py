@@ -140,7 +140,6 @@ class _Row:
 
     @property
     def order(self) -> tuple[bool, float]:
-        """Return the sort key, descending; NaN last."""
         return (not math.isnan(self.score), 0.0 if math.isnan(self.score) else self.score)
 
 

@@ -63,7 +63,6 @@ def running_text(note: Note) -> RunningText:
 
 
 def _without_brackets(body: str, note: Note) -> str:
-    """Return the body with text in brackets blanked, where no link may be written."""
     pieces: list[str] = []
     start, done = note.document.body_start, 0
     for span in bracketed(note):
@@ -90,7 +89,6 @@ def _folded(text: str) -> tuple[str, list[int] | None]:
 
 
 def _cluster_ends(text: str) -> Iterator[int]:
-    """Yield offsets of characters that do not compose with the previous one."""
     for index in range(1, len(text)):
         if unicodedata.is_normalized("NFC", text[index]) and not _composes(text[index]):
             yield index
@@ -204,7 +202,6 @@ def build_dictionary(
 
 
 def _names(note: Note) -> Iterator[tuple[str, NameKind]]:
-    """Yield the names of a note; Korean names also without spaces, which writers use freely."""
     for text in (note.title, note.stem, note.path, note.path.removesuffix(".md")):
         yield text, "title"
     for alias in note.aliases:
@@ -248,7 +245,6 @@ def _add_link(
 
 
 def _name_of(link: Link, note: Note) -> str:
-    """Return the words of a link; for `[[note#part]]`, shown as "note > part", the name of the note."""
     if link.wikilink and link.fragment and "|" not in link.span.slice(note.text):
         return link.target
     return link.text
@@ -294,7 +290,6 @@ class NameFinder:
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Return whether a match starts at a word, and ends at a word or before Korean particles."""
     if start and text[start - 1].isalnum():
         return False
     if end == len(text) or not text[end].isalnum():

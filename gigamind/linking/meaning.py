@@ -125,7 +125,6 @@ class Meanings:
 
 
 def _largest(table: Vectors, most: int) -> list[list[int]]:
-    """Return for each row the columns of its largest values, largest first; ties in order."""
     most = min(most, table.shape[1])
     bounds = np.partition(table, -most, axis=1)[:, -most]
     columns: list[list[int]] = []

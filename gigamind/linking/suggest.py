@@ -196,7 +196,6 @@ class LinkSuggester:
             self._cache.prune()
 
     def _is_kept(self, note: Note, options: SuggestOptions) -> bool:
-        """Return whether the suggestions are cached: not for drafts, nor with `unlikely`."""
         return not options.unlikely and self.vault.note(note.path) is note
 
     def _known(self, note: Note, options: SuggestOptions) -> list[RatedCandidate] | None:
@@ -205,7 +204,6 @@ class LinkSuggester:
         )
 
     def _rated(self, note: Note, options: SuggestOptions) -> list[RatedCandidate]:
-        """Return candidates with enough confidence, the most confident first."""
         return [
             RatedCandidate(meaning.candidate, confidence, meaning.elsewhere)
             for meaning in self._best(note, options)
@@ -280,7 +278,6 @@ def load_suggester(
 
 
 def _query_key(options: SuggestOptions) -> str:
-    """Return a key of the options that affect the suggestions."""
     linked = "new" if options.exclude_existing else "all"
     return f"{linked} {options.context_chars} {options.min_confidence}"
 

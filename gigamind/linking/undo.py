@@ -115,7 +115,6 @@ def undo(file: Path) -> Undone:
 
 
 def _restore(row: UndoRow, files: NoteFiles, backup: Path) -> bool:
-    """Restore a note, and return whether that was necessary."""
     now = files.read(row.note)
     if content_hash(now) == row.before:
         return False
@@ -157,7 +156,6 @@ def _without_links(text: str, edits: Sequence[UndoEdit]) -> str | None:
 
 
 def _vault_of(file: Path) -> Path:
-    """Return the vault of an undo file."""
     if not file.is_file():
         raise InputError(
             _(

@@ -272,7 +272,6 @@ def check_run(folder: Path, identity: Mapping[str, str]) -> None:
 
 
 def _results(rows: Sequence[Mapping[str, Any]]) -> dict[ItemKey, ItemResult]:
-    """Return the results after the first line; the last result of an item counts."""
     try:
         results = [ItemResult.load(row) for row in rows[1:]]
     except TypeError as error:

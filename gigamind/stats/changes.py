@@ -109,7 +109,6 @@ def _distances(orders: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _largest(ranks: Matrix, stream: str, shuffles: int) -> npt.NDArray[np.float64]:
-    """Return the largest statistic of each permutation of the rows."""
     digest = hashlib.sha256(f"level-changes\0{stream}".encode()).digest()
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
     step = max(1, (1 << 20) // ranks.size)

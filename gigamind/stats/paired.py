@@ -85,7 +85,6 @@ def _byte_sums(values: Matrix) -> Matrix:
 
 
 def _signed_sums(table: Matrix, signs: npt.NDArray[np.uint8]) -> Matrix:
-    """Return the sum under each row of `signs`, one byte for each row of `table`."""
     places = signs + 256 * np.arange(len(table), dtype=np.int64)
     sums: Matrix = table.ravel()[places].sum(axis=1)
     return sums

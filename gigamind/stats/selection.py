@@ -121,7 +121,6 @@ def _preferred(gains: Matrix, among: npt.NDArray[np.bool_]) -> int:
 
 
 def _out_of_fold(gains: Matrix, seed: int, label: str) -> tuple[Columns, Columns, float]:
-    """Return how often each column was best in the other folds, its gain then, and the gain of all picks."""
     items, columns = gains.shape
     digest = hashlib.sha256(f"{seed}\0{label}\0folds".encode()).digest()
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))

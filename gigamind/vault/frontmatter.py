@@ -99,7 +99,6 @@ def _broken(error: yaml.YAMLError) -> Message:
 
 
 def _clean(value: object) -> str:
-    """Join the lines of a text, because titles and names appear in tables and terminal lines."""
     if not isinstance(value, str):
         return ""
     lines = unicodedata.normalize("NFC", value).splitlines()

@@ -149,7 +149,6 @@ class Identities:
 
 
 def _titles(note: Note) -> list[str]:
-    """Return the title of the frontmatter, if any: a file name must not count as a title."""
     return [note.title] if text_field(note.document.frontmatter, "title") else []
 
 

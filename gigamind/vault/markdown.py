@@ -88,7 +88,6 @@ def _destination(link: "Mapping[str, object]") -> str | None:
 
 
 def _code_points(text: str) -> Callable[[int], int]:
-    """Return the map from UTF-8 byte offsets to code point offsets, built in one pass over the text."""
     if text.isascii():
         return int
     encoded = np.frombuffer(text.encode(), dtype=np.uint8)
@@ -136,7 +135,6 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _percent_marks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the offset of each `%%` outside code, math and HTML, and the number of its top-level block."""
     depth = block = 0
     in_code = False
     for mark in marks(text):
@@ -156,7 +154,6 @@ def _percent_marks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _blank(text: str, start: int, end: int) -> str:
-    """Return spaces or fillers of the same length, with line breaks kept."""
     lines = text[start:end].split("\n")
     fills = [" "] * len(lines)
     if _text_before(text, start):
@@ -280,7 +277,6 @@ def _markdown_link(
 
 
 def _trimmed(part: str, start: int) -> Span:
-    """Return the span of `part` without surrounding white space; `part` starts at `start`."""
     left = start + len(part) - len(part.lstrip())
     return Span(left, left + len(part.strip()))
 
@@ -352,7 +348,6 @@ class _Reader:
                 self._leaf(mark)
 
     def running(self) -> list[Span]:
-        """Return the spans of running text."""
         return [self._span(start, end) for start, end in self._running]
 
     def _enter(self, mark: Mark) -> None:
@@ -426,7 +421,6 @@ class _Reader:
             self.blocks.append(Block(kind, self._span(start, end)))
 
     def _last_character(self, mark: Mark) -> int:
-        """Return the end of an element without trailing white space."""
         end = mark.end
         while end > mark.start and self._masked[end - 1].isspace():
             end -= 1

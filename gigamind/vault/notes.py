@@ -86,7 +86,6 @@ def read_vault(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Vault:
 
 
 def _read_note(file: VaultFile) -> tuple[Note, tuple[Message, ...]]:
-    """Return the note and its problems."""
     try:
         content = file.location.read_bytes()
     except OSError as error:
@@ -108,7 +107,6 @@ def _read_note(file: VaultFile) -> tuple[Note, tuple[Message, ...]]:
 
 
 def _tags(fields: Mapping[str, object]) -> tuple[str, ...]:
-    """Return a list of tags, or split one text of tags at commas and spaces, which no tag contains."""
     tags = (tag for text in list_field(fields, "tags") for tag in re.split(r"[,\s]+", text))
     return tuple(dict.fromkeys(filter(None, (tag.removeprefix("#") for tag in tags))))
 

@@ -136,7 +136,6 @@ def unreadable(what: Path | str, error: OSError) -> NotesError:
 
 
 def _problem(entry: os.DirEntry[str], root: Path) -> Text:
-    """Return why an entry is left out; "" if it is not."""
     if _UNDECODABLE.search(entry.name):
         return _("skipped, because the name is not valid UTF-8. Rename it.")
     if entry.is_symlink():
