@@ -10,11 +10,10 @@ from prefect.runtime import deployment
 from prefect.states import Completed
 
 from gigamind.errors import GigamindError, InputError
-from gigamind.i18n import _, language_of
+from gigamind.i18n import _, language_of, translator
 from gigamind.publish.ends import failed, in_run_language
 from gigamind.reports.release import worst_value_text
 from gigamind.tasks.promotion import PromoteOptions, promote_run
-from gigamind.wording import words
 
 
 @flow(name="promote", persist_result=False)
@@ -34,7 +33,7 @@ def promote(options: PromoteOptions) -> State[Any]:
     except GigamindError as error:
         return failed(error)
     if worst:
-        get_run_logger().warning(worst_value_text(worst, words(language_of())))
+        get_run_logger().warning(worst_value_text(worst, translator(language_of())))
     return Completed(message=in_run_language(_("{file} is the new baseline", file=file)))
 
 

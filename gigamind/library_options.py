@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from gigamind.choices import Phase, PromptLanguage, Relaxable, UnanswerableMode
+from gigamind.i18n import LanguageChoice
 from gigamind.interop.ranking import RankedNote
 from gigamind.llm.settings import Mode as Structured
 from gigamind.llm.settings import StoreMode
 from gigamind.retrieval.settings import FusionName, Mode
 from gigamind.systems.protocol import Answerer, Retriever
-from gigamind.wording import LanguageChoice
 
 File = str | Path
 

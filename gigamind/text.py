@@ -177,7 +177,7 @@ def goes_on(before: str, line: str) -> bool:
 
 
 def sentences_touched(text: str, span: Span) -> list[Span]:
-    """Return the sentences that share a character with a span; only its lines are read, as no sentence crosses lines."""
+    """Return the sentences that share a character with a span; only its lines are read."""
     start = text.rfind("\n", 0, span.start) + 1
     end = text.find("\n", span.end)
     near = text[start : end if end >= 0 else len(text)]

@@ -1,7 +1,7 @@
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.particles import ends_in_consonant, with_particle, with_particles
-from gigamind.wording import words
 
 
 @pytest.mark.each(
@@ -69,7 +69,7 @@ def test_a_particle_fits_the_sound_before_it(text, told):
 
 @pytest.mark.each("digit", "0123456789")
 def test_what_was_and_what_leads_there_fit_a_figure(digit):
-    before = words("ko")("rule.gone", metric="MRR", before=f"0.838{digit}", remarks="")
+    before = translator("ko")("rule.gone", metric="MRR", before=f"0.838{digit}", remarks="")
     assert f"0.838{digit}{'이었' if digit in '013678' else '였'}으나" in before
     whither = with_particles(f"0.838{digit}으로(로)")
     assert (

@@ -34,7 +34,23 @@ KEYWORDS: dict[str, Any] = {"_": None, "n_": (1, 2), "c_": ((1, "c"), 2)}
 PAIRS = re.compile(r"은\(는\)|이\(가\)|을\(를\)|과\(와\)|으로\(로\)|이라\(라\)|이었\(였\)")
 HELP = {"help", "short_help", "epilog"}
 _JS_CALL = re.compile(r"""(?<![\w.$])(?<!function )(?:_|n_)\((?!\w+, \w+\) =>)(?=(\s*["'])?)""")
-_DATES = rb'"(POT|PO-Rev|Project|Report|Last|Language-T|MIME|Gener).*\n'
+# The keys of locales/<language>.json, which the project's specification names, and their English ids.
+SPECIFIED = {
+    "qaCorrectness": "Correctness",
+    "qaUtility": "Utility",
+    "qaConfidenceHigh": "High confidence",
+    "qaConfidenceMedium": "Medium confidence",
+    "qaConfidenceLow": "Low confidence",
+    "qaSourceCoverage": "Use of sources",
+    "qaSourceCited": "Cited",
+    "qaSourceNotCited": "Not cited",
+    "qaGroundingIssues": "Grounding issues",
+    "qaNoIssues": "No grounding issues",
+}
+_HEADERS = (
+    rb'(?m)^"(POT-Creation-Date|PO-Revision-Date|Project-Id-Version|Report-Msgid-Bugs-To|'
+    rb"Last-Translator|Language-Team|MIME-Version|Generated-By): .*\n"
+)
 
 
 def extract_python(file: Any, keywords: Any, tags: Any, options: dict[str, Any]) -> Iterator[Any]:
@@ -108,6 +124,7 @@ def read(language: str) -> Catalog:
             here = template().get(message, context or None)
             if here is not None:
                 string = (text,) if here.pluralizable else text
+                known.delete(here.id, here.context)
                 known.add(
                     here.id,
                     string,
@@ -116,6 +133,15 @@ def read(language: str) -> Catalog:
                     context=here.context,
                 )
     return known
+
+
+def write_specified(language: str) -> None:
+    """Write locales/<language>.json from the catalogue."""
+    known = read(language)
+    texts = {key: known.get(english) for key, english in SPECIFIED.items()}
+    words = {key: str(text.string) if text else SPECIFIED[key] for key, text in texts.items()}
+    content = json.dumps({"ai": words}, ensure_ascii=False, indent=2)
+    (LOCALES / f"{language}.json").write_text(f"{content}\n", "utf-8")
 
 
 def write(language: str, catalog: Catalog) -> None:
@@ -131,7 +157,7 @@ def write(language: str, catalog: Catalog) -> None:
         out, catalog, width=0, sort_output=True, include_lineno=False, include_previous=True
     )
     _po(language).parent.mkdir(parents=True, exist_ok=True)
-    _po(language).write_bytes(re.sub(_DATES, b"", out.getvalue()))
+    _po(language).write_bytes(re.sub(_HEADERS, b"", out.getvalue()))
     compile_catalogue(_po(language), read_catalogue(_po(language), language))
 
 
@@ -293,6 +319,7 @@ def main(command: str, argument: str = "") -> int:
     if command in {"update", "keep"}:
         for language in [argument] if argument else languages():
             update(language, keep=command == "keep")
+            write_specified(language)
             left = len([*missing(language)])
             report = f"{_po(language).relative_to(ROOT)}: {left} messages to translate"
             sys.stdout.writelines(f"{line}\n" for line in (report, *missing_prompts(language)))

@@ -16,10 +16,9 @@ from gigamind.cli.command import EVERYWHERE, Command, GroupedOption
 from gigamind.cli.help_pages import help_in, row_in, usage_in
 from gigamind.cli.lazy import every_command
 from gigamind.cli.main import cli
-from gigamind.i18n import Translator, translator
+from gigamind.i18n import Language, Translator, translator
 from gigamind.metrics.spec import BLOCKS, Metric, in_language
 from gigamind.metrics.table import about, metrics_of
-from gigamind.wording import Language
 
 _OPTIONS_HEAD: dict[Language, str] = {
     "en": """# Commands and options

@@ -27,7 +27,7 @@ from gigamind.assurance.judged_runs import (
 from gigamind.assurance.options import CertifyOptions
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError, reason_of
-from gigamind.i18n import Message, _, n_
+from gigamind.i18n import Message, _, language_of, n_
 from gigamind.judges.protocol import Scale
 from gigamind.loading import first_problem
 from gigamind.records.card import (
@@ -47,7 +47,6 @@ from gigamind.records.judged import JudgeReport
 from gigamind.reports.cards.page import card_files
 from gigamind.stats.estimate import Estimate
 from gigamind.version import __version__
-from gigamind.wording import language_of
 
 
 class _Part(BaseModel):

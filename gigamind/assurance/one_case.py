@@ -14,7 +14,7 @@ from typing import Any
 from gigamind.assurance.trials import Case, JudgeKind, why_unscored
 from gigamind.assurance.unit_tests import load_unit_tests
 from gigamind.errors import LlmError
-from gigamind.i18n import _, n_
+from gigamind.i18n import Language, _, n_
 from gigamind.judges.asking import Asking
 from gigamind.judges.load import judge_file, kind_named, load_judge
 from gigamind.judges.protocol import KEY, AnswerCase, Judge, QuestionCase, Verdict
@@ -25,7 +25,6 @@ from gigamind.llm.ask import LanguageModel
 from gigamind.llm.ledger import Totals
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
-from gigamind.wording import Language
 
 DEFAULT_JUDGES = ("search_qa", "unanswerable_llm", "quality_gate")
 _FEATURE = "search_qa"  # checklist of this feature

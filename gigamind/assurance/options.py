@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gigamind.wording import LanguageChoice
+from gigamind.i18n import LanguageChoice
 
 
 class CertifyOptions(BaseModel):

@@ -9,10 +9,9 @@ from pydantic import Field
 from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.evidence.schema import Encodable, Strict, read_text
-from gigamind.i18n import _
+from gigamind.i18n import Language, _
 from gigamind.llm.fences import Source
 from gigamind.loading import numbered_lines, parsed
-from gigamind.wording import Language
 
 AnswerName = Literal["right", "wrong", "useless"]
 TrialText = Annotated[Encodable, Field(min_length=1)]

@@ -24,10 +24,9 @@ from gigamind.assurance.trials import (
 )
 from gigamind.errors import InputError, LlmError
 from gigamind.evidence.schema import Strict
-from gigamind.i18n import Text, _
+from gigamind.i18n import Language, Text, _
 from gigamind.records.card import CardLiars
 from gigamind.records.judged import Report
-from gigamind.wording import Language
 
 _Bound = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 

@@ -11,11 +11,10 @@ from gigamind.cli.options import options_of
 from gigamind.cli.output import is_json, prints_json, show_result
 from gigamind.errors import BrokenBoundError, GigamindError, InputError
 from gigamind.evaluation.options import EvalOptions, validated
-from gigamind.i18n import Message, _
+from gigamind.i18n import Message, _, translator
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.search.options import SearchEvalOptions
-from gigamind.wording import words
 
 _flow = click.option(
     "--flow",
@@ -79,7 +78,7 @@ def _evaluate(
     # A CI job that reads the JUnit file finds the reason, whatever stopped the run.
     with announcing_failure(options):
         warnings = TASKS[options.task].forewarn(options)
-    show_warnings(warnings, words(options.language))
+    show_warnings(warnings, translator(options.language))
     try:
         if flow:
             from gigamind.publish.here import run_flow

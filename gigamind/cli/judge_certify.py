@@ -43,11 +43,11 @@ def certify(**values: Any) -> None:  # noqa: ANN401  checked by the options mode
 
 
 def _show(card: "JudgeCard", lang: Language, out: Path) -> None:
+    from gigamind.i18n import translator
     from gigamind.reports.cards.cautions import card_verdict, cautions
     from gigamind.reports.cards.view import deceptive_view, scale_view
-    from gigamind.wording import words
 
-    say = words(lang)
+    say = translator(lang)
     verdict = card_verdict(card, say)
     click.echo(f"{verdict.headline}.")
     for reason in verdict.reasons:

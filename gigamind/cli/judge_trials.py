@@ -346,10 +346,10 @@ def _run_deceptive_judges(
 
 
 def _deceptive_table(deceptive: "CardLiars") -> str:
+    from gigamind.i18n import translator
     from gigamind.reports.cards.view import deceptive_view
-    from gigamind.wording import words
 
-    view = deceptive_view(deceptive, words(call_language()))
+    view = deceptive_view(deceptive, translator(call_language()))
     names = (judge.name for judge in deceptive.liars)
     rows = [(name, *row.figures) for name, row in zip(names, view.rows, strict=True)]
     return f"{view.lead}\n\n{table(('', *view.head), rows)}\n"

@@ -10,8 +10,7 @@ from gigamind.cli.command import Group, command, lang_option
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result, show_written
 from gigamind.evaluation.options import ReleaseOptions, validated
-from gigamind.i18n import LanguageChoice, _, language_of
-from gigamind.wording import words
+from gigamind.i18n import LanguageChoice, _, language_of, translator
 
 
 @click.group(cls=Group)
@@ -43,7 +42,7 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
         refuse_failed(run, folder)
     file, worst = promote_checked(run, folder)
     if worst:
-        click.echo(worst_value_text(worst, words(call_language())), err=True)
+        click.echo(worst_value_text(worst, translator(call_language())), err=True)
     show_written(file, {"runs": 1}, _("Baseline: {file}", file=file))
 
 

@@ -15,6 +15,7 @@ from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
 from gigamind.evaluation.unfinished import is_resumable
+from gigamind.formats import between, share
 from gigamind.i18n import LANGUAGES, Message, Text, Translator, _, c_, joined, n_, translator
 from gigamind.loading import ConfigReport
 from gigamind.metrics.spec import OWN, blocks_of
@@ -35,7 +36,6 @@ from gigamind.reports.release import (
 )
 from gigamind.tasks import TASKS
 from gigamind.text import printable, printable_lines
-from gigamind.wording import Words, between, share, words
 
 _MAX_LINES = 10
 _MAX_ITEMS = 5
@@ -138,15 +138,15 @@ def _not_run(task: TaskName, count: int) -> Message:
             return n_("{n} answer was not judged", "{n:,} answers were not judged", n=count)
 
 
-def show_warnings(warnings: Sequence[Text], say: Words) -> None:
+def show_warnings(warnings: Sequence[Text], say: Translator) -> None:
     """Print the number of warnings and the first ones to standard error."""
     show_warning_lines(plain_console(stderr=True), warnings, translator(say.language))
 
 
-def words_of(run: RunReport) -> Words:
+def words_of(run: RunReport) -> Translator:
     """Return the words of a run's language; older runs have none, which means English."""
     lang = run.options.get("lang")
-    return words(lang if lang in LANGUAGES else LANGUAGES[0])
+    return translator(lang if lang in LANGUAGES else LANGUAGES[0])
 
 
 def plain_console(*, stderr: bool = False) -> Console:
@@ -154,7 +154,7 @@ def plain_console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
-def show_release(verdict: ReleaseVerdict, out: Path | None, say: Words) -> None:
+def show_release(verdict: ReleaseVerdict, out: Path | None, say: Translator) -> None:
     """Print the release decision, the verdict of the gates with its reasons, and the items that got worse."""
     console, gate, comparison = plain_console(), verdict.gate, verdict.comparison
     console.print(decision_text(verdict.release, say))
@@ -191,7 +191,7 @@ def show_release(verdict: ReleaseVerdict, out: Path | None, say: Words) -> None:
     console.print()
 
 
-def _show_bounds(gate: GateResult, say: Words) -> None:
+def _show_bounds(gate: GateResult, say: Translator) -> None:
     """Print the verdict on a run without a baseline, and the bounds that it misses."""
     console = plain_console()
     console.print(bounds_decision(gate, say))
@@ -207,7 +207,7 @@ def _short(text: str) -> str:
     return textwrap.shorten(text, _TEXT_CHARS, placeholder=" …")
 
 
-def _figures(task: Task[Any, Any, Any], summary: Any, say: Words) -> Table:  # noqa: ANN401  of the task's own kind
+def _figures(task: Task[Any, Any, Any], summary: Any, say: Translator) -> Table:  # noqa: ANN401  of the task's own kind
     """Return the main metrics over all items, as in the slices of summary.md, and those of a checklist."""
     heads = (_("metric"), _("value"), _("95 % interval"), c_("number of items", "N"))
     table = Table(*map(say, heads), box=None, pad_edge=False)

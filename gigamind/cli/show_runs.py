@@ -6,7 +6,8 @@ from rich.table import Table
 
 from gigamind.cli.show import plain_console, show_release
 from gigamind.evaluation.experiment import ComparedRuns
-from gigamind.i18n import Language, _, c_, n_
+from gigamind.formats import share
+from gigamind.i18n import Language, _, c_, n_, translator
 from gigamind.reports.figures import metric_name
 from gigamind.reports.history import Histories
 from gigamind.reports.page.experiment import (
@@ -19,14 +20,13 @@ from gigamind.reports.page.experiment import (
 )
 from gigamind.reports.page.history import cause_text, change_text, result, subject
 from gigamind.text import printable
-from gigamind.wording import share, words
 
 _MAX_LEVELS = 10
 
 
 def show_experiment(compared: ComparedRuns, out: Path | None) -> None:
     """Print the main metrics side by side, significant differences, and for two runs the verdict."""
-    console, say, experiment = plain_console(), words(compared.lang), compared.experiment
+    console, say, experiment = plain_console(), translator(compared.lang), compared.experiment
     verdict = compared.verdict
     if verdict and not verdict.gate.is_refused:
         show_release(verdict, None, say)
@@ -58,7 +58,7 @@ def show_experiment(compared: ComparedRuns, out: Path | None) -> None:
 
 def show_history(histories: Histories, out: Path | None, language: Language) -> None:
     """Print the change points of each history."""
-    console, say = plain_console(), words(language)
+    console, say = plain_console(), translator(language)
     for history in histories.histories:
         line = n_(
             "{subject}: {n} run",

@@ -11,14 +11,13 @@ from gigamind.errors import InputError
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import ReleaseVerdict, announce, read_reference
 from gigamind.evaluation.task import Task
-from gigamind.i18n import _
+from gigamind.i18n import Language, LanguageChoice, _, language_of, translator
 from gigamind.release.comparison import Snapshot
 from gigamind.release.experiment import Experiment, compare_with_first
 from gigamind.release.model import FILE
 from gigamind.release.snapshot import read_baseline, read_run
 from gigamind.reports.decision import brief
 from gigamind.reports.page.experiment import render_experiment
-from gigamind.wording import Language, LanguageChoice, language_of, words
 
 Tasks = Mapping[str, Task[Any, Any, Any]]
 _REPORT = "report.html"
@@ -100,7 +99,7 @@ def compare_runs(
     verdict, report = None, ""
     if not between:
         verdict = reference.verdict(last)
-        summary = partial(brief, last.task, verdict.release, words(language))
+        summary = partial(brief, last.task, verdict.release, translator(language))
         announce(verdict, options, summary, language=language)
         if (paths[-1] / "run.json").is_file():
             record = read_run(paths[-1], kinds)

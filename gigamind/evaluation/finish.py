@@ -28,7 +28,7 @@ from gigamind.evaluation.release import (
 )
 from gigamind.evaluation.task import Task
 from gigamind.evaluation.unfinished import HOPELESS, check_unfinished
-from gigamind.i18n import Message, Text, _, joined, n_
+from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, translator
 from gigamind.metrics.spec import units_of
 from gigamind.records.card import read_card
 from gigamind.records.folder import check_out_folder, served_at, write_run
@@ -43,7 +43,6 @@ from gigamind.release.shortfall import checked_card, judged_languages
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
 from gigamind.reports.decision import MOST_RUNS, Place, brief, decide
 from gigamind.reports.release import missed_bounds, with_bounds, with_section
-from gigamind.wording import Language, Words, words
 
 HTML_FILE = "report.html"
 SUMMARY_FILE = "summary.md"
@@ -206,7 +205,7 @@ def _write(
         return _Written(None, empty)
     snapshot = task.compared.take_snapshot(record)
     bounds = bounds_of(snapshot, record.run.status, options)
-    broken = missed_bounds(bounds, words(outputs.lang))
+    broken = missed_bounds(bounds, translator(outputs.lang))
     run = record.run.model_copy(update={"warnings": (*broken, *record.run.warnings)})
     record = replace(record, run=run)
     files = _texts(task, record, outputs)
@@ -223,7 +222,9 @@ def _write(
         else:
             files |= verdict.files(outputs.lang)
     if SUMMARY_FILE in files:
-        files[SUMMARY_FILE] = _decided(files[SUMMARY_FILE], verdict, bounds, words(outputs.lang))
+        files[SUMMARY_FILE] = _decided(
+            files[SUMMARY_FILE], verdict, bounds, translator(outputs.lang)
+        )
         files[HTML_FILE] = _page(task, record, outputs.lang, reference, verdict or bounds)
     write_run(out, record, outputs.format, files, replace=outputs.replaces)
     if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
@@ -265,7 +266,7 @@ def _announce(
         brief,
         record.run.task,
         verdict.release if verdict else None,
-        words(options.language),
+        translator(options.language),
         part=record.summary.overall if record.items else None,
         refused=refused.message if refused else None,
         status=record.run.status,
@@ -300,7 +301,7 @@ def finish_flow(
     page = decide(
         record,
         task.view,
-        words(options.language),
+        translator(options.language),
         release=verdict.release if verdict else None,
         refused=refused.message if refused else None,
         bounds=written.bounds,
@@ -368,7 +369,7 @@ def _texts(
 
 
 def _decided(
-    summary: str, verdict: ReleaseVerdict | None, bounds: GateResult | None, say: Words
+    summary: str, verdict: ReleaseVerdict | None, bounds: GateResult | None, say: Translator
 ) -> str:
     """Return summary.md with the verdict of the gates, if any."""
     if verdict:

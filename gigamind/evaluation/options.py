@@ -12,11 +12,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from gigamind.choices import Phase, PromptLanguage, Relaxable, TaskName
 from gigamind.datasets.sample import sample_size
 from gigamind.errors import InputError, text_of
-from gigamind.i18n import Message, Text, _, joined
+from gigamind.i18n import Language, LanguageChoice, Message, Text, _, joined, language_of
 from gigamind.llm.options import Determinism, ModelOptions
 from gigamind.loading import ConfigReport, demand_of
 from gigamind.retrieval.settings import FusionName, Mode, RetrievalSettings, default_cache_folder
-from gigamind.wording import Language, LanguageChoice, language_of
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from gigamind.errors import BrokenBoundError, GigamindError, InputError, reason_of, text_of
 from gigamind.evaluation.options import EvalOptions, ReleaseOptions
-from gigamind.i18n import _, translator
+from gigamind.i18n import Language, Translator, _, translator
 from gigamind.interop.junit import JunitCase, junit_xml
 from gigamind.records.card import JudgeCard, read_card
 from gigamind.release.compare import compare
@@ -25,7 +25,6 @@ from gigamind.release.snapshot import Kinds, read_baseline
 from gigamind.reports.comparison import render_comparison
 from gigamind.reports.decision import failed_brief
 from gigamind.reports.release import Release, reason_texts
-from gigamind.wording import Language, Words, words
 
 REGRESSION_EXIT_CODE = 4
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -174,9 +173,9 @@ def announce(
         InputError: a file cannot be written.
     """
     say = translator(language)
-    cases = _cases(verdict.release, words(language)) if verdict else []
+    cases = _cases(verdict.release, translator(language)) if verdict else []
     if bounds:
-        cases += _rule_cases(bounds, words(language))
+        cases += _rule_cases(bounds, translator(language))
     if refused and not isinstance(refused, BrokenBoundError):  # reported by the bounds
         cases.append(JunitCase(say(_("evaluation")), "error", say(refused.message)))
     if options.junit:
@@ -199,7 +198,7 @@ def announcing_failure(options: EvalOptions) -> Generator[None]:
     try:
         yield
     except GigamindError as error:
-        summary = partial(failed_brief, error, options.task, words(options.language))
+        summary = partial(failed_brief, error, options.task, translator(options.language))
         announce(None, options, summary, error, options.language)
         raise
 
@@ -225,7 +224,7 @@ _OUTCOMES: dict[Status, Literal["passed", "failed", "skipped", "error"]] = {
 }
 
 
-def _cases(release: Release, say: Words) -> list[JunitCase]:
+def _cases(release: Release, say: Translator) -> list[JunitCase]:
     comparison, gate = release
     if gate.is_refused:
         name = translator(say.language)(_("comparable with the baseline"))
@@ -233,7 +232,7 @@ def _cases(release: Release, say: Words) -> list[JunitCase]:
     return _rule_cases(gate, say)
 
 
-def _rule_cases(gate: GateResult, say: Words) -> list[JunitCase]:
+def _rule_cases(gate: GateResult, say: Translator) -> list[JunitCase]:
     return [
         JunitCase(rule.metric, _OUTCOMES[rule.status], say(rule.explanation)) for rule in gate.rules
     ]

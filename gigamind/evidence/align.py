@@ -48,7 +48,7 @@ class Forms(NamedTuple):
     @classmethod
     def of(cls, quote: str) -> "Forms":
         """Normalise a quote at every level."""
-        n1, n2, _ = foldings_of_quote(quote)
+        n1, n2, _n3 = foldings_of_quote(quote)
         return cls(n1.text.strip(), n2.text.strip(), spaceless_text(n2.text))
 
     def at(self, level: NormalLevel) -> str:

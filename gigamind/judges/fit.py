@@ -73,7 +73,7 @@ def label(
     """
     known = sum(not query.item.answerable for query in queries)
     few = leave_out == "always" or (leave_out == "auto" and known < ENOUGH_UNANSWERABLE)
-    _, recalled = recording(retriever)
+    _base, recalled = recording(retriever)
     rows: list[Labelled] = []
     for done, query in enumerate(queries, start=1):
         rows += _rows_of(recalled, query, vault, twice=few and query.item.answerable)

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from gigamind.choices import PromptLanguage
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Quote
-from gigamind.i18n import _
+from gigamind.i18n import Language, _
 from gigamind.judges.asking import Asking, PlannedCall, counted
 from gigamind.judges.protocol import KEY, AnswerCase, Judge, Proof, Scale, Verdict, named
 from gigamind.judges.quotes import best_proof
@@ -27,7 +27,6 @@ from gigamind.llm.options import ModelOptions
 from gigamind.llm.prompts import Prompt, as_json, prompt_of
 from gigamind.llm.settings import ModelSettings
 from gigamind.metrics.spec import Metric
-from gigamind.wording import Language
 
 _GIVEN = ("nonce", "notes", "question", "answer")  # variables of the prompts
 _LEAST_REPLY = 30  # tokens

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from gigamind.errors import InputError, LlmError, text_of
 from gigamind.evidence.result import Aligned, Alignment
-from gigamind.i18n import Text, _
+from gigamind.i18n import Language, Text, _
 from gigamind.judges.asking import Asking, PlannedCall
 from gigamind.judges.panel import PanelJudgeFile
 from gigamind.judges.spec import (
@@ -29,7 +29,6 @@ from gigamind.llm.settings import ModelSettings
 from gigamind.metrics.spec import Metric
 from gigamind.metrics.table import adopt
 from gigamind.records.judged import JudgeReport, MetricReport
-from gigamind.wording import Language
 
 Scale = Literal["binary", "graded"]
 KEY = bytes(32)  # for prompts that are only counted; their length does not depend on the key

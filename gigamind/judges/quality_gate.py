@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, field_validator
 from gigamind.errors import InputError, LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
-from gigamind.i18n import _
+from gigamind.i18n import Language, _
 from gigamind.judges.asking import Asking, PlannedCall, counted
 from gigamind.judges.protocol import KEY, AnswerCase, LocalisedJudge, Proof, Scale, Verdict
 from gigamind.judges.quotes import best_proof
@@ -32,7 +32,6 @@ from gigamind.llm.client import Message
 from gigamind.llm.fences import Flag, fence
 from gigamind.llm.prompts import as_json
 from gigamind.llm.replies import Auxiliary, ModelReply, Most, Quotation
-from gigamind.wording import Language
 
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict.
 # 2: quotes that are too short, cut off a word or negation, or address the judge prove nothing.

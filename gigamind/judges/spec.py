@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
+from gigamind.i18n import Language
 from gigamind.llm.prompts import Prompt, load_prompt
 from gigamind.llm.settings import ModelSettings
 from gigamind.loading import read_fields, read_toml
 from gigamind.records.judged import JudgeReport
-from gigamind.wording import Language
 
 _WHAT = "judge file"
 LANGUAGES: Mapping[PromptLanguage, tuple[Language, ...]] = {

@@ -15,7 +15,7 @@ from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
-from gigamind.i18n import Text, _
+from gigamind.i18n import Language, Text, _
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.panel import (
     Ballot,
@@ -40,7 +40,6 @@ from gigamind.llm.replies import (
     ReportedConfidence,
 )
 from gigamind.records.judged import Conflict
-from gigamind.wording import Language
 
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict.
 # 2: quotes with changed words, too short ones, and those cut off a word or a negation prove nothing.

@@ -134,10 +134,7 @@ def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
     """
     if not path.is_file():
         raise InputError(
-            _(
-                "{file} does not exist. `gigamind memory graduate` creates the event log.",
-                file=path,
-            )
+            _("{file} does not exist. `gigamind memory graduate` creates the event log.", file=path)
         )
     with closing(_opened(path, create=False)) as database:
         database.execute("PRAGMA query_only = ON")

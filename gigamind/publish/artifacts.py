@@ -15,13 +15,12 @@ from gigamind.errors import GigamindError
 from gigamind.evaluation.finish import FlowResult
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.release import ReleaseVerdict
-from gigamind.i18n import Text, _, n_
+from gigamind.i18n import Text, Translator, _, n_, translator
 from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_run_language
 from gigamind.publish.restarts import deployment_name, through_restart
 from gigamind.reports.decision import failed_page
 from gigamind.reports.release import deciding_reasons
 from gigamind.tasks import TASKS
-from gigamind.wording import Words, words
 
 CARD_KEY = "judge-card"
 _MAX_REASONS = 20
@@ -92,11 +91,11 @@ def publish_failure(error: GigamindError, options: EvalOptions, subject: str, ke
     """Publish the page of a run that failed before it had a result."""
     from prefect.artifacts import create_markdown_artifact
 
-    page = failed_page(error.message, error.exit_code, subject, words(options.language))
+    page = failed_page(error.message, error.exit_code, subject, translator(options.language))
     _publish(create_markdown_artifact, keys.page, page.headline, markdown=page.markdown)
 
 
-def end_of_gate(run_id: str, result: Mapping[str, Any], say: Words) -> Any:  # noqa: ANN401  Prefect's State or None
+def end_of_gate(run_id: str, result: Mapping[str, Any], say: Translator) -> Any:  # noqa: ANN401  Prefect's State or None
     """Emit the verdict of the gates as an event and return the end state of the flow.
 
     Returns a Failed state for a regression or incomparable runs, a named Completed state if only warnings failed, and
@@ -191,4 +190,4 @@ def _publish(create: Callable[..., Any], key: str, about: Text, **content: Any) 
 def metric_table(task: str, summary: BaseModel) -> list[dict[str, str | int]]:
     """Return one row per metric; cells are scalars, as the UI requires, and a missing value is a dash."""
     known = type(summary).model_validate_json(summary.model_dump_json())  # JSON writes NaN as null
-    return [row._asdict() for row in TASKS[task].view.rows(known, words("en"))]
+    return [row._asdict() for row in TASKS[task].view.rows(known, translator("en"))]

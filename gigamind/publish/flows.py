@@ -31,7 +31,7 @@ from gigamind.evaluation.options import OWN_SECTION, SECTIONS, EvalOptions, Mode
 from gigamind.evaluation.progress import Lines
 from gigamind.evaluation.run import Batch, Verdicts
 from gigamind.evaluation.unfinished import abandon, attempts_of, is_resumable, last_unfinished
-from gigamind.i18n import Message, Text, _, joined
+from gigamind.i18n import Message, Text, _, joined, translator
 from gigamind.publish.artifacts import (
     artifact_keys,
     end_of_gate,
@@ -44,7 +44,6 @@ from gigamind.publish.ends import ENDS, failed, in_run_language, set_run_languag
 from gigamind.publish.pool import Pool
 from gigamind.publish.restarts import deployment_name
 from gigamind.systems.settings import BUILTIN, shown_system
-from gigamind.wording import words
 
 
 def run_name() -> str:
@@ -91,7 +90,7 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
     publish_run(finished, keys)
     result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
     if (gate or options.fail_on_regression) and finished["release"]:
-        ended = end_of_gate(finished["run_id"], result, words(options.language))
+        ended = end_of_gate(finished["run_id"], result, translator(options.language))
         if ended is not None:
             return ended
     if refused := finished["refused"]:

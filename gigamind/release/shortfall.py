@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gigamind.choices import Phase
+from gigamind.formats import share
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import blocks_of
 from gigamind.records.card import (
@@ -19,7 +20,6 @@ from gigamind.records.card import (
 )
 from gigamind.records.judged import JudgeReport
 from gigamind.release.policy import CardPolicy, Policy, RuleResult, Status
-from gigamind.wording import share
 
 
 def number(value: float | None) -> str:

@@ -3,7 +3,8 @@
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 
-from gigamind.i18n import Message, _, joined
+from gigamind.formats import share
+from gigamind.i18n import Language, Message, Translator, _, joined, translator
 from gigamind.release.comparison import Comparison, LostItem, MetricChange, RunName
 from gigamind.release.model import SnapshotHit
 from gigamind.release.policy import LOST, UNITS, GateResult, RuleResult, Status
@@ -20,7 +21,6 @@ from gigamind.reports.release import (
     verdict_text,
 )
 from gigamind.reports.text import code, render
-from gigamind.wording import Language, Words, share, words
 
 _ITEMS_SHOWN = 20
 _HITS_SHOWN = 3
@@ -30,7 +30,7 @@ _TIMES = frozenset({"search_p95", "cold_start"})
 
 def render_comparison(comparison: Comparison, gate: GateResult, language: Language = "en") -> str:
     """Return the comparison and the verdict of the gates as Markdown."""
-    say, release = words(language), Release(comparison, gate)
+    say, release = translator(language), Release(comparison, gate)
     return render(
         "compare.md.jinja",
         say=say,
@@ -89,7 +89,7 @@ def _silent(comparison: Comparison) -> Iterator[tuple[Message, Message, Sequence
     )
 
 
-def passing_notes(comparison: Comparison, gate: GateResult, say: Words) -> list[str]:
+def passing_notes(comparison: Comparison, gate: GateResult, say: Translator) -> list[str]:
     """Return the basis of a verdict without failures: what passed, and the limits of the comparison."""
     notes: list[str] = []
     if gate.verdict == "passed":
@@ -112,7 +112,7 @@ def signed(value: float | None) -> str:
     return "–" if value is None else f"{value:+.3f}"
 
 
-def _shared(comparison: Comparison, say: Words) -> str:
+def _shared(comparison: Comparison, say: Translator) -> str:
     texts = [
         _(
             "{count:,} {units} in both runs.",
@@ -131,7 +131,7 @@ def _version(run: RunName) -> str:
     return f"{run.app_version} {(run.git_commit or '')[:12]}".strip()
 
 
-def _named(say: Words, rule: RuleResult) -> str:
+def _named(say: Translator, rule: RuleResult) -> str:
     """Return the label of the metric; for a time measured in passes, that of the gated cost."""
     return (
         say(_("cost of a query (units of a reference load)"))
@@ -140,7 +140,7 @@ def _named(say: Words, rule: RuleResult) -> str:
     )
 
 
-def _called(say: Words, metric: str) -> str:
+def _called(say: Translator, metric: str) -> str:
     """Return the label of a metric with its name in gates.toml."""
     label = rule_name(metric, say)
     return f"{label} ({metric})" if "." in metric else label
@@ -189,16 +189,16 @@ _MARKS_BY_REASON: Mapping[tuple[Status, str], Message] = {
 }
 
 
-def _mark(say: Words, rule: RuleResult) -> str:
+def _mark(say: Translator, rule: RuleResult) -> str:
     reason = METRIC if rule.metric == METRIC else rule.why
     return say(_MARKS_BY_REASON.get((rule.status, reason), _MARKS[rule.status]))
 
 
-def _limit(say: Words, rule: RuleResult) -> str:
+def _limit(say: Translator, rule: RuleResult) -> str:
     return "–" if rule.limit is None else _limit_of(say, rule, rule.limit)
 
 
-def _limit_of(say: Words, rule: RuleResult, limit: float) -> str:
+def _limit_of(say: Translator, rule: RuleResult, limit: float) -> str:
     if rule.metric == METRIC:
         return f"≥ {number(limit)}"
     if rule.why in _BOUNDS:
@@ -212,7 +212,7 @@ def _limit_of(say: Words, rule: RuleResult, limit: float) -> str:
     return say(_("{limit:g} worse", limit=limit))
 
 
-def _interval(say: Words, change: MetricChange) -> str:
+def _interval(say: Translator, change: MetricChange) -> str:
     if change.interval is None:
         return too_few(change, say) or "–"
     low, high = change.interval
@@ -229,7 +229,7 @@ def _notes(paths: Sequence[str]) -> str:
     return ", ".join(code(path) for path in paths)
 
 
-def _ranking(say: Words, hits: Sequence[SnapshotHit]) -> str:
+def _ranking(say: Translator, hits: Sequence[SnapshotHit]) -> str:
     return ", ".join(
         f"{code(hit.note)} {share(hit.base_score)}" for hit in hits[:_HITS_SHOWN]
     ) or say(_("nothing"))

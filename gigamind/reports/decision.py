@@ -15,7 +15,8 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from gigamind.errors import GigamindError
-from gigamind.i18n import Message, _, n_
+from gigamind.formats import between, moment, share, signed
+from gigamind.i18n import Message, Translator, _, n_
 from gigamind.metrics.table import is_lower_better, label, metric_of
 from gigamind.records.history import PastRun
 from gigamind.records.judged import LlmReport
@@ -46,7 +47,6 @@ from gigamind.reports.release import (
 )
 from gigamind.reports.text import inline, render
 from gigamind.reports.views import View
-from gigamind.wording import Words, between, moment, share, signed
 
 MOST_RUNS = 20
 _WORST = 5
@@ -126,7 +126,7 @@ class Decision:
 def decide(
     record: Record[Any, Any],
     view: View[Any, Any, Any],
-    say: Words,
+    say: Translator,
     *,
     release: Release | None,
     refused: str | None,
@@ -176,7 +176,7 @@ def decide(
     )
 
 
-def failed_page(message: str, exit_code: int, subject: str, say: Words) -> Decision:
+def failed_page(message: str, exit_code: int, subject: str, say: Translator) -> Decision:
     """Return the page of a run that ended without results; `subject` names the planned evaluation."""
     end = _ENDS_OF_ERRORS.get(exit_code, "no-result")
     reasons = say(message).splitlines()
@@ -186,7 +186,7 @@ def failed_page(message: str, exit_code: int, subject: str, say: Words) -> Decis
 def brief(
     task: str,
     release: Release | None,
-    say: Words,
+    say: Translator,
     *,
     part: Part | None = None,
     refused: str | None = None,
@@ -228,7 +228,7 @@ def brief(
     )
 
 
-def failed_brief(error: GigamindError, task: str, say: Words) -> str:
+def failed_brief(error: GigamindError, task: str, say: Translator) -> str:
     """Return the short form of a run that ended without results."""
     end = _ENDS_OF_ERRORS.get(error.exit_code, "no-result")
     return _brief(end, task, say(error.message).splitlines(), say)
@@ -238,7 +238,7 @@ def _brief(
     end: End,
     task: str,
     reasons: Sequence[str],
-    say: Words,
+    say: Translator,
     shown_reasons: int = _REASONS,
     **parts: object,
 ) -> str:
@@ -269,7 +269,7 @@ def _run_name(run: RunName) -> str:
 
 
 def _page(
-    end: End, reasons: Sequence[str], say: Words, place: Place, run: str, **parts: object
+    end: End, reasons: Sequence[str], say: Translator, place: Place, run: str, **parts: object
 ) -> Decision:
     first, *others = [_arrowed(reason) for reason in reasons] or [""]
     sentence = re.split(r"(?<=[\])])\.? |[.,;] (?!\d)", first, maxsplit=1)[0]
@@ -309,7 +309,7 @@ def _end_of(
     return "no-result" if refused else "measured"
 
 
-def _reasons(release: Release | None, refused: str | None, say: Words) -> list[str]:
+def _reasons(release: Release | None, refused: str | None, say: Translator) -> list[str]:
     """Return the reasons of the result, the deciding ones first."""
     own = [say(refused)] if refused else []
     if release is None:
@@ -320,7 +320,7 @@ def _reasons(release: Release | None, refused: str | None, say: Words) -> list[s
     return [*decided, *own] if gate.verdict == "failed" else [*own, *decided]
 
 
-def _subject(record: Record[Any, Any], say: Words) -> str:
+def _subject(record: Record[Any, Any], say: Translator) -> str:
     """Return what was evaluated, how, when and by which version."""
     run = record.run
     mode = run.options.get("mode")
@@ -349,7 +349,7 @@ def _passed(rules: Sequence[RuleResult], main: Sequence[str]) -> int:
 
 
 def _figures(
-    main: Sequence[Figure], rules: Sequence[RuleResult], release: Release | None, say: Words
+    main: Sequence[Figure], rules: Sequence[RuleResult], release: Release | None, say: Translator
 ) -> list[tuple[str, ...]]:
     """Return the rows of the table: main metrics, after the deciding rules if there is a baseline."""
     if release is None:
@@ -361,7 +361,7 @@ def _figures(
 
 
 def _compared(
-    main: Sequence[str], rules: Sequence[RuleResult], comparison: Comparison, say: Words
+    main: Sequence[str], rules: Sequence[RuleResult], comparison: Comparison, say: Translator
 ) -> list[tuple[str, ...]]:
     gated = {rule.metric for rule in rules}
     shown = [rule for rule in rules if rule.status != "passed" or rule.metric in main]
@@ -370,7 +370,7 @@ def _compared(
 
 
 def _row(
-    metric: str, rule: RuleResult | None, comparison: Comparison, say: Words
+    metric: str, rule: RuleResult | None, comparison: Comparison, say: Translator
 ) -> tuple[str, ...]:
     change = comparison.metric(metric)
     before = rule.baseline if rule else change.baseline if change else None
@@ -416,7 +416,7 @@ def _trended(rules: Sequence[RuleResult], main: Sequence[str]) -> list[str]:
 
 
 def _trend(
-    past: Sequence[PastRun], keys: Sequence[str], release: Release | None, say: Words
+    past: Sequence[PastRun], keys: Sequence[str], release: Release | None, say: Translator
 ) -> str | None:
     """Return the trend as a data URL; None if there is only one run."""
     if len(past) < 2:  # noqa: PLR2004
@@ -444,7 +444,7 @@ def _trend(
     return f"data:image/svg+xml;base64,{drawn}"
 
 
-def _costs(llm: LlmReport, say: Words) -> Iterator[tuple[str, ...]]:
+def _costs(llm: LlmReport, say: Translator) -> Iterator[tuple[str, ...]]:
     """Yield rows: role and model, requests, cached replies, dollars."""
     parts = [*llm.by_role.items()]
     if len(parts) > 1:
@@ -453,7 +453,7 @@ def _costs(llm: LlmReport, say: Words) -> Iterator[tuple[str, ...]]:
         yield role_text(name, say), f"{part.calls:,}", f"{part.cache_hits:,}", cost(part)
 
 
-def _lost(errors: Sequence[ErrorReport], say: Words) -> Iterator[tuple[str, str, str]]:
+def _lost(errors: Sequence[ErrorReport], say: Translator) -> Iterator[tuple[str, str, str]]:
     """Yield what could not be evaluated: the count with its kind, the reason, and the first message."""
     firsts: dict[tuple[str, str], ErrorReport] = {}
     counts: Counter[tuple[str, str]] = Counter()
@@ -492,7 +492,7 @@ def _worse(comparison: Comparison) -> int:
     return len(comparison.lost) + sum(change.change == "worse" for change in comparison.changes)
 
 
-def _worst(comparison: Comparison, say: Words) -> list[tuple[str, str, str, str]]:
+def _worst(comparison: Comparison, say: Translator) -> list[tuple[str, str, str, str]]:
     """Return rows: item, expected notes, its ranking in the baseline and in this run, or what changed."""
     worse = [change for change in comparison.changes if change.change == "worse"][:_WORST]
     rows = [(_item(change), _expected(change), *_rankings(change, say)) for change in worse]
@@ -509,7 +509,7 @@ def _expected(item: ComparedItem) -> str:
     return ", ".join(map(inline, item.expected_notes)) or "–"
 
 
-def _rankings(change: ItemChange, say: Words) -> tuple[str, str]:
+def _rankings(change: ItemChange, say: Translator) -> tuple[str, str]:
     what = _arrowed(say(change.what))
     if change.baseline_ranking is None or change.current_ranking is None:
         return "–", inline(what)
@@ -521,7 +521,7 @@ def _rankings(change: ItemChange, say: Words) -> tuple[str, str]:
     return before, f"{after} ({inline(what)})"
 
 
-def _ranking(hits: Sequence[SnapshotHit], wanted: set[str], say: Words) -> str:
+def _ranking(hits: Sequence[SnapshotHit], wanted: set[str], say: Translator) -> str:
     """Return the first results, expected notes in bold; also a later rank of the first expected note."""
     notes = [hit.note for hit in hits]
     shown = [
@@ -534,7 +534,7 @@ def _ranking(hits: Sequence[SnapshotHit], wanted: set[str], say: Words) -> str:
     return " · ".join(shown) or say(_("nothing found"))
 
 
-def _changed(say: Words, what: str) -> str:
+def _changed(say: Translator, what: str) -> str:
     return _cut(_arrowed(say(what)))
 
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from gigamind.i18n import Message, _
+from gigamind.formats import between, share
+from gigamind.i18n import Language, Translator, _
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label, metric_of
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import IntervalReport
 from gigamind.release.policy import RULES
-from gigamind.wording import Language, Words, between, share
 
 
 class Part(Protocol):
@@ -53,30 +53,19 @@ class MetricRow(NamedTuple):
     n: int
 
 
-def points(value: float, *, signed: bool = True) -> Message:
-    """Return a difference of proportions in percentage points."""
-    number = f"{100 * value:+.1f}" if signed else f"{100 * value:.1f}"
-    return _("{points} pp", points=number.replace("-", "−"))
-
-
-def percent(value: float | None) -> str:
-    """Return a proportion as a percentage with one decimal; a dash if it was not measured."""
-    return "–" if value is None else f"{value:.1%}"
-
-
-def plain_label(key: str, say: Words) -> str:
+def plain_label(key: str, say: Translator) -> str:
     """Return the label of a metric in summary.md and the terminal."""
     return label(key, None if say.language == "en" else say.language)
 
 
-def metric_name(key: str, say: Words) -> str:
+def metric_name(key: str, say: Translator) -> str:
     """Return the label of a metric on pages; metrics of unanswerable queries are marked."""
     name = label(key, say.language)
     apart = key.startswith("unanswerable.") and metric_of(key) is not None
     return say(_("unanswerable: {metric}", metric=name)) if apart else name
 
 
-def rule_name(metric: str, say: Words) -> str:
+def rule_name(metric: str, say: Translator) -> str:
     """Return the label of a metric, or of another value that a rule is about."""
     return say(RULES[metric]) if metric in RULES else metric_name(metric, say)
 
@@ -113,7 +102,7 @@ def values_of(part: Part, keys: Iterable[str]) -> list[str]:
 
 
 def metric_rows(
-    part: Part, block: str, say: Words, keys: Iterable[str] | None = None
+    part: Part, block: str, say: Translator, keys: Iterable[str] | None = None
 ) -> list[MetricRow]:
     """Return the rows of a block's metrics for summary.md and the terminal; `keys` restricts them."""
     shown = part.intervals if keys is None else keys

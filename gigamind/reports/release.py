@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gigamind.i18n import Message, _, joined, n_
+from gigamind.formats import signed
+from gigamind.i18n import Message, Translator, _, joined, n_
 from gigamind.metrics.table import in_order, label, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, MetricChange, Mismatch, relaxation
 from gigamind.release.mismatch import WHAT
@@ -15,7 +16,6 @@ from gigamind.release.policy import UNITS, GateResult, GateVerdict
 from gigamind.reports.figures import Figure, Part, figures_of, measured, metric_name
 from gigamind.reports.text import inline, render
 from gigamind.stats.special import beta_quantile
-from gigamind.wording import Words, signed
 
 _SHOWN = 5
 _REASONS = 8
@@ -50,7 +50,7 @@ TASKS: Mapping[str, Message] = {
 }
 
 
-def decision_text(release: Release, say: Words) -> str:
+def decision_text(release: Release, say: Translator) -> str:
     """Return whether to release, and how many items got worse."""
     if release.gate.is_refused:
         return f"{say(DECISIONS['not-comparable'])}."
@@ -64,7 +64,7 @@ def plain_verdict(release: Release) -> GateVerdict:
     return "warned" if verdict == "passed" and _ungated(release) else verdict
 
 
-def items_text(comparison: Comparison, say: Words) -> str:
+def items_text(comparison: Comparison, say: Translator) -> str:
     """Return how many items are lost, worse and better, and the slice that has all worse ones."""
     counts = Counter(change.change for change in comparison.changes)
     silent, gone = len(comparison.unjudged), len(comparison.lost)
@@ -113,7 +113,7 @@ def slice_name(kind: str, key: str) -> Message:
             return _("all queries")
 
 
-def limits_text(comparison: Comparison, gate: GateResult, say: Words) -> str:
+def limits_text(comparison: Comparison, gate: GateResult, say: Translator) -> str:
     """Return what a passed gate could have missed; "" if that is less than a gate allows.
 
     If k of n items got worse, the true rate is below the one-sided 95 % limit of Clopper and Pearson (Biometrika 26(4),
@@ -143,13 +143,13 @@ def limits_text(comparison: Comparison, gate: GateResult, say: Words) -> str:
     return say(joined([sentence, single], " ") if 1 / n > min(limits) else sentence)
 
 
-def verdict_text(release: Release, say: Words) -> str:
+def verdict_text(release: Release, say: Translator) -> str:
     """Return the verdict; if the gates passed, also the ungated metrics that got significantly worse."""
     texts = (say(GATES[release.gate.verdict]), ungated_text(release, say))
     return " – ".join(filter(None, texts))
 
 
-def ungated_text(release: Release, say: Words) -> str:
+def ungated_text(release: Release, say: Translator) -> str:
     """Return the ungated metrics that got significantly worse, if the gates passed; "" if there are none."""
     changes = _ungated(release)
     if not changes:
@@ -178,14 +178,14 @@ def _ungated(release: Release) -> list[MetricChange]:
     ]
 
 
-def unmeasured_text(gate: GateResult, say: Words) -> str:
+def unmeasured_text(gate: GateResult, say: Translator) -> str:
     """Return the gated metrics without a value; "" if there are none."""
     rules = (rule for rule in gate.rules if rule.status == "skipped" and metric_of(rule.metric))
     metrics = [metric_name(rule.metric, say) for rule in rules]
     return say(_("Not measured, so not gated: {metrics}.", metrics=metrics)) if metrics else ""
 
 
-def worst_value_text(worst: Sequence[str], say: Words) -> str:
+def worst_value_text(worst: Sequence[str], say: Translator) -> str:
     """Return the warning that these gated metrics of a baseline are at their worst value, and how to fix it."""
     if all(name.startswith("unanswerable.") for name in worst):
         fix = _(
@@ -208,7 +208,7 @@ def worst_value_text(worst: Sequence[str], say: Words) -> str:
     )
 
 
-def release_section(release: Release, say: Words) -> str:
+def release_section(release: Release, say: Translator) -> str:
     """Return the verdict with its reasons, the significant changes of metrics, and the changed items."""
     comparison, gate = release
     return render(
@@ -238,13 +238,13 @@ def items_by_kind(comparison: Comparison) -> list[tuple[str, Sequence[ComparedIt
     ]
 
 
-def reason_texts(gate: GateResult, comparison: Comparison | None, say: Words) -> list[str]:
+def reason_texts(gate: GateResult, comparison: Comparison | None, say: Translator) -> list[str]:
     """Return the reasons of a verdict, followed by the limits of a judge that compares words."""
     limits = judge_limits(comparison, say) if comparison and not gate.is_refused else []
     return [*map(say, gate.reasons), *limits]
 
 
-def deciding_reasons(release: Release, say: Words) -> list[str]:
+def deciding_reasons(release: Release, say: Translator) -> list[str]:
     """Return the reasons that decided, without relaxed differences and the limits of the judge."""
     comparison, gate = release
     others: set[str] = {
@@ -255,7 +255,7 @@ def deciding_reasons(release: Release, say: Words) -> list[str]:
     return [say(reason) for reason in gate.reasons if reason not in others]
 
 
-def judge_limits(comparison: Comparison, say: Words) -> list[str]:
+def judge_limits(comparison: Comparison, say: Translator) -> list[str]:
     """Return the limits of a judge that compares words; none for other judges."""
     return [say(WORDS_BLIND)] if comparison.by_words else []
 
@@ -266,13 +266,13 @@ WORDS_BLIND = _(
 )
 
 
-def missed_bounds(bounds: GateResult | None, say: Words) -> list[str]:
+def missed_bounds(bounds: GateResult | None, say: Translator) -> list[str]:
     """Return the floors and ceilings that a run misses."""
     rules = bounds.rules if bounds else ()
     return [say(rule.explanation) for rule in rules if rule.status in {"failed", "warned"}]
 
 
-def bounds_decision(bounds: GateResult, say: Words) -> str:
+def bounds_decision(bounds: GateResult, say: Translator) -> str:
     """Return whether to release a run without a baseline, and how many floors and ceilings it misses."""
     missed, count = len(missed_bounds(bounds, say)), len(bounds.rules)
     if not missed:
@@ -286,7 +286,7 @@ def relaxed(gate: GateResult, comparison: Comparison) -> list[Mismatch]:
     return [mismatch for mismatch in comparison.mismatches if mismatch.relaxed_by in gate.relaxed]
 
 
-def relaxed_texts(release: Release | None, say: Words) -> list[str]:
+def relaxed_texts(release: Release | None, say: Translator) -> list[str]:
     """Return the meaning of the relaxed differences, which the reasons name already."""
     if release is None:
         return []
@@ -294,7 +294,9 @@ def relaxed_texts(release: Release | None, say: Words) -> list[str]:
     return [say(mismatch.meaning) for mismatch in relaxed(gate, comparison)]
 
 
-def other_mismatches(gate: GateResult, comparison: Comparison, say: Words) -> list[tuple[str, str]]:
+def other_mismatches(
+    gate: GateResult, comparison: Comparison, say: Translator
+) -> list[tuple[str, str]]:
     """Return the differences of the runs that are not among the reasons, each with its meaning."""
     return [
         (say(WHAT.get(mismatch.what, mismatch.what)), say(mismatch.meaning))
@@ -323,14 +325,14 @@ def _way(change: MetricChange) -> str:
     return {True: "improved", False: "worse", None: ""}[change.is_better]
 
 
-def with_section(summary: str, release: Release, say: Words) -> str:
+def with_section(summary: str, release: Release, say: Translator) -> str:
     """Return summary.md with the decision in its first line, and the comparison before its first section."""
     head, mark, rest = _decided(summary, decision_text(release, say)).partition("\n## ")
     section = release_section(release, say).rstrip()
     return f"{head}\n{section}\n{mark}{rest}"
 
 
-def with_bounds(summary: str, bounds: GateResult, say: Words) -> str:
+def with_bounds(summary: str, bounds: GateResult, say: Translator) -> str:
     """Return summary.md with the decision on a run without a baseline, and the bounds it misses, in front."""
     return _decided(summary, bounds_decision(bounds, say), missed_bounds(bounds, say))
 
@@ -360,7 +362,7 @@ def main_keys(keys: Sequence[str]) -> list[str]:
     return list(chosen.values()) or ordered
 
 
-def too_few(change: MetricChange, say: Words) -> str:
+def too_few(change: MetricChange, say: Translator) -> str:
     """Return that too few items changed for a CI; "" if there is another reason for its absence, or a CI."""
     is_so = change.low is not None and change.changed and change.interval is None
     return (

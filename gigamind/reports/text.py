@@ -11,12 +11,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gigamind.i18n import _
+from gigamind.formats import between, share
+from gigamind.i18n import Language, Translator, _, translator
 from gigamind.records.judged import JudgeReport, LlmReport
 from gigamind.records.schema import RunReport
 from gigamind.reports.labels import CAUSES, LABELS
 from gigamind.retrieval.settings import IN_BATCHES
-from gigamind.wording import Language, Words, between, share, words
 
 _MEANING = re.compile(r"([\\`*_\[\]<>|#~&$])")
 _BLOCK_MARK = re.compile(r"^(\d*)([.)]|[-+=]+)(?=\s|$)")  # 1. or - or --- in front
@@ -63,11 +63,11 @@ def _visible(text: str) -> str:
 def render(template: str, **values: object) -> str:
     """Render a template of this package in the language of the value `say`; a missing value is an error."""
     say = values["say"]
-    assert isinstance(say, Words)  # noqa: S101  every template has it
+    assert isinstance(say, Translator)  # noqa: S101  every template has it
     return _templates(say.language).get_template(template).render(**values)
 
 
-def judge_text(judge: JudgeReport, say: Words) -> str:
+def judge_text(judge: JudgeReport, say: Translator) -> str:
     """Return the judge in a line; runs are comparable if it is the same."""
     values = {"file": judge.file, "model": judge.model, "fingerprint": judge.fingerprint[:12]}
     if judge.model:
@@ -75,7 +75,7 @@ def judge_text(judge: JudgeReport, say: Words) -> str:
     return say(_("{file} (fingerprint {fingerprint})", **values))
 
 
-def notes_text(run: RunReport, say: Words) -> str:
+def notes_text(run: RunReport, say: Translator) -> str:
     """Return the notes of a run with a vault, in a line."""
     values = {"notes": run.notes, "hash": run.notes_hash[:12]}
     if run.notes_hash_mode == "content":
@@ -83,7 +83,7 @@ def notes_text(run: RunReport, say: Words) -> str:
     return say(_("{notes} (mtime hash {hash})", **values))
 
 
-def embedder_text(run: RunReport, say: Words) -> str:
+def embedder_text(run: RunReport, say: Translator) -> str:
     """Return the embedding model of a run, without the suffix that the cache needs."""
     name = run.environment.embedding_model or say(_("no embedding model"))
     return name.removesuffix(IN_BATCHES)
@@ -91,7 +91,7 @@ def embedder_text(run: RunReport, say: Words) -> str:
 
 def template_globals(language: Language) -> dict[str, Any]:
     """Return the functions of templates that render messages and labels in a language."""
-    say = words(language)
+    say = translator(language)
     labels = {**LABELS, **CAUSES}
 
     def label_of(name: str) -> str:

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from gigamind.i18n import Message
+from gigamind.i18n import Language, Message, Translator
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record
 from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import GateResult
 from gigamind.reports.figures import MetricRow
-from gigamind.wording import Language, Words
 
 if TYPE_CHECKING:
     from gigamind.reports.page.charts import Chart
@@ -58,7 +57,7 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         return {}
 
     @abstractmethod
-    def rows(self, summary: Summary, say: Words) -> Iterator[MetricRow]:
+    def rows(self, summary: Summary, say: Translator) -> Iterator[MetricRow]:
         """Yield the metrics, the main ones first."""
 
     @abstractmethod
@@ -69,17 +68,17 @@ class View(ABC, Generic[Summary, Line, Baseline]):
     def not_run(self, summary: Summary) -> int:
         """Return the number of items that an interrupted run did not evaluate."""
 
-    def times(self, summary: Summary, say: Words) -> str:
+    def times(self, summary: Summary, say: Translator) -> str:
         """Return the latency of an item, in a line; "" if not measured."""
         del summary, say
         return ""
 
-    def caution(self, summary: Summary, say: Words) -> str:
+    def caution(self, summary: Summary, say: Translator) -> str:
         """Return why the metrics are too optimistic, in a line; "" if they are not."""
         del summary, say
         return ""
 
-    def finding(self, summary: Summary, say: Words) -> str:
+    def finding(self, summary: Summary, say: Translator) -> str:
         """Return a finding other than the metrics, in a sentence; "" if there is none."""
         del summary, say
         return ""

@@ -5,12 +5,12 @@ from typing import Any, TypedDict
 from gigamind.assurance import certify
 from gigamind.assurance.options import CertifyOptions
 from gigamind.evaluation.run import Steps
+from gigamind.i18n import language_of
 from gigamind.reports.cards.page import render_card, subject
 from gigamind.tasks import KINDS, TASKS, judged_kinds
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.search.options import SearchEvalOptions
-from gigamind.wording import language_of
 
 AnyOptions = SearchEvalOptions | LinkEvalOptions | AnswerEvalOptions
 

@@ -59,9 +59,7 @@ def test_topics_are_read_in_each_of_their_forms(write, topics):
 def test_utf_16_is_read_and_another_encoding_is_told(write):
     text = "q 0 휴가 1\n"
     assert read_trec(write("a", text.encode("utf-16")), None).rows[0].expected_notes == ("휴가",)
-    assert "b:1: " in refused(
-        read_trec, write("b", text.encode("cp949")), None
-    )
+    assert "b:1: " in refused(read_trec, write("b", text.encode("cp949")), None)
 
 
 def test_what_is_left_out_of_a_trec_collection_is_counted(write):

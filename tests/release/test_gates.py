@@ -6,6 +6,7 @@ import pytest
 from gate_policy import POLICY, policy_of
 
 from gigamind.errors import InputError
+from gigamind.i18n import translator
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import SpeedReport, SystemReport
 from gigamind.release.compare import compare
@@ -13,7 +14,6 @@ from gigamind.release.comparison import MetricChange
 from gigamind.release.gates import at_worst, bounds_gate, judge_release
 from gigamind.release.policy import read_policy
 from gigamind.reports.comparison import passing_notes, render_comparison
-from gigamind.wording import words
 
 
 @pytest.fixture
@@ -564,7 +564,7 @@ def test_the_speed_of_another_system_is_only_told_unless_the_policy_holds_it(
     assert gate.verdict in {"passed", "warned"}
     for language in ("en", "ko"):
         text = render_comparison(compare(before, current), gate, language)
-        assert words(language)("compare.mark_skipped") + " |" not in text
+        assert translator(language)("compare.mark_skipped") + " |" not in text
     held = verdict(before, current, policy(POLICY + '[speed]\nsystems = "hold"\n'))
     expected = {"warned": "failed", "skipped": "inconclusive"}.get(told, told)
     assert held.verdict == expected
@@ -607,7 +607,7 @@ def test_a_pass_says_what_so_few_questions_cannot_show(snapshot, policy):
     run = snapshot({f"q{i}": 1 for i in range(13)})
     found = compare(run, run)
     gate = judge_release(found, policy(), "mvp")
-    told = " ".join(passing_notes(found, gate, words("en")))
+    told = " ".join(passing_notes(found, gate, translator("en")))
     assert "0 of 13 queries" in told
     assert "20.6%" in told  # 1 - 0.05 ** (1/13)
     assert "(7.7%)" in told  # one of 13, more than the allowed drop
@@ -617,7 +617,7 @@ def test_a_pass_says_what_so_few_questions_cannot_show(snapshot, policy):
     gate = judge_release(
         found, policy(), "mvp"
     )  # 1 - 0.05 ** (1/200) is 0.015, and 0.02 may be lost
-    assert "could not see" not in " ".join(passing_notes(found, gate, words("en")))
+    assert "could not see" not in " ".join(passing_notes(found, gate, translator("en")))
 
 
 def test_how_much_is_judged_is_neither_better_nor_worse():
@@ -644,7 +644,7 @@ def test_every_explanation_can_be_said_in_korean(snapshot, policy):
     after = timed(measuring(snapshot, ["hit_at_1"]), WILD)
     gate = verdict(before, after, policy(NDCG + '[floors]\n"search.mrr" = 0.5\n'))
     for rule in gate.rules:
-        assert re.search("[가-힣]", words("ko")(rule.explanation)), rule
+        assert re.search("[가-힣]", translator("ko")(rule.explanation)), rule
 
 
 def test_a_small_sample_is_that_of_the_metric_and_says_what_one_item_weighs(snapshot, policy):

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from gigamind.errors import EvaluationError, InputError, NotesError
+from gigamind.i18n import translator
 from gigamind.records.history import past_runs
 from gigamind.reports.decision import failed_page
 from gigamind.reports.release import TASKS as TITLES
 from gigamind.tasks import TASKS
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.steps import STEPS
-from gigamind.wording import words
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RELAXED = 'relax = ["settings", "notes", "hardware"]'
@@ -125,7 +125,7 @@ def test_an_interrupted_run_says_what_is_missing(tmp_path):
     ],
 )
 def test_a_run_that_has_nothing_to_show_has_a_page_too(error, title):
-    page = failed_page(str(error), error.exit_code, "search · vault", words("en"))
+    page = failed_page(str(error), error.exit_code, "search · vault", translator("en"))
     assert page.headline.startswith(title)
     assert "search · vault" in page.markdown
 
@@ -167,7 +167,7 @@ def test_a_report_is_linked_only_where_something_serves_it(tmp_path, monkeypatch
 @pytest.mark.parametrize("task", list(TASKS))
 def test_every_task_has_its_words(task):
     for lang in ("en", "ko"):
-        assert words(lang)(TITLES[task])
+        assert translator(lang)(TITLES[task])
 
 
 def test_a_page_links_only_to_what_is_written(home, tmp_path, monkeypatch, gates):

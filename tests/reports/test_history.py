@@ -6,9 +6,9 @@ import re
 import pytest
 
 from gigamind.errors import InputError
+from gigamind.i18n import translator
 from gigamind.reports.history import read_history
 from gigamind.reports.page.history import change_text, render_history
-from gigamind.wording import words
 
 STEADY = [0.80, 0.81, 0.79, 0.80, 0.82, 0.78, 0.80, 0.81]
 
@@ -62,7 +62,7 @@ def test_a_run_is_named_by_its_folder_and_not_by_when_it_began(folder):
     (one,) = found.histories
     (change,) = one.changes
     page = render_history(found)
-    assert "day08" in change_text(change, one, words("en"))
+    assert "day08" in change_text(change, one, translator("en"))
     assert [f">day{day:02}" in page for day in range(16)] == [True] * 16
     assert "20260101-" not in page
 

@@ -6,11 +6,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
+from gigamind.formats import share
+from gigamind.i18n import translator
 from gigamind.records.schema import ErrorReport
 from gigamind.reports import text as templating
 from gigamind.reports.figures import metric_rows
 from gigamind.tasks.search.markdown import render_summary
-from gigamind.wording import share, words
 
 HOSTILE = "a|b `x` ```\n| c |\n\n# head\n<script>alert(1)</script> [[l]] - 1. **b"
 NONE_LEFT = {"queries_total": 2, "queries_unanswerable": 0}
@@ -268,10 +269,10 @@ def test_shares_have_three_decimals(value, shown):
 
 
 def test_rows_leave_out_what_has_no_interval(make_slice):
-    assert [row.metric for row in metric_rows(make_slice(), "search", words("en"))][
+    assert [row.metric for row in metric_rows(make_slice(), "search", translator("en"))][
         -1
     ] == "recall@10"
-    assert [row.metric for row in metric_rows(make_slice(), "unanswerable", words("en"))] == [
+    assert [row.metric for row in metric_rows(make_slice(), "unanswerable", translator("en"))] == [
         "precision",
         "recall",
         "F1",

@@ -2,12 +2,12 @@
 
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.records.judged import CoverageReport, FlipReport, LlmReport
 from gigamind.reports.page.model_costs import cost_lines, few_judged, model_section
-from gigamind.wording import words
 
 FLIPS = FlipReport(judged_again=4, flipped=1, rate=0.25, low=0.046, high=0.699)
-EN = words("en")
+EN = translator("en")
 SHARE = "(25.0%; 95% CI 4.6% – 69.9%)"
 
 
@@ -84,5 +84,5 @@ def test_where_few_have_a_verdict_that_and_why_stands_first(judged, is_few):
     ],
 )
 def test_the_shell_is_told_what_it_cost_and_what_flipped(lang, told):
-    cost, flipped, *_ = cost_lines(report({"scored": 4}, 4, flips=FLIPS), words(lang))
+    cost, flipped, *_ = cost_lines(report({"scored": 4}, 4, flips=FLIPS), translator(lang))
     assert (cost, flipped[: len(told[1])]) == told

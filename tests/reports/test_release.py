@@ -6,7 +6,7 @@ import pytest
 from gate_policy import shipped
 
 from gigamind.errors import NotesError
-from gigamind.i18n import _
+from gigamind.i18n import _, translator
 from gigamind.release.compare import compare
 from gigamind.release.comparison import LostItem, Mismatch, SpeedChange
 from gigamind.release.gates import judge_release, speed_rule
@@ -24,9 +24,8 @@ from gigamind.reports.release import (
     with_section,
 )
 from gigamind.tasks.search.compare import SearchComparison
-from gigamind.wording import words
 
-EN, KO = words("en"), words("ko")
+EN, KO = translator("en"), translator("ko")
 
 
 @pytest.fixture

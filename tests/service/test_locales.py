@@ -19,7 +19,9 @@ WORDS = {
 
 def codes_of(name):
     """The codes of a table of the page's script."""
-    table = re.search(rf"const {name} = {{(.*?)^}};", SOURCES["evaluation.js"], re.DOTALL | re.MULTILINE)
+    table = re.search(
+        rf"const {name} = {{(.*?)^}};", SOURCES["evaluation.js"], re.DOTALL | re.MULTILINE
+    )
     return set(re.findall(r"^  (\w+): ", table[1], re.MULTILINE))
 
 

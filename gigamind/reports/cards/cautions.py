@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gigamind.i18n import Message, Text, _, n_
+from gigamind.i18n import Message, Text, Translator, _, n_
 from gigamind.records.card import CardGroup, CardScale, JudgeCard, check_alone
 from gigamind.release.shortfall import ANSWERS, scale_name, shortfalls
 from gigamind.reports.cards.line import labels_text
-from gigamind.wording import Words
 
 _ENOUGH = 30  # labels of a class, or their clusters, for a useful bootstrap interval
 _LANGUAGES = ("en", "ko")
@@ -28,7 +27,7 @@ class _Class:
         return {"what": self.name, "n": self.n, "clusters": self.clusters}
 
 
-def cautions(card: JudgeCard, say: Words) -> list[str]:
+def cautions(card: JudgeCard, say: Translator) -> list[str]:
     """Return the cautions, one sentence each."""
     return list(map(say, _cautions(card)))
 
@@ -147,7 +146,7 @@ class CardVerdict:
     requirements: str
 
 
-def card_verdict(card: JudgeCard, say: Words) -> CardVerdict:
+def card_verdict(card: JudgeCard, say: Translator) -> CardVerdict:
     """Return the verdict by gigamind's own requirements, over all labelled scales and languages."""
     checked = check_alone(card)
     missing = shortfalls(checked)

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-from gigamind.i18n import Message, _, joined, n_
+from gigamind.i18n import Language, Message, _, joined, n_, translator
 from gigamind.records.card import CardFigure, CardLabels, CardScale, CheckedCard, every_scale
 from gigamind.records.judged import JudgeReport, SecondLookReport
 from gigamind.release.shortfall import FIGURES, interval, number, scale_name, shortfalls
-from gigamind.wording import Language, words
 
 LANGUAGES = {"en": _("English"), "ko": _("Korean")}
 """Names of the languages of labels and test pairs."""
@@ -20,7 +19,7 @@ def certified(checked: CheckedCard | None, judge: JudgeReport | None, lang: Lang
     """
     if judge is None or (checked is None and not judge.asks_a_model):
         return ""
-    return words(lang)(_certified(checked, judge))
+    return translator(lang)(_certified(checked, judge))
 
 
 def _certified(checked: CheckedCard | None, judge: JudgeReport) -> Message:
@@ -81,7 +80,7 @@ def tried(look: SecondLookReport, lang: Language = "en") -> str:
             "{model} solved only {right} of {pairs} {language} test pairs and is not accepted",
             **values,
         )
-    return words(lang)(text)
+    return translator(lang)(text)
 
 
 def _scale(scale: CardScale) -> Message:

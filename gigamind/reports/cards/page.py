@@ -8,7 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from gigamind.i18n import n_
+from gigamind.formats import moment
+from gigamind.i18n import Language, n_, translator
 from gigamind.records.card import FILE, JudgeCard
 from gigamind.records.folder import as_json
 from gigamind.reports.cards.cautions import card_verdict, cautions
@@ -22,12 +23,11 @@ from gigamind.reports.cards.view import (
 )
 from gigamind.reports.page.layout import page_templates
 from gigamind.reports.text import render
-from gigamind.wording import Language, moment, words
 
 
 def _content(card: JudgeCard, lang: Language) -> dict[str, Any]:
     """Return the values of both templates."""
-    say = words(lang)
+    say = translator(lang)
     return {
         "say": say,
         "verdict": card_verdict(card, say),
@@ -48,7 +48,7 @@ def render_card(card: JudgeCard, lang: Language = "en") -> str:
 
 def subject(card: JudgeCard, lang: Language) -> str:
     """Return the judge and the number of its labels, in a line."""
-    return words(lang)(
+    return translator(lang)(
         n_(
             "{kind} judge {file} · {model} · {n} label",
             "{kind} judge {file} · {model} · {n:,} labels",

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gigamind.i18n import Message, Text, _, joined, n_
+from gigamind.formats import moment, percent, share
+from gigamind.i18n import Message, Text, Translator, _, joined, n_
 from gigamind.records.card import (
     CardBin,
     CardFigure,
@@ -15,8 +16,6 @@ from gigamind.records.card import (
 )
 from gigamind.release.shortfall import ANSWERS, FIGURES, interval, number, scale_name
 from gigamind.reports.cards.line import NO_MODEL, tried
-from gigamind.reports.figures import percent
-from gigamind.wording import Words, moment, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ class ScaleView:
     confident: bool
 
 
-def scale_view(card: JudgeCard, scale: CardScale, say: Words) -> ScaleView:
+def scale_view(card: JudgeCard, scale: CardScale, say: Translator) -> ScaleView:
     """Return the texts of a scale."""
     languages = tuple(scale.by_language)
     filled = tuple(b for b in scale.overall.bins if b.right.n)
@@ -98,7 +97,7 @@ def scale_view(card: JudgeCard, scale: CardScale, say: Words) -> ScaleView:
     )
 
 
-def attacks_text(card: JudgeCard, say: Words) -> str:
+def attacks_text(card: JudgeCard, say: Translator) -> str:
     """Return the result of the attacks in a sentence; "" if there were none."""
     if card.attacks is None:
         return ""
@@ -118,7 +117,7 @@ def attacks_text(card: JudgeCard, say: Words) -> str:
     )
 
 
-def second_check_text(card: JudgeCard, say: Words) -> str:
+def second_check_text(card: JudgeCard, say: Translator) -> str:
     """Return how reliable the models for second checks are; "" if there were none."""
     if not card.second_looks:
         return ""
@@ -169,7 +168,7 @@ _BEHAVIOURS: Mapping[str, Message] = {
 }
 
 
-def deceptive_view(liars: CardLiars, say: Words) -> DeceptiveJudgesView:
+def deceptive_view(liars: CardLiars, say: Translator) -> DeceptiveJudgesView:
     """Return the results of the deceptive judges; unknown ones keep their names."""
     lead = [
         _(
@@ -199,7 +198,7 @@ def deceptive_view(liars: CardLiars, say: Words) -> DeceptiveJudgesView:
 
 
 def _deceptive_row(
-    judge: CardLiar, liars: CardLiars, head: tuple[str, ...], say: Words
+    judge: CardLiar, liars: CardLiars, head: tuple[str, ...], say: Translator
 ) -> DeceptiveJudgeRow:
     figures = (
         share(judge.correctness),
@@ -213,7 +212,7 @@ def _deceptive_row(
     return DeceptiveJudgeRow(what, figures, f"{what}: {text}")
 
 
-def provenance(card: JudgeCard, say: Words) -> Iterator[tuple[str, str]]:
+def provenance(card: JudgeCard, say: Translator) -> Iterator[tuple[str, str]]:
     """Yield the subject of the report as rows of name and value."""
     judge = card.judge
     yield say(_("judge")), f"{judge.file} ({judge.kind})"
@@ -290,7 +289,7 @@ _ABOUT: Mapping[str, Message] = {
 }
 
 
-def _row(name: str, scale: CardScale, languages: tuple[str, ...], say: Words) -> FigureRow:
+def _row(name: str, scale: CardScale, languages: tuple[str, ...], say: Translator) -> FigureRow:
     figure = scale.overall.figures[name]
     by_language = (scale.by_language[language].figures.get(name) for language in languages)
     return FigureRow(
@@ -315,7 +314,7 @@ def _inline(figure: CardFigure | None) -> str:
     return f"{number(figure.value)} ({interval(figure)})"
 
 
-def _mean(scale: CardScale, say: Words) -> Iterator[tuple[str, str, str]]:
+def _mean(scale: CardScale, say: Translator) -> Iterator[tuple[str, str, str]]:
     headline = scale.headline
     if headline is None:
         return
@@ -332,7 +331,7 @@ def _mean(scale: CardScale, say: Words) -> Iterator[tuple[str, str, str]]:
     yield say(_("corrected (PPI++)")), share(corrected.value), interval(corrected)
 
 
-def _mean_lead(scale: CardScale, say: Words) -> str:
+def _mean_lead(scale: CardScale, say: Translator) -> str:
     headline = scale.headline
     if headline is None:
         return ""
@@ -354,13 +353,13 @@ def _mean_lead(scale: CardScale, say: Words) -> str:
     )
 
 
-def _bin(b: CardBin, say: Words) -> tuple[str, str, str, str, str]:
+def _bin(b: CardBin, say: Translator) -> tuple[str, str, str, str, str]:
     edges = f"{b.low:.1f} – {b.high:.1f}"
     n = say(_n(b.right))
     return edges, share(b.confidence), share(b.right.value), interval(b.right), n
 
 
-def _flips(card: JudgeCard, scale: CardScale, say: Words) -> str:
+def _flips(card: JudgeCard, scale: CardScale, say: Translator) -> str:
     flips = scale.flips
     if flips is None:
         return ""
@@ -390,7 +389,7 @@ def _flips(card: JudgeCard, scale: CardScale, say: Words) -> str:
     )
 
 
-def _misses(scale: CardScale, say: Words) -> Iterator[MissRow]:
+def _misses(scale: CardScale, say: Translator) -> Iterator[MissRow]:
     for miss in scale.misses:
         label, verdict = (
             share(v) if scale.kind == "graded" else say(ANSWERS["yes" if v else "no"])

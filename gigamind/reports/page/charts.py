@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gigamind.i18n import _
+from gigamind.i18n import Translator, _
 from gigamind.reports.figures import Figure
-from gigamind.wording import Words
 
 Ink = Literal["ink", "muted", "grid", "paper", "accent", "warn"]
 _DASHES = {"dashed": "5 2.5", "dotted": "1.8 2.7"}
@@ -196,7 +195,7 @@ def drawn(**figures: Chart | None) -> dict[str, Chart]:
     return {name: chart for name, chart in figures.items() if chart}
 
 
-def forest(title: str, say: Words, now: Shown, before: Shown | None) -> Forest | None:
+def forest(title: str, say: Translator, now: Shown, before: Shown | None) -> Forest | None:
     """Return the measured metrics as a forest plot; None if there are none."""
     known = {
         label: figure

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gigamind.i18n import Message, _, joined, n_
+from gigamind.formats import moment, share, signed
+from gigamind.i18n import Language, Message, Translator, _, joined, n_, translator
 from gigamind.metrics.table import in_order
 from gigamind.release.comparison import MetricChange, Snapshot
 from gigamind.release.experiment import Experiment, SliceChanges
@@ -25,7 +26,6 @@ from gigamind.reports.release import (
     slice_name,
     verdict_text,
 )
-from gigamind.wording import Language, Words, moment, share, signed, words
 
 _HITS = 10
 _IDS = 5
@@ -49,7 +49,7 @@ def render_experiment(
         release: the result of the gates, if two runs are compared.
         report: URL of the last run's report, compared with the first run; "" if there is none.
     """
-    say = words(lang)
+    say = translator(lang)
     decided = release if release and not release.gate.is_refused else None
     rows = list(figure_rows(experiment, say))
     return rendered(
@@ -100,7 +100,7 @@ def render_experiment(
     )
 
 
-def headline(experiment: Experiment, say: Words) -> str:
+def headline(experiment: Experiment, say: Translator) -> str:
     """Return which runs are compared, in a line."""
     values = {
         "reference": experiment.reference.label,
@@ -111,7 +111,7 @@ def headline(experiment: Experiment, say: Words) -> str:
     return say(_("{others} vs {reference}, {shared:,} shared {units}", **values))
 
 
-def finding(experiment: Experiment, place: int, say: Words) -> str:
+def finding(experiment: Experiment, place: int, say: Translator) -> str:
     """Return what differs significantly between a run and the first one, in a sentence."""
     comparison = experiment.comparisons[place - 1]
     moved = [change for change in comparison.metrics if change.is_better is not None]
@@ -138,7 +138,7 @@ def finding(experiment: Experiment, place: int, say: Words) -> str:
     return say(text)
 
 
-def why_no_verdict(release: Release | None, say: Words) -> str:
+def why_no_verdict(release: Release | None, say: Translator) -> str:
     """Return why there is no verdict, in a line; `release` is None if more than two runs were compared."""
     if release is None:
         return say(
@@ -159,7 +159,7 @@ SIGNIFICANT = _(
 )
 
 
-def certainty(experiment: Experiment, say: Words) -> str:
+def certainty(experiment: Experiment, say: Translator) -> str:
     """Return what the intervals cover, and how they are corrected."""
     compared = len(experiment.comparisons)
     if compared == 1:
@@ -179,7 +179,7 @@ def certainty(experiment: Experiment, say: Words) -> str:
     return say(joined([text, SIGNIFICANT], " "))
 
 
-def notices(experiment: Experiment, say: Words) -> Iterator[str]:
+def notices(experiment: Experiment, say: Translator) -> Iterator[str]:
     """Yield what a reader must know before trusting the metrics."""
     if experiment.partial:
         ids = [*experiment.partial[:_IDS], *(["…"] if len(experiment.partial) > _IDS else [])]
@@ -246,17 +246,17 @@ def _others(experiment: Experiment) -> range:
 _SETTINGS = {**WHAT, "gigamind": _("gigamind version"), "mode": _("mode")}
 
 
-def setting_name(name: str, say: Words) -> str:
+def setting_name(name: str, say: Translator) -> str:
     """Return the label of a setting; options keep their names."""
     return say(_SETTINGS.get(name, name))
 
 
-def value_text(value: str, say: Words) -> str:
+def value_text(value: str, say: Translator) -> str:
     """Return the value of a setting."""
     return say({"none": _("none"), "builtin": _("built-in")}.get(value, value))
 
 
-def _chart(experiment: Experiment, place: int, say: Words) -> Differences:
+def _chart(experiment: Experiment, place: int, say: Translator) -> Differences:
     comparison = experiment.comparisons[place - 1]
     main = main_keys([change.metric for change in comparison.metrics])
     shown = [change for key in main if (change := comparison.metric(key))]
@@ -295,7 +295,9 @@ class Cell(NamedTuple):
     pairs: str = ""
 
 
-def _cell(value: float | None, change: MetricChange | None, say: Words, pairs: str = "") -> Cell:
+def _cell(
+    value: float | None, change: MetricChange | None, say: Translator, pairs: str = ""
+) -> Cell:
     if change is None:
         return Cell(share(value), "–", "", None, "–", "–")
     return Cell(
@@ -316,7 +318,7 @@ def _p(value: float | None) -> str:
 
 
 def figure_rows(
-    experiment: Experiment, say: Words, *, main: bool = False
+    experiment: Experiment, say: Translator, *, main: bool = False
 ) -> Iterator[tuple[str, int, str, list[Cell]]]:
     """Yield all metrics, or the main ones: name, items, value in the first run, and cells of the other runs.
 
@@ -337,13 +339,13 @@ def figure_rows(
         yield metric_name(key, say), n, share(before), cells
 
 
-def _pairs(change: MetricChange | None, n: int, before: float | None, say: Words) -> str:
+def _pairs(change: MetricChange | None, n: int, before: float | None, say: Translator) -> str:
     if change is None or change.difference is None or (change.n, change.baseline) == (n, before):
         return ""
     return f"{_count(change.n, say)}: {share(change.baseline)} → {share(change.current)}"
 
 
-def _count(n: int, say: Words) -> str:
+def _count(n: int, say: Translator) -> str:
     return say(_("N = {n}", n=n))
 
 
@@ -355,7 +357,7 @@ class SliceTable(NamedTuple):
     rows: list[tuple[str, int, list[Cell]]]
 
 
-def _slice_table(experiment: Experiment, place: int, say: Words) -> SliceTable:
+def _slice_table(experiment: Experiment, place: int, say: Translator) -> SliceTable:
     main = main_keys([change.metric for change in experiment.comparisons[place - 1].metrics])
     return SliceTable(
         experiment.runs[place].label,
@@ -371,7 +373,9 @@ def _slice_table(experiment: Experiment, place: int, say: Words) -> SliceTable:
     )
 
 
-def _slice_cells(part: SliceChanges, place: int, main: Sequence[str], say: Words) -> list[Cell]:
+def _slice_cells(
+    part: SliceChanges, place: int, main: Sequence[str], say: Translator
+) -> list[Cell]:
     by_name = {change.metric: change for change in part.metrics[place - 1] if change.n}
     changes = [by_name.get(key) for key in main]
     return [
@@ -398,7 +402,7 @@ def _changed(experiment: Experiment) -> list[str]:
 _WAYS = {"improved": 1, "worse": -1}
 
 
-def _items(experiment: Experiment, runs: Sequence[Snapshot], say: Words) -> str:
+def _items(experiment: Experiment, runs: Sequence[Snapshot], say: Translator) -> str:
     """Return the changed items as JSON for templates/experiment_item.js."""
     notes: dict[str, int] = {}
     tags: dict[str, int] = {}

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gigamind.i18n import Message, _, n_
+from gigamind.formats import moment, points, share, signed
+from gigamind.i18n import Message, Translator, _, n_
 from gigamind.metrics.table import about, is_lower_better
 from gigamind.records.schema import Record, RunReport, by_item
 from gigamind.release.comparison import Comparison, MetricChange
 from gigamind.release.policy import UNITS
-from gigamind.reports.figures import Figure, metric_name, points
+from gigamind.reports.figures import Figure, metric_name
 from gigamind.reports.release import too_few
-from gigamind.wording import Words, moment, share, signed
 
 _CHANGES_SHOWN = 3
 _WARNINGS_SHOWN = 3
@@ -46,7 +46,7 @@ class Card:
 
 def against(
     comparison: Comparison | None,
-    say: Words,
+    say: Translator,
     leading: tuple[str, ...],
     main: Sequence[str],
 ) -> str | None:
@@ -60,7 +60,7 @@ def against(
 
 
 def _against(
-    comparison: Comparison, say: Words, leading: tuple[str, ...], main: Sequence[str]
+    comparison: Comparison, say: Translator, leading: tuple[str, ...], main: Sequence[str]
 ) -> Message:
     if not comparison.shared:
         values = {"units": UNITS[comparison.task]}
@@ -86,7 +86,9 @@ def _against(
     )
 
 
-def main_changes(moved: Sequence[MetricChange], main: Sequence[str], say: Words) -> tuple[str, str]:
+def main_changes(
+    moved: Sequence[MetricChange], main: Sequence[str], say: Translator
+) -> tuple[str, str]:
     """Return the largest changes for the worse and for the better, of metrics in `main` if there are any."""
     worse, better = (_largest(moved, main, is_better=way) for way in (False, True))
     worse = worse[: _CHANGES_SHOWN - bool(better)]
@@ -109,7 +111,7 @@ def _largest(
     return list(distinct.values())
 
 
-def _listed(changes: Sequence[MetricChange], say: Words) -> str:
+def _listed(changes: Sequence[MetricChange], say: Translator) -> str:
     return ", ".join(
         say(
             _(
@@ -126,7 +128,7 @@ def _listed(changes: Sequence[MetricChange], say: Words) -> str:
 
 
 def card(
-    figure: Figure, comparison: Comparison | None, say: Words, ceiling: float | None = None
+    figure: Figure, comparison: Comparison | None, say: Translator, ceiling: float | None = None
 ) -> Card:
     """Return a metric with its change from the baseline, and its ceiling if the dataset sets one."""
     change = comparison.metric(figure.key) if comparison else None
@@ -164,7 +166,7 @@ def _bad(figure: Figure, low: float | None, high: float | None, ceiling: float |
 def notices(
     record: Record[Any, Any],
     comparison: Comparison | None,
-    say: Words,
+    say: Translator,
     *,
     not_run: int = 0,
     unjudged: int = 0,
@@ -277,7 +279,7 @@ def _problems(task: str, n: int) -> Message:
             )
 
 
-def change_interval(change: MetricChange | None, say: Words) -> str:
+def change_interval(change: MetricChange | None, say: Translator) -> str:
     """Return the 95 % interval of a difference, or that too few items changed; "" if there is none."""
     if change is None or change.interval is None:
         return too_few(change, say) if change else ""

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from gigamind.i18n import _, n_
+from gigamind.formats import moment, share
+from gigamind.i18n import Language, Translator, _, n_, translator
 from gigamind.metrics.table import in_order
 from gigamind.reports.figures import metric_name
 from gigamind.reports.history import Histories, LevelShift, RunHistory
@@ -13,7 +14,6 @@ from gigamind.reports.page.charts import Course, Trend
 from gigamind.reports.page.experiment import setting_name, value_text
 from gigamind.reports.page.layout import drawn, rendered
 from gigamind.reports.release import TASKS, main_keys
-from gigamind.wording import Language, Words, moment, share, words
 
 ENOUGH = 9  # runs; with fewer, no difference reaches `stats.changes.LEVEL`
 
@@ -22,7 +22,7 @@ _LEAST_ROWS = 3  # of a chart
 
 def render_history(histories: Histories, lang: Language = "en") -> str:
     """Return the page."""
-    say = words(lang)
+    say = translator(lang)
     runs = [run for history in histories.histories for run in history.runs]
     days = sorted(run.created_at[:10] for run in runs)
     return rendered(
@@ -52,7 +52,7 @@ def render_history(histories: Histories, lang: Language = "en") -> str:
     )
 
 
-def subject(history: RunHistory, say: Words) -> str:
+def subject(history: RunHistory, say: Translator) -> str:
     """Return the task, the dataset and the notes of a history, in a line."""
     values = {
         "task": TASKS[history.task],
@@ -64,7 +64,7 @@ def subject(history: RunHistory, say: Words) -> str:
     return say(_("{task}: {dataset}", **values))
 
 
-def result(history: RunHistory, say: Words) -> str:
+def result(history: RunHistory, say: Translator) -> str:
     """Return the result of the search for changes, in a sentence."""
     if history.changes:
         return say(_("Change points: {count}", count=len(history.changes)))
@@ -79,13 +79,13 @@ def result(history: RunHistory, say: Words) -> str:
     )
 
 
-def change_text(change: LevelShift, history: RunHistory, say: Words) -> str:
+def change_text(change: LevelShift, history: RunHistory, say: Translator) -> str:
     """Return the first run after a change point."""
     run = history.runs[change.run]
     return say(_("Since run {run} of {created}", run=run.folder, created=moment(run.created_at)))
 
 
-def cause_text(change: LevelShift, say: Words) -> str:
+def cause_text(change: LevelShift, say: Translator) -> str:
     """Return the settings that changed at a change point."""
     causes = [
         f"{setting_name(name, say)} {value_text(old, say)} → {value_text(new, say)}"
@@ -94,7 +94,7 @@ def cause_text(change: LevelShift, say: Words) -> str:
     return ", ".join(causes) or say(_("none recorded"))
 
 
-def _shown(history: RunHistory, say: Words) -> dict[str, object]:
+def _shown(history: RunHistory, say: Translator) -> dict[str, object]:
     names = in_order(list(dict.fromkeys(name for run in history.runs for name in run.figures)))
     main = main_keys(names)
     others = [name for name in names if name not in main]
@@ -119,7 +119,7 @@ def _shown(history: RunHistory, say: Words) -> dict[str, object]:
 
 
 def _change(
-    change: LevelShift, main: Sequence[str], history: RunHistory, say: Words
+    change: LevelShift, main: Sequence[str], history: RunHistory, say: Translator
 ) -> tuple[object, ...]:
     """Return a change point: first run, levels of its main (or all) metrics, number of other metrics, and cause."""
     shown = [level for level in change.metrics if level.metric in main] or change.metrics
@@ -134,7 +134,7 @@ def _change(
     )
 
 
-def _notices(history: RunHistory, say: Words) -> Iterator[str]:
+def _notices(history: RunHistory, say: Translator) -> Iterator[str]:
     if unlike := len(history.runs) - history.comparable:
         yield say(
             n_(
@@ -155,14 +155,14 @@ def _notices(history: RunHistory, say: Words) -> Iterator[str]:
         )
 
 
-def _charts(history: RunHistory, names: Sequence[str], say: Words) -> Iterator[Markup]:
+def _charts(history: RunHistory, names: Sequence[str], say: Translator) -> Iterator[Markup]:
     """Yield two charts, each with half of the metrics."""
     half = max(_LEAST_ROWS, -(-len(names) // 2))
     for start in range(0, len(names), half):
         yield _chart(history, names[start : start + half], say)
 
 
-def _chart(history: RunHistory, names: Sequence[str], say: Words) -> Markup:
+def _chart(history: RunHistory, names: Sequence[str], say: Translator) -> Markup:
     chart = Trend(
         say(n_("{n} run, oldest first", "{n:,} runs, oldest first", n=len(history.runs))),
         [

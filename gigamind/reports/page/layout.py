@@ -17,7 +17,8 @@ from typing import Any, TypedDict
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from gigamind.i18n import Message, _, script_messages
+from gigamind.formats import between, moment, share, signed
+from gigamind.i18n import Language, Message, Translator, _, script_messages, translator
 from gigamind.metrics.table import label
 from gigamind.records.judged import LlmReport, SeatReport
 from gigamind.records.schema import Record, RunReport, by_item
@@ -42,15 +43,6 @@ from gigamind.reports.release import (
     verdict_text,
 )
 from gigamind.reports.text import embedder_text, judge_text, notes_text, template_globals, upright
-from gigamind.wording import (
-    Language,
-    Words,
-    between,
-    moment,
-    share,
-    signed,
-    words,
-)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _COMMON = ("messages.js", "common.js")
@@ -93,7 +85,7 @@ class Content:
     values: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-Tell = Callable[[Any, Words, Comparison | None, Any], Content]
+Tell = Callable[[Any, Translator, Comparison | None, Any], Content]
 """Makes the content from the record, the translator, the comparison with the baseline, and the baseline."""
 
 
@@ -112,7 +104,7 @@ def render_page(
     Raises:
         InputError: the baseline belongs to another task.
     """
-    say = words(lang)
+    say = translator(lang)
     comparison = compared_with(baseline, record)
     release = Release(comparison, gate) if comparison and gate else None
     content = tell(record, say, comparison, baseline)
@@ -173,7 +165,7 @@ class _Decided(TypedDict):
     reasons: Sequence[str]
 
 
-def _decided(release: Release | None, bounds: GateResult | None, say: Words) -> _Decided:
+def _decided(release: Release | None, bounds: GateResult | None, say: Translator) -> _Decided:
     if release:
         return {
             "read_as": plain_verdict(release),
@@ -190,7 +182,7 @@ def _decided(release: Release | None, bounds: GateResult | None, say: Words) -> 
 
 
 def rendered(
-    template: str, say: Words, *, script: str = "", data: str = "", **values: object
+    template: str, say: Translator, *, script: str = "", data: str = "", **values: object
 ) -> str:
     """Return a page of one file, with its style, script and content security policy.
 
@@ -237,7 +229,7 @@ def compared_with(baseline: Snapshot | None, record: Record[Any, Any]) -> Compar
     return compare(baseline, baseline.kind.take_snapshot(record), seed=seed_of(record.run))
 
 
-def _worse(comparison: Comparison, say: Words) -> Iterator[tuple[str, str, str]]:
+def _worse(comparison: Comparison, say: Translator) -> Iterator[tuple[str, str, str]]:
     """Yield the items that got worse, worst first: id, text and change."""
     for change in comparison.changes:
         if change.change == "worse":
@@ -250,7 +242,7 @@ def changes_by_id(comparison: Comparison | None) -> dict[str, str]:
 
 
 def items_script(
-    say: Words,
+    say: Translator,
     comparison: Comparison | None,
     items: Sequence[object],
     **tables: object,
@@ -269,7 +261,7 @@ def items_script(
 
 
 def _metric_rows(
-    content: Content, comparison: Comparison | None, say: Words
+    content: Content, comparison: Comparison | None, say: Translator
 ) -> Iterator[dict[str, object]]:
     """Yield every metric with its interval; with a baseline, both values over the items that both runs measured."""
     for figure in content.figures:
@@ -288,7 +280,7 @@ def _metric_rows(
         }
 
 
-def _run_rows(run: RunReport, say: Words) -> Iterator[tuple[str, str]]:
+def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[str, str]]:
     environment = run.environment
     hardware = run.hardware
     yield say(_("run")), run.run_id

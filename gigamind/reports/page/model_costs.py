@@ -2,18 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 
-from gigamind.i18n import Message, _, joined, n_
+from gigamind.formats import percent, share
+from gigamind.i18n import Message, Translator, _, joined, n_
 from gigamind.metrics.table import label
 from gigamind.records.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
-from gigamind.reports.figures import percent
 from gigamind.reports.text import counted, render
 from gigamind.stats.krippendorff import reading
-from gigamind.wording import Words, share
 
 _FEW = 0.8  # of the items, as --min-coverage has it
 
 
-def model_block(llm: LlmReport | None, say: Words) -> dict[str, object] | None:
+def model_block(llm: LlmReport | None, say: Translator) -> dict[str, object] | None:
     """Return the values of the template `model.html.jinja`; None if no model was called."""
     if llm is None:
         return None
@@ -37,7 +36,7 @@ def model_block(llm: LlmReport | None, say: Words) -> dict[str, object] | None:
     }
 
 
-def _flagged(llm: LlmReport, say: Words) -> str:
+def _flagged(llm: LlmReport, say: Translator) -> str:
     if not llm.flagged:
         return ""
     return say(
@@ -50,7 +49,7 @@ def _flagged(llm: LlmReport, say: Words) -> str:
     )
 
 
-def _conflicts(llm: LlmReport, say: Words) -> Iterator[str]:
+def _conflicts(llm: LlmReport, say: Translator) -> Iterator[str]:
     if items := llm.conflicts.get("unproven"):
         yield say(
             _(
@@ -69,12 +68,12 @@ def _conflicts(llm: LlmReport, say: Words) -> Iterator[str]:
         )
 
 
-def model_section(llm: LlmReport, say: Words) -> str:
+def model_section(llm: LlmReport, say: Translator) -> str:
     """Return the same block for summary.md, without a line break at its end."""
     return render("model.md.jinja", say=say, model=model_block(llm, say)).strip()
 
 
-def cost_lines(llm: LlmReport, say: Words) -> list[str]:
+def cost_lines(llm: LlmReport, say: Translator) -> list[str]:
     """Return the lines for the terminal: cost by model, consistency, and missing verdicts unless already shown."""
     lines = [
         say(
@@ -115,13 +114,13 @@ _OUTCOMES: Mapping[str, Message] = {
 }
 
 
-def role_text(name: str, say: Words) -> str:
+def role_text(name: str, say: Translator) -> str:
     """Return "role: model" with the role's label."""
     role, mark, model = name.partition(": ")
     return f"{say(_ROLES[role])}{mark}{model}" if mark and role in _ROLES else name
 
 
-def few_judged(llm: LlmReport | None, say: Words) -> list[str]:
+def few_judged(llm: LlmReport | None, say: Translator) -> list[str]:
     """Return warnings for the top of a report: the share of verdicts and the missing ones, if too few were judged."""
     parts = _parts(llm, say) if llm else ()
     return [f"{part['coverage']} {part['lost']}." for part in parts if part["few"]]
@@ -136,7 +135,7 @@ def _usd(part: UsageReport) -> Message:
     return _("{usd:.6f} USD", usd=part.usd)
 
 
-def _unread(llm: LlmReport, say: Words) -> str:
+def _unread(llm: LlmReport, say: Translator) -> str:
     """Return the unreadable parts of replies; "" if there are none."""
     unread = llm.all_unread
     if not unread:
@@ -150,7 +149,7 @@ def _unread(llm: LlmReport, say: Words) -> str:
     )
 
 
-def _parts(llm: LlmReport, say: Words) -> Iterator[dict[str, object]]:
+def _parts(llm: LlmReport, say: Translator) -> Iterator[dict[str, object]]:
     """Yield the counts of verdicts; evaluations and checks separately if there are both."""
 
     def values(part: LlmReport | CoverageReport) -> dict[str, object]:
@@ -167,7 +166,9 @@ def _parts(llm: LlmReport, say: Words) -> Iterator[dict[str, object]]:
         yield _part(llm.checks, checks, say)
 
 
-def _part(part: LlmReport | CoverageReport, coverage: Message, say: Words) -> dict[str, object]:
+def _part(
+    part: LlmReport | CoverageReport, coverage: Message, say: Translator
+) -> dict[str, object]:
     judged = part.outcomes.get("scored", 0)
     outcomes = [(name, say(_OUTCOMES[name]), count) for name, count in part.outcomes.items()]
     return {
@@ -179,7 +180,7 @@ def _part(part: LlmReport | CoverageReport, coverage: Message, say: Words) -> di
     }
 
 
-def _flips(llm: LlmReport, say: Words) -> Iterator[str]:
+def _flips(llm: LlmReport, say: Translator) -> Iterator[str]:
     """Yield the test-retest consistency, and its meaning for a comparison."""
     checked = llm.checks.flips if llm.checks else None
     if llm.flips and llm.checks is None:
@@ -224,7 +225,7 @@ def _flip_values(flips: FlipReport) -> dict[str, object]:
     }
 
 
-def _panel(panel: PanelReport, say: Words) -> str:
+def _panel(panel: PanelReport, say: Translator) -> str:
     """Return the agreement of the panel members, and the number of items without a verdict."""
     texts: list[Message] = []
     if panel.alone:
@@ -293,7 +294,7 @@ def _alpha(panel: PanelReport) -> Message:
     )
 
 
-def _sum(llm: LlmReport, say: Words) -> Iterator[tuple[str, UsageReport]]:
+def _sum(llm: LlmReport, say: Translator) -> Iterator[tuple[str, UsageReport]]:
     """Yield the total, if there is more than one model."""
     if len(llm.by_role) > 1:
         yield say(_("total")), llm

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
+from gigamind.formats import share, signed
 from gigamind.reports.figures import Figure
 from gigamind.reports.page.charts import (
     Chart,
@@ -27,7 +28,6 @@ from gigamind.reports.page.charts import (
 )
 from gigamind.reports.text import upright
 from gigamind.text import columns
-from gigamind.wording import share, signed
 
 INK: dict[str, str] = {
     "ink": "#1c2024",

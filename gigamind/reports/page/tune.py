@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from gigamind.i18n import Message, Text, _, joined, n_
+from gigamind.formats import percent, points, share, signed
+from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, translator
 from gigamind.metrics.table import keys_in, label
-from gigamind.reports.figures import percent, points
 from gigamind.reports.page.charts import Curve, Pen, Spot, Surface
 from gigamind.reports.page.layout import drawn, rendered
 from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning, WorseMetric
-from gigamind.wording import Language, Words, share, signed, words
 
 _PLACE = 0.17  # between names behind the end of the x axis
 _WORSE_SHOWN = 3
@@ -31,7 +30,7 @@ def render_tuning(
         judges: texts on the judges without LLM cost, in the page's language.
         report: URL of the report that compares the recommended with the current setting; "" if there is none.
     """
-    say = words(lang)
+    say = translator(lang)
     first, *others = findings(tuning, say)
     shown = [key for key in _beside(tuning) if key in tuning.as_is.figures]
     return rendered(
@@ -70,7 +69,7 @@ def render_tuning(
     )
 
 
-def findings(tuning: Tuning, say: Words) -> list[str]:
+def findings(tuning: Tuning, say: Translator) -> list[str]:
     """Return the findings in sentences, the main one first."""
     best, metric = tuning.reported, label(tuning.metric, say.language)
     values = {
@@ -151,7 +150,7 @@ def findings(tuning: Tuning, say: Words) -> list[str]:
     return list(map(say, texts))
 
 
-def _worse(worse: WorseMetric, say: Words) -> Message:
+def _worse(worse: WorseMetric, say: Translator) -> Message:
     return _(
         "{metric} {before:.1%} → {after:.1%} (95% CI {low} to {high})",
         metric=label(worse.metric, say.language),
@@ -162,7 +161,7 @@ def _worse(worse: WorseMetric, say: Words) -> Message:
     )
 
 
-def setting_name(setting: SearchSetting, tuning: Tuning, say: Words) -> str:
+def setting_name(setting: SearchSetting, tuning: Tuning, say: Translator) -> str:
     """Return a setting in words: its fusion, and the other options that vary in the grid."""
     parts = [_fusion(setting)]
     varied = {name for name in ("title_weight", "chunk_chars", "embedder") if _varies(tuning, name)}
@@ -203,7 +202,7 @@ def _beside(tuning: Tuning) -> list[str]:
     return [key for key in keys_in("main", ("search",), deepest) if key != tuning.metric]
 
 
-def _rows(tuning: Tuning, shown: Sequence[str], say: Words) -> Iterator[dict[str, object]]:
+def _rows(tuning: Tuning, shown: Sequence[str], say: Translator) -> Iterator[dict[str, object]]:
     """Yield all settings, the highest value first."""
     order = sorted(
         range(len(tuning.settings)),
@@ -232,7 +231,7 @@ def _is_better(tuned: TunedSetting, tuning: Tuning) -> bool | None:
     return False if tuned.high < 0 else None
 
 
-def _surfaces(tuning: Tuning, say: Words) -> Iterator[Surface]:
+def _surfaces(tuning: Tuning, say: Translator) -> Iterator[Surface]:
     """Yield the metric by alpha, one chart for each index; balanced fusion has no alpha and is shown beside it."""
     indexes = dict.fromkeys(
         (tuned.setting.embedder, tuned.setting.chunk_chars) for tuned in tuning.settings
@@ -272,7 +271,7 @@ def _surfaces(tuning: Tuning, say: Words) -> Iterator[Surface]:
 
 
 def _curve(
-    own: Sequence[TunedSetting], at: dict[float, float], tuning: Tuning, say: Words
+    own: Sequence[TunedSetting], at: dict[float, float], tuning: Tuning, say: Translator
 ) -> Curve:
     level, ends = tuning.as_is.figures[tuning.metric], {"keyword": 0.0, "semantic": 1.0}
     spots: dict[bool, list[Spot]] = {True: [], False: []}

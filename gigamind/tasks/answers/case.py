@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from gigamind.datasets.check_answers import GivenNote
 from gigamind.datasets.schema import AnswerLabels
+from gigamind.i18n import Language
 from gigamind.interop.ranking import Oddity, RankedNote
 from gigamind.judges.protocol import AnswerCase
 from gigamind.llm.fences import Source
 from gigamind.vault.language import question_language
-from gigamind.wording import Language
 
 CONTEXT_CHARS = 6_000
 _TYPICAL_CONTEXT = Source("context", "words of it " * (CONTEXT_CHARS // 12))

@@ -13,7 +13,7 @@ from gigamind.evaluation.context import SHORTER_CONTEXT
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import Shard, folders_of, results_in
 from gigamind.evaluation.unfinished import ModelRun, unfinished_folder
-from gigamind.i18n import Text, _
+from gigamind.i18n import Language, Text, _
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.quality_gate import QualityGate
@@ -27,7 +27,6 @@ from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.checklist import GATE_ROLE, check_answer
 from gigamind.tasks.answers.items import stored_verdict
 from gigamind.tasks.answers.prepared import PreparedAnswers
-from gigamind.wording import Language
 
 JUDGE_ROLE = "judge"
 ANSWER_ROLE = "answer"
@@ -124,7 +123,7 @@ async def _nothing(models: Models, key: ItemKey, item: object) -> None:
 def ask_about(
     prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None, *, begun: bool
 ) -> ModelRun:
-    """Judge every answer, or those of a shard, with models. Checks are separate parts of an item.
+    """Judge every answer of the run or shard with models. Checks are separate parts of an item.
 
     Args:
         begun: Whether the run has been started; see `begin`.

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from gigamind.i18n import _, n_
+from gigamind.formats import between, share, signed
+from gigamind.i18n import Language, Translator, _, n_, translator
 from gigamind.metrics.table import label
 from gigamind.records.judged import JudgeReport, VerdictReport
 from gigamind.records.schema import IntervalReport
@@ -48,7 +49,6 @@ from gigamind.tasks.answers.support_checks import (
     second_look,
     support_checks,
 )
-from gigamind.wording import Language, Words, between, share, signed, words
 
 _DIGITS = {name: str(digit) for digit, name in enumerate((*get_args(ClaimVerdict), "no_claim"))}
 _DECIMALS = 3  # as many as the page shows
@@ -79,7 +79,7 @@ _CONTEXT = 120  # code points of the line that are shown before and after a quot
 
 def answers_json(
     items: Sequence[AnswerItemReport],
-    say: Words,
+    say: Translator,
     comparison: Comparison | None = None,
     own: "CustomScores | None" = None,
 ) -> str:
@@ -305,7 +305,7 @@ def pass_rate(quality: QualitySummaryReport | None) -> list[Figure]:
 
 
 def quality_block(
-    quality: QualitySummaryReport | None, say: Words, comparison: Comparison | None = None
+    quality: QualitySummaryReport | None, say: Translator, comparison: Comparison | None = None
 ) -> dict[str, Any] | None:
     """Return the checklist section of the page; None without a checklist."""
     if quality is None:
@@ -343,7 +343,9 @@ def quality_block(
     }
 
 
-def _change(metric: str, comparison: Comparison | None, say: Words) -> dict[str, object] | None:
+def _change(
+    metric: str, comparison: Comparison | None, say: Translator
+) -> dict[str, object] | None:
     """Return the change from the baseline, over the answers that both runs checked."""
     change = comparison.metric(metric) if comparison else None
     if change is None:
@@ -360,7 +362,7 @@ _TAGS = 15
 
 
 def answer_slices(
-    summary: AnswerSummaryReport, say: Words
+    summary: AnswerSummaryReport, say: Translator
 ) -> Iterator[tuple[str, AnswerSliceReport]]:
     """Yield all answers, each language, and each of the most frequent tags."""
     yield say(_("all answers")), summary.overall
@@ -378,7 +380,7 @@ def answer_figures(
     record: AnswerRunRecord, baseline: AnswerSnapshot | None = None, *, lang: Language = "en"
 ) -> dict[str, Chart]:
     """Return the charts of an answer run: metrics and slices; see `search_figures`."""
-    say = words(lang)
+    say = translator(lang)
     summary, old = record.summary, baseline.metrics if baseline else None
     own = CustomScores.of(record.run.judge, lang)
     sliced = f"answers.{next(iter(own.labels))}" if own else _SLICED_ANSWERS
@@ -408,7 +410,7 @@ _VERDICTS = ("supported", "contradicted", "not_found", "unverified")
 
 def answer_content(
     record: AnswerRunRecord,
-    say: Words,
+    say: Translator,
     comparison: Comparison | None,
     baseline: AnswerSnapshot | None,
 ) -> Content:
@@ -450,7 +452,7 @@ def _not_finished(summary: AnswerSummaryReport) -> int:
     return max(summary.counts.not_run, summary.quality.not_run if summary.quality else 0)
 
 
-def answer_headline(record: AnswerRunRecord, comparison: Comparison | None, say: Words) -> str:
+def answer_headline(record: AnswerRunRecord, comparison: Comparison | None, say: Translator) -> str:
     """Return the result in one sentence; with a comparable baseline, the significant changes."""
     own = CustomScores.of(record.run.judge, say.language)
     leading = (*(f"answers.{name}" for name in own.labels), *_LEADING) if own else _LEADING
@@ -501,7 +503,9 @@ def answer_headline(record: AnswerRunRecord, comparison: Comparison | None, say:
     )
 
 
-def _cards(record: AnswerRunRecord, comparison: Comparison | None, say: Words) -> Iterator[Card]:
+def _cards(
+    record: AnswerRunRecord, comparison: Comparison | None, say: Translator
+) -> Iterator[Card]:
     main = measured(figures_of(record.summary.overall, keys_of(record.run.judge, "main")))
     for figure in (*main, *pass_rate(record.summary.quality)):
         yield card(figure, comparison, say)

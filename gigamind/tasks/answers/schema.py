@@ -87,7 +87,7 @@ class EvaluatedClaim(AnswerSentence):
 
     Attributes:
         cited: Numbers of the notes that the answer cites for it.
-        told: The model's verdict; null without a model.
+        `told`: The model's verdict; null without a model.
         cut: `part` of a sentence that a model split; `uncut` if the model's parts are not in the sentence.
         source: The sentence around a proven quote, with its heading; the claim was compared with it.
         contradictions: Kinds of contradiction between the source and the claim.
@@ -397,14 +397,14 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
         facts_unbacked: Labelled facts that no note contains; they do not count.
         notices: Answers by the reason why their evaluation is less reliable.
         cuts: Claims by segmentation: whole sentences, parts of one, or `uncut` if a model's parts did not fit.
-        told: Claims by the model's verdict.
+        `told`: Claims by the model's verdict.
         not_believed: Claims that the model calls supported and gigamind does not, by reason.
         loose: Supported claims, of a judge without a model, with a word that the passage, its heading, the title and
             the question lack.
         second_looks: The models of the second check, by language; `looked_at` counts the claims.
         flagged: Answers whose text or notes a human should check.
         quality: Result of the checklist; null without one.
-        llm: Model calls; its outcomes are of evaluations, those of its `checks` of the checklist.
+        llm: Model calls. Its outcomes are of evaluations; its `checks` has the outcomes of the checklist.
         system: Health of the system that answered; null without one.
     """
 

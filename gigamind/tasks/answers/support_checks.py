@@ -1,11 +1,10 @@
 """The checks that a supported claim passes: the model's verdict, the proven quote, and the source sentence."""
 
-from gigamind.i18n import Text, _, n_
+from gigamind.i18n import Text, Translator, _, n_
 from gigamind.reports.cards.line import tried
 from gigamind.reports.labels import LABELS
 from gigamind.reports.release import WORDS_BLIND
 from gigamind.tasks.answers.schema import AnswerSummaryReport, EvaluatedClaim
-from gigamind.wording import Words
 
 _SOURCE_DOUBTS = (
     "contradiction", "new_name", "new_number", "added", "only_possible", "other_limits", "other_word",
@@ -77,7 +76,7 @@ def rejected_support(summary: AnswerSummaryReport) -> Text:
     )
 
 
-def second_look(summary: AnswerSummaryReport, say: Words) -> str:
+def second_look(summary: AnswerSummaryReport, say: Translator) -> str:
     """Return which models made the second check, and whether it counts; "" without a second check."""
     if not summary.second_looks:
         return ""

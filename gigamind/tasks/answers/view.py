@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from gigamind.i18n import Message, _, n_
+from gigamind.formats import between, share
+from gigamind.i18n import Language, Message, Translator, _, n_, translator
 from gigamind.records.judged import LlmReport, MetricReport
 from gigamind.records.schema import Record
 from gigamind.release.model import PASS_RATE
@@ -15,12 +16,11 @@ from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.schema import AnswerItemReport, AnswerRunRecord, AnswerSummaryReport
 from gigamind.tasks.answers.sentences import checklist_lead, cuts, separation
 from gigamind.tasks.answers.support_checks import rejected_support, second_look
-from gigamind.wording import Language, Words, between, share, words
 
 _WORST_SHOWN = 10
 
 
-def _lead(record: AnswerRunRecord, say: Words) -> list[str]:
+def _lead(record: AnswerRunRecord, say: Translator) -> list[str]:
     """Return how many answers were evaluated and supported, and why the others were not."""
     counts, judge = record.summary.counts, record.run.judge
     totals = {"evaluated": counts.answers_evaluated, "answers": counts.answers_total}
@@ -69,7 +69,7 @@ def _lead(record: AnswerRunRecord, say: Words) -> list[str]:
     return [say(lead), *(say(other) for other in others if other.values["n"])]
 
 
-def _worst(items: Sequence[AnswerItemReport], say: Words) -> list[dict[str, object]]:
+def _worst(items: Sequence[AnswerItemReport], say: Translator) -> list[dict[str, object]]:
     """Return the answers with unsupported claims or omissions, worst first."""
     judged = [
         (item.evaluation, item, issues)
@@ -107,7 +107,7 @@ def _completeness(item: AnswerItemReport) -> float | None:
 
 
 def _worst_by(
-    metric: MetricReport, items: Sequence[AnswerItemReport], say: Words
+    metric: MetricReport, items: Sequence[AnswerItemReport], say: Translator
 ) -> list[dict[str, object]]:
     """Return the answers with the worst scores of a custom judge, worst first, with the judge's text."""
     low, key = metric.lower_is_better, f"answers.{metric.name}"
@@ -135,7 +135,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         self, record: Record[AnswerSummaryReport, AnswerItemReport], lang: Language = "en"
     ) -> str:
         """Return the summary as Markdown; text of answers and notes is escaped, so it cannot break tables or lists."""
-        summary, say = record.summary, words(lang)
+        summary, say = record.summary, translator(lang)
         own = record.run.judge.metrics if record.run.judge else ()
         rows, columns = (
             metric_rows(summary.overall, "answers", say),
@@ -190,7 +190,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
 
         return render_answer_html, answer_figures
 
-    def rows(self, summary: AnswerSummaryReport, say: Words) -> Iterator[MetricRow]:
+    def rows(self, summary: AnswerSummaryReport, say: Translator) -> Iterator[MetricRow]:
         yield from metric_rows(summary.overall, "answers", say)
         if summary.quality:
             overall = summary.quality.overall
@@ -217,7 +217,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
     def not_run(self, summary: AnswerSummaryReport) -> int:
         return summary.counts.not_run
 
-    def finding(self, summary: AnswerSummaryReport, say: Words) -> str:
+    def finding(self, summary: AnswerSummaryReport, say: Translator) -> str:
         return say(rejected_support(summary))
 
     def llm(self, summary: AnswerSummaryReport) -> LlmReport | None:

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from gigamind.i18n import _
+from gigamind.i18n import Language, Translator, _, translator
 from gigamind.metrics.links import CEILING
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label
@@ -42,7 +42,6 @@ from gigamind.tasks.links.schema import (
     SuggestionReport,
 )
 from gigamind.tasks.links.texts import default_view, miss_causes, subject_values, sums_of
-from gigamind.wording import Language, Words, words
 
 _CONTEXT = 240  # code points shown before and after a link; text farther from any link is omitted
 _MISS_CONTEXT = 160  # code points shown before and after a missed link in the list of misses
@@ -54,7 +53,7 @@ Piece = tuple[str, str, str]
 
 def notes_json(
     items: Sequence[LinkItemReport],
-    say: Words,
+    say: Translator,
     comparison: Comparison | None = None,
     baseline: LinkSnapshot | None = None,
 ) -> str:
@@ -198,13 +197,15 @@ def ceiling_of(part: LinkSliceReport, name: str) -> float | None:
     return ceiling if ceiling is not None and ceiling < 1 else None
 
 
-def bounded(figure: Figure, part: LinkSliceReport, say: Words) -> str:
+def bounded(figure: Figure, part: LinkSliceReport, say: Translator) -> str:
     """Return the label of a figure, with its ceiling if it has one."""
     ceiling, name = ceiling_of(part, figure.name), figure.label(say.language)
     return name if ceiling is None else f"{name} (≤ {ceiling:.3f})"
 
 
-def link_slices(summary: LinkSummaryReport, say: Words) -> Iterator[tuple[str, LinkSliceReport]]:
+def link_slices(
+    summary: LinkSummaryReport, say: Translator
+) -> Iterator[tuple[str, LinkSliceReport]]:
     """Yield all notes, then each language, with their labels."""
     yield say(_("all notes")), summary.overall
     for language, part in summary.by_language.items():
@@ -217,7 +218,7 @@ def link_figures(
     """Return the charts of a link run: metrics, sweep, reliability and slices; see `search_figures`."""
     if not record.items:
         return {}
-    say = words(lang)
+    say = translator(lang)
     old = baseline.metrics if baseline else None
     topk = int(str(record.run.options["topk"]))
     sliced = f"links.recall_at_{topk}"
@@ -240,7 +241,7 @@ def link_figures(
     )
 
 
-def _sweep(record: LinkRunRecord, say: Words) -> Steps | None:
+def _sweep(record: LinkRunRecord, say: Translator) -> Steps | None:
     points = record.summary.sweep
     if not any(point.suggested for point in points):
         return None
@@ -255,14 +256,17 @@ def _sweep(record: LinkRunRecord, say: Words) -> Steps | None:
     return Steps(say(_("Thresholds for min_confidence")), "min_confidence", floors, lines, marks)
 
 
-def _reliability(record: LinkRunRecord, say: Words) -> Scatter | None:
+def _reliability(record: LinkRunRecord, say: Translator) -> Scatter | None:
     points = [(b.mean_confidence, b.precision, b.n) for b in record.summary.reliability]
     labels = say(_("mean confidence")), say(_("precision"))
     return Scatter(say(_("Calibration of the confidence")), *labels, points) if points else None
 
 
 def link_content(
-    record: LinkRunRecord, say: Words, comparison: Comparison | None, baseline: LinkSnapshot | None
+    record: LinkRunRecord,
+    say: Translator,
+    comparison: Comparison | None,
+    baseline: LinkSnapshot | None,
 ) -> Content:
     """Return the content of a run's page, compared with a baseline if there is one."""
     summary, topk = record.summary, int(str(record.run.options["topk"]))
@@ -295,7 +299,7 @@ render_link_html = functools.partial(render_page, link_content)
 """report.html; see `render_page`."""
 
 
-def link_headline(record: LinkRunRecord, comparison: Comparison | None, say: Words) -> str:
+def link_headline(record: LinkRunRecord, comparison: Comparison | None, say: Translator) -> str:
     """Return the result in one sentence; with a comparable baseline, the significant changes."""
     topk = record.run.options["topk"]
     leading = (f"links.precision_at_{topk}", f"links.recall_at_{topk}")
@@ -315,9 +319,9 @@ def link_headline(record: LinkRunRecord, comparison: Comparison | None, say: Wor
         )
     return say(
         _(
-            "{found:,} of {expected:,} removed links were suggested again ({recall:.1%}). {right:,} of {suggested:,}"
+            "{recalled:,} of {expected:,} removed links were suggested again ({recall:.1%}). {right:,} of {suggested:,}"
             " suggestions are correct ({precision:.1%}).",
-            found=recalled,
+            recalled=recalled,
             expected=expected,
             recall=recalled / expected,
             right=right,
@@ -327,7 +331,7 @@ def link_headline(record: LinkRunRecord, comparison: Comparison | None, say: Wor
     )
 
 
-def _cards(record: LinkRunRecord, comparison: Comparison | None, say: Words) -> Iterator[Card]:
+def _cards(record: LinkRunRecord, comparison: Comparison | None, say: Translator) -> Iterator[Card]:
     overall = record.summary.overall
     for figure in main_links(overall, int(str(record.run.options["topk"]))):
         yield card(figure, comparison, say, ceiling_of(overall, figure.name))

@@ -194,7 +194,7 @@ class LinkSummaryReport(TaskSummary[LinkCounts, LinkSliceReport]):
 
     Attributes:
         calibration_error: Expected calibration error over the bins of `reliability`. Only removed links count as
-            correct, so a good suggestion that nobody had linked counts as wrong.
+            correct, so a good suggestion without a removed link counts as wrong.
         system: Health of the other tool that made the suggestions; null for gigamind.
     """
 

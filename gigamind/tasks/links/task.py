@@ -5,7 +5,7 @@ from typing import Any
 
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
-from gigamind.i18n import Message, Text, _, n_
+from gigamind.i18n import Language, Message, Text, Translator, _, n_, translator
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in
 from gigamind.records.schema import Record, by_item
@@ -16,7 +16,6 @@ from gigamind.tasks.links.compare import LinkComparison, LinkSnapshot
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
 from gigamind.tasks.links.texts import default_view, miss_causes, subject_values
-from gigamind.wording import Language, Words, words
 
 _MISSES_SHOWN = 10
 
@@ -29,7 +28,7 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
     ) -> str:
         """Return the summary as Markdown; text of notes is escaped, so that it cannot break a table or a list."""
         summary, topk = record.summary, int(str(record.run.options["topk"]))
-        say = words(lang)
+        say = translator(lang)
         columns = keys_in("summary", blocks_of("links"), topk)
         return render(
             "links.md.jinja",
@@ -60,10 +59,10 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
 
         return render_link_html, link_figures
 
-    def rows(self, summary: LinkSummaryReport, say: Words) -> Iterator[MetricRow]:
+    def rows(self, summary: LinkSummaryReport, say: Translator) -> Iterator[MetricRow]:
         yield from metric_rows(summary.overall, "links", say)
 
-    def finding(self, summary: LinkSummaryReport, say: Words) -> str:
+    def finding(self, summary: LinkSummaryReport, say: Translator) -> str:
         return say(default_view(summary))
 
     def missing(self, summary: LinkSummaryReport) -> list[Message]:

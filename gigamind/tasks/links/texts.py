@@ -1,10 +1,10 @@
 """Texts about a link run that summary.md, report.html and the terminal share."""
 
 from gigamind.choices import SHOWN_CONFIDENCE
-from gigamind.i18n import Message, Text, _
+from gigamind.formats import between, share
+from gigamind.i18n import Message, Text, Translator, _
 from gigamind.linking.suggest import LEAST_CONFIDENCE
 from gigamind.tasks.links.schema import LinkRunRecord, LinkSummaryReport, MissCause
-from gigamind.wording import Words, between, share
 
 
 def sums_of(record: LinkRunRecord, name: str) -> tuple[int, int]:
@@ -48,7 +48,7 @@ def default_view(summary: LinkSummaryReport) -> Text:
     )
 
 
-def miss_causes(record: LinkRunRecord, say: Words) -> list[tuple[MissCause, int, str]]:
+def miss_causes(record: LinkRunRecord, say: Translator) -> list[tuple[MissCause, int, str]]:
     """Return the causes of misses, the number of links lost to each, and its meaning in this run."""
     options, misses = record.run.options, record.summary.overall.misses
     own = 0.0 if options.get("system") else LEAST_CONFIDENCE

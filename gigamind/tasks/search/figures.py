@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gigamind.i18n import _
+from gigamind.i18n import Language, Translator, _, translator
 from gigamind.metrics.answerability import (
     BestThreshold,
     Confusion,
@@ -23,7 +23,6 @@ from gigamind.reports.page.headline import seed_of
 from gigamind.tasks.search.compare import SearchSnapshot
 from gigamind.tasks.search.markdown import SliceKind, slice_name
 from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
-from gigamind.wording import Language, Words, words
 
 THRESHOLD_NAMES = {
     "threshold": _("min_score"),
@@ -137,7 +136,7 @@ def search_figures(
     record: RunRecord, baseline: SearchSnapshot | None = None, *, lang: Language = "en"
 ) -> dict[str, Chart]:
     """Return the charts of a search run: metrics, threshold, scores, latency, slices. Baselines are hollow marks."""
-    say = words(lang)
+    say = translator(lang)
     old = baseline.metrics if baseline else None
 
     def named(metrics: Iterable[Figure]) -> Shown:
@@ -161,7 +160,7 @@ def search_figures(
     )
 
 
-def _judged(record: RunRecord, say: Words) -> dict[str, Chart]:
+def _judged(record: RunRecord, say: Translator) -> dict[str, Chart]:
     judged = judging(record)
     if not judged.both_kinds or judged.setting is None:
         return {}
@@ -177,7 +176,7 @@ def _judged(record: RunRecord, say: Words) -> dict[str, Chart]:
     }
 
 
-def _threshold(record: RunRecord, judged: Judging, marks: Sequence[Mark], say: Words) -> Steps:
+def _threshold(record: RunRecord, judged: Judging, marks: Sequence[Mark], say: Translator) -> Steps:
     low, high = _score_range(judged_items(record), marks)
     settings: list[float] = np.linspace(low, high, _CURVE_POINTS).tolist()
     counts = [judged.at(setting).counts for setting in settings[1:]]
@@ -194,7 +193,7 @@ def _threshold(record: RunRecord, judged: Judging, marks: Sequence[Mark], say: W
     return Steps(say(_("Verdicts at other thresholds")), x_label, settings, lines, marks)
 
 
-def _scores(record: RunRecord, kind: str, current: Mark, say: Words) -> Steps:
+def _scores(record: RunRecord, kind: str, current: Mark, say: Translator) -> Steps:
     items = judged_items(record)
     low, high = _score_range(items, [current])
     edges = np.linspace(low, high, _BINS + 1)
@@ -221,7 +220,7 @@ def _score_range(items: Sequence[ItemReport], marks: Sequence[Mark]) -> tuple[fl
     )
 
 
-def _latency(record: RunRecord, baseline: SearchSnapshot | None, say: Words) -> Steps | None:
+def _latency(record: RunRecord, baseline: SearchSnapshot | None, say: Translator) -> Steps | None:
     measured_ms = (item.latency_ms for item in record.items)
     times = [max(_CLOCK_MS, ms) for ms in measured_ms if ms is not None]
     if not times:

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gigamind.i18n import Message, Text, _, joined, n_
+from gigamind.formats import percent, share, signed
+from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, translator
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import in_order, keys_in
 from gigamind.records.schema import RunReport, by_item
 from gigamind.reports.cards.line import certified
-from gigamind.reports.figures import metric_rows, percent, plain_label, values_of
+from gigamind.reports.figures import metric_rows, plain_label, values_of
 from gigamind.reports.page.model_costs import few_judged, model_section
 from gigamind.reports.text import code, embedder_text, judge_text, notes_text, render, unjudged
 from gigamind.tasks.search.schema import (
@@ -21,13 +22,6 @@ from gigamind.tasks.search.schema import (
     SummaryReport,
     UnjudgedHit,
     WeakVerdicts,
-)
-from gigamind.wording import (
-    Language,
-    Words,
-    share,
-    signed,
-    words,
 )
 
 _HITS_SHOWN = 3
@@ -67,7 +61,7 @@ def failed_items(items: Sequence[ItemReport]) -> list[ItemReport]:
     return sorted(filter(_is_failed, items), key=severity, reverse=True)
 
 
-def failure_line(item: ItemReport, say: Words) -> FailureLine:
+def failure_line(item: ItemReport, say: Translator) -> FailureLine:
     """Return one failed query as Markdown."""
     came = ", ".join(
         f"{code(hit.note)} {share(hit.base_score)}" for hit in item.ranking[:_HITS_SHOWN]
@@ -107,6 +101,7 @@ def _position(item: ItemReport) -> Message:
     )
 
 
+_MODES = {"keyword": _("keyword"), "semantic": _("semantic"), "hybrid": _("hybrid")}
 _NO_NOTES = _("none; notes are identified by their names in the labels")
 _TAGS_SHOWN = 15
 _FAILURES_SHOWN = 10
@@ -115,7 +110,7 @@ _DIFFICULTIES = ("easy", "mid", "hard")
 
 def render_summary(record: RunRecord, lang: Language = "en") -> str:
     """Return the summary as Markdown; text of notes and queries is escaped, so it cannot break tables or lists."""
-    run, summary, say = record.run, record.summary, words(lang)
+    run, summary, say = record.run, record.summary, translator(lang)
     columns = _slice_columns(summary)
     failed = failed_items(record.items)
     return render(
@@ -197,7 +192,7 @@ def judged_by(run: RunReport) -> Text:
     )
 
 
-def weak_lines(weak: WeakVerdicts | None, say: Words) -> list[str]:
+def weak_lines(weak: WeakVerdicts | None, say: Translator) -> list[str]:
     """Return a sentence for each kind of weak verdict; [] if there is none."""
     if weak is None:
         return []
@@ -249,7 +244,7 @@ def unjudged_rows(summary: SummaryReport) -> list[tuple[UnjudgedHit, str]]:
     return [(hit, signed(hit.ndcg_change)) for hit in worst]
 
 
-def _headline(run: RunReport, summary: SummaryReport, say: Words) -> str:
+def _headline(run: RunReport, summary: SummaryReport, say: Translator) -> str:
     counts, search = summary.counts, summary.overall.search
     parts: list[Message] = []
     if counts.queries_answerable:
@@ -290,11 +285,12 @@ def searched_by(run: RunReport) -> Message:
     """Return which search was evaluated."""
     system = run.environment.system
     if system is None:
-        return _("{mode} search", mode=run.options["mode"])
+        mode = str(run.options["mode"])
+        return _("{mode} search", mode=_MODES.get(mode, mode))
     return _("searched by {system}", system=system.name)
 
 
-def _stopped(summary: SummaryReport, say: Words) -> str:
+def _stopped(summary: SummaryReport, say: Translator) -> str:
     not_run, no_verdict = summary.counts.queries_not_run, unjudged(summary.llm)
     parts: list[Message] = []
     if not_run or not no_verdict:
@@ -304,7 +300,7 @@ def _stopped(summary: SummaryReport, say: Words) -> str:
     return say(joined(parts, ", "))
 
 
-def _notices(record: RunRecord, say: Words) -> str:
+def _notices(record: RunRecord, say: Translator) -> str:
     """Return the counts of problems that affect the figures; "" if there are none."""
     kinds = lacking(record.summary)
     if warnings := record.run.warnings:
@@ -337,7 +333,7 @@ def generated_line(summary: SummaryReport) -> Text:
     )
 
 
-def _speed_rows(summary: SummaryReport, say: Words) -> Iterator[tuple[str, str]]:
+def _speed_rows(summary: SummaryReport, say: Translator) -> Iterator[tuple[str, str]]:
     for percentile in ("p50", "p95", "p99"):
         name = f"latency_{percentile}_ms"
         value = summary.overall.search.get(name)
@@ -370,13 +366,13 @@ def slice_name(kind: SliceKind, key: str) -> Message:
 
 
 def _slice_columns(summary: SummaryReport) -> list[str]:
-    """Return the metrics of the slice table; those of verdicts only if there are unanswerable queries."""
+    """Return the metrics of the slice table; verdict metrics only if there are unanswerable queries."""
     blocks = blocks_of("search") if summary.counts.queries_unanswerable else ("search",)
     return keys_in("summary", blocks, summary.overall.deepest)
 
 
 def _slice_rows(
-    summary: SummaryReport, columns: Sequence[str], say: Words
+    summary: SummaryReport, columns: Sequence[str], say: Translator
 ) -> Iterator[tuple[str, SliceCounts, list[str]]]:
     by_difficulty = {key: summary.by_difficulty.get(key) for key in _DIFFICULTIES}
     groups: list[tuple[SliceKind, dict[str, SliceReport | None]]] = [
@@ -397,7 +393,7 @@ def _largest(slices: dict[str, SliceReport]) -> dict[str, SliceReport]:
     return dict(ordered[:_TAGS_SHOWN])
 
 
-def _run_rows(run: RunReport, summary: SummaryReport, say: Words) -> Iterator[tuple[str, str]]:
+def _run_rows(run: RunReport, summary: SummaryReport, say: Translator) -> Iterator[tuple[str, str]]:
     counts, environment, hardware = summary.counts, run.environment, run.hardware
     details = [f"sha256 {run.dataset_hash[:12]}"]
     if counts.rows_rejected:

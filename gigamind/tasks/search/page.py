@@ -10,14 +10,15 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from gigamind.i18n import Text, _, n_
+from gigamind.formats import percent, share
+from gigamind.i18n import Text, Translator, _, n_
 from gigamind.metrics.spans import Unplaced, holds, matches
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import about, keys_in, label
 from gigamind.records.judged import JudgementReport
 from gigamind.records.schema import PassageReport
 from gigamind.release.comparison import Comparison
-from gigamind.reports.figures import metric_name, percent
+from gigamind.reports.figures import metric_name
 from gigamind.reports.page.headline import Card, against, card
 from gigamind.reports.page.layout import (
     Content,
@@ -49,7 +50,6 @@ from gigamind.tasks.search.markdown import (
     weak_lines,
 )
 from gigamind.tasks.search.schema import HitReport, ItemReport, RunRecord, SliceReport
-from gigamind.wording import Words, share
 
 # Bits of an item's flags; report.js has the same bits.
 _ANSWERABLE, _REFUSED, _CROSS_LINGUAL, _FAILURE, _WORSE, _BETTER, _UNJUDGED = (
@@ -60,7 +60,7 @@ _CHANGED = _WORSE | _BETTER  # only these also show the baseline's ranking
 
 def items_json(
     items: Sequence[ItemReport],
-    say: Words,
+    say: Translator,
     comparison: Comparison | None = None,
     baseline: SearchSnapshot | None = None,
 ) -> str:
@@ -225,7 +225,10 @@ _TAGS = 15
 
 
 def search_content(
-    record: RunRecord, say: Words, comparison: Comparison | None, baseline: SearchSnapshot | None
+    record: RunRecord,
+    say: Translator,
+    comparison: Comparison | None,
+    baseline: SearchSnapshot | None,
 ) -> Content:
     """Return the content of a run's page, compared with a baseline if there is one."""
     judged = _judged(record, say)
@@ -274,7 +277,7 @@ render_html = functools.partial(render_page, search_content)
 """report.html; see `render_page`."""
 
 
-def _subject(record: RunRecord, say: Words) -> str:
+def _subject(record: RunRecord, say: Translator) -> str:
     """Return what was evaluated, in one line."""
     counts, environment = record.summary.counts, record.run.environment
     search, queries = searched_by(record.run), counts.queries_total
@@ -297,7 +300,7 @@ def _subject(record: RunRecord, say: Words) -> str:
 _OF_SETTINGS = ("precision", "recall", "f1", "far", "false_refusals")
 
 
-def _judged(record: RunRecord, say: Words) -> dict[str, object]:
+def _judged(record: RunRecord, say: Translator) -> dict[str, object]:
     """Return the section on unanswerable queries; `best` is None if the dataset has only one kind of query."""
     judged = judging(record)
     now = "–" if judged.setting is None else f"{judged.setting:.3f}"
@@ -334,7 +337,7 @@ def _judged(record: RunRecord, say: Words) -> dict[str, object]:
     }
 
 
-def _speed_rows(record: RunRecord, say: Words) -> Iterator[tuple[str, str]]:
+def _speed_rows(record: RunRecord, say: Translator) -> Iterator[tuple[str, str]]:
     for name in ("latency_p50_ms", "latency_p95_ms", "latency_p99_ms"):
         value = record.summary.overall.search.get(name)
         yield label(f"search.{name}", say.language), "–" if value is None else f"{value:.1f}"
@@ -356,14 +359,14 @@ _LEADING = (
 )
 
 
-def headline(record: RunRecord, comparison: Comparison | None, say: Words) -> str:
+def headline(record: RunRecord, comparison: Comparison | None, say: Translator) -> str:
     """Return the result in one sentence; with a comparable baseline, the significant changes."""
     main = [figure.key for figure in main_metrics(record.summary.overall)]
     changed = against(comparison, say, _LEADING, main)
     return say(_result(record)) if changed is None else changed
 
 
-def cards(record: RunRecord, comparison: Comparison | None, say: Words) -> list[Card]:
+def cards(record: RunRecord, comparison: Comparison | None, say: Translator) -> list[Card]:
     """Return the main metrics, the p95 latency last."""
     main = [card(figure, comparison, say) for figure in main_metrics(record.summary.overall)]
     return [*(metric for metric in main if metric.about), *_latency(record, comparison, say)]
@@ -417,7 +420,7 @@ def _errors(part: SliceReport, name: str, count: int) -> tuple[int, int, str]:
 _P95 = "search.latency_p95_ms"
 
 
-def _latency(record: RunRecord, comparison: Comparison | None, say: Words) -> Iterator[Card]:
+def _latency(record: RunRecord, comparison: Comparison | None, say: Translator) -> Iterator[Card]:
     p95 = record.summary.overall.search.get("latency_p95_ms")
     if p95 is None:
         return

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gigamind.evaluation.finish import HTML_FILE, Evaluated
 from gigamind.evaluation.progress import Progress
-from gigamind.i18n import Text, _
+from gigamind.i18n import Text, Translator, _, translator
 from gigamind.records.folder import as_json, check_out_folder
 from gigamind.release.compare import compare
 from gigamind.release.comparison import Comparison
@@ -26,7 +26,6 @@ from gigamind.tasks.search.schema import JudgeRates, SummaryReport
 from gigamind.tasks.search.tune_grid import tune_grid, with_setting
 from gigamind.tasks.search.tune_threshold import matching_min_score
 from gigamind.tasks.search.view import SearchView
-from gigamind.wording import Words, words
 
 CURRENT_FOLDER, BEST_FOLDER = "as-is", "best"
 PAGE_FILE, JSON_FILE = "tune.html", "tune.json"
@@ -83,7 +82,7 @@ def tune(
     command = eval_command(chosen, _recommended(judges, judge))
     tuning = tuning.model_copy(update={"command": command})
     page, lang = out / PAGE_FILE, options.language
-    say = words(lang)
+    say = translator(lang)
     effects = list(map(say, _effects(tuning, comparison, judge, judges))) if comparison else []
     judge_lines = _judge_lines(judges, say)
     shown = render_tuning(
@@ -198,7 +197,7 @@ def _recommended(judges: Sequence[JudgeRates], current: JudgeRates | None) -> Ju
     return None if best is None or _is_near_chance(best) else best
 
 
-def _judge_lines(judges: Sequence[JudgeRates], say: Words) -> list[str]:
+def _judge_lines(judges: Sequence[JudgeRates], say: Translator) -> list[str]:
     """Return the errors of each free judge, and a caution if all of them are near chance."""
     lines = [
         f"{rates.kind}: {say(cost_line(rates))}" for rates in judges if rates.both_rates is not None

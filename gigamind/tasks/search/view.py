@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gigamind.i18n import Message
+from gigamind.i18n import Language, Message, Translator
 from gigamind.metrics.table import in_order
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record
@@ -12,7 +12,6 @@ from gigamind.tasks.search import markdown
 from gigamind.tasks.search.compare import SearchSnapshot
 from gigamind.tasks.search.schema import ItemReport, SummaryReport
 from gigamind.tasks.search.unjudged import unjudged_files
-from gigamind.wording import Language, Words
 
 
 class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
@@ -31,7 +30,7 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
     def files(self, record: Record[SummaryReport, ItemReport]) -> dict[str, str]:
         return unjudged_files(record.summary, record.items)
 
-    def rows(self, summary: SummaryReport, say: Words) -> Iterator[MetricRow]:
+    def rows(self, summary: SummaryReport, say: Translator) -> Iterator[MetricRow]:
         for block in ("search", "unanswerable"):
             if block == "search" or summary.counts.queries_unanswerable:
                 keys = in_order(list(summary.overall.intervals))
@@ -43,13 +42,13 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
     def not_run(self, summary: SummaryReport) -> int:
         return summary.counts.queries_not_run
 
-    def caution(self, summary: SummaryReport, say: Words) -> str:
+    def caution(self, summary: SummaryReport, say: Translator) -> str:
         return say(markdown.generated_line(summary))
 
     def llm(self, summary: SummaryReport) -> LlmReport | None:
         return summary.llm
 
-    def times(self, summary: SummaryReport, say: Words) -> str:
+    def times(self, summary: SummaryReport, say: Translator) -> str:
         p50, p95 = (summary.overall.search.get(f"latency_{p}_ms") for p in ("p50", "p95"))
         if p50 is None or p95 is None:
             return ""

@@ -23,7 +23,7 @@ from gigamind.errors import GigamindError, InputError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
 from gigamind.evidence.schema import Encodable
-from gigamind.i18n import Text, _
+from gigamind.i18n import Language, Text, _
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.llm.fences import Source, fence
@@ -33,7 +33,6 @@ from gigamind.outcome import Failure
 from gigamind.spans import Span, Utf16
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note
-from gigamind.wording import Language
 
 MAX_CHARS = 400_000  # of a note; about the context window of many models
 _GIVEN = ("nonce", "notes", "answerable", "unanswerable")

@@ -8,11 +8,11 @@ from judged_folders import judged_summary, write_summary
 from llm_reports import llm_report
 
 from gigamind.errors import InputError
+from gigamind.i18n import translator
 from gigamind.records.judged import PanelReport
 from gigamind.reports.cards.cautions import cautions
-from gigamind.wording import words
 
-ENGLISH = words("en")
+ENGLISH = translator("en")
 
 
 def test_repetitions_tell_how_often_verdicts_flip(run_folder, ten_items, card_of):

@@ -166,7 +166,9 @@ def run_file(content: bytes) -> None:
             settle(ranking, 10, lambda _: None)
         told = {name: [hit.note for hit in one.hits] for name, one in found.responses.items()}
         again = read_run_file(_file(trec_run(told, "tag").encode(), "again"))
-        assert sum(map(len, told.values())) == sum(len(one.hits) for one in again.responses.values())
+        assert sum(map(len, told.values())) == sum(
+            len(one.hits) for one in again.responses.values()
+        )
     with refusing():
         Answers().read_run(_file(content, "answers"))
 

@@ -1,8 +1,8 @@
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.records.card import CardRequirements, CheckedCard, check_alone
 from gigamind.release.shortfall import shortfalls
-from gigamind.wording import words
 
 ASKED = (("unanswerable",),)
 
@@ -14,7 +14,7 @@ def reasons(card, scale):
     def told(*scales, lang="en", languages=("en", "ko"), asked=ASKED, attacks=None, **needs):
         made = card(*(scales or (scale(),)), attacks=attacks)
         held = CheckedCard(made, CardRequirements(**needs), asked, languages)
-        return [words(lang)(shortfall.text) for shortfall in shortfalls(held)]
+        return [translator(lang)(shortfall.text) for shortfall in shortfalls(held)]
 
     return told
 

@@ -1,9 +1,8 @@
 import pytest
 
-from gigamind.i18n import _
+from gigamind.i18n import _, translator
 from gigamind.reports.cards.cautions import card_verdict
 from gigamind.reports.cards.page import render_card, render_card_page
-from gigamind.wording import words
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
@@ -11,7 +10,7 @@ def test_a_card_says_first_whether_its_judge_may_gate(card, scale, group, figure
     headlines: list[str] = []
     for value, low in ((0.6, 0.5), (0.6, 0.3), (0.3, 0.1)):
         made = card(scale(overall=group(cohen_kappa=figure(value, low, 0.9))))
-        found = card_verdict(made, words(lang))
+        found = card_verdict(made, translator(lang))
         headlines.append(found.headline)
         assert "100" in found.headline  # labels
         assert len(found.reasons) == (low < 0.4)
@@ -29,12 +28,12 @@ def test_why_it_may_not_is_told_below(card, scale, group):
 
 def test_items_without_a_verdict_are_no_labels_of_the_sentence(card):
     labels = card().labels.model_copy(update={"unscored": 7, "source": "dataset"})
-    headline = card_verdict(card(labels=labels), words("en")).headline
+    headline = card_verdict(card(labels=labels), translator("en")).headline
     assert "93 dataset labels" in headline
 
 
 def test_the_languages_that_it_was_held_in_are_told(card, scale):
-    told = words("en")
+    told = translator("en")
     assert card_verdict(card(), told).requirements.endswith(": en, ko.")
     assert card_verdict(card(scale(by_language={})), told).requirements.endswith(": none.")
 
@@ -47,7 +46,7 @@ def test_the_corrected_mean_stands_before_the_agreement(card, render):
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_stated_confidence_is_told_only_where_there_is_one(card, scale, lang):
-    heading = words(lang)(_("stated confidence"))
+    heading = translator(lang)(_("stated confidence"))
     miss = scale().misses[0]
     silent = scale(
         overall=scale().overall.model_copy(update={"bins": ()}),

@@ -1,15 +1,14 @@
 import pytest
 
-from gigamind.i18n import _
+from gigamind.i18n import _, translator
 from gigamind.records.card import JudgeCard
 from gigamind.records.judged import SecondLookReport
 from gigamind.reports.cards.cautions import _cautions, cautions
 from gigamind.reports.cards.page import render_card, render_card_page
 from gigamind.reports.cards.view import scale_view
-from gigamind.wording import words
 
 HOSTILE = "</style><script>window.pwned=1</script> | `a` **b**\n# c"
-ENGLISH = words("en")
+ENGLISH = translator("en")
 
 
 def told(made):
@@ -194,7 +193,7 @@ def test_the_page_runs_no_script_and_says_its_language(card, lang):
     page = render_card_page(card(), lang)
     assert f'<html lang="{lang}">' in page
     assert "default-src 'none'; style-src 'sha256-" in page.replace("&#39;", "'")
-    assert words(lang)(_("Calibration")) in page
+    assert translator(lang)(_("Calibration")) in page
     assert "style=" not in page
 
 

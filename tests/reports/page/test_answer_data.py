@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.tasks.answers.page import answers_json, pieces
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
@@ -15,9 +16,8 @@ from gigamind.tasks.answers.schema import (
     SearchQAEvaluation,
     SourceSentence,
 )
-from gigamind.wording import words
 
-EN = words("en")
+EN = translator("en")
 
 ANSWER = "Hi! It is 15 days. 장미는 없다. </script><b>x"
 NOTE = NoteReport(title="Leave", path=None, text="<i>" + "a" * 200 + " It is 15 days. " + "b" * 200)

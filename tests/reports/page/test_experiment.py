@@ -7,11 +7,11 @@ import pytest
 from gigamind.choices import TaskName
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import Reference
+from gigamind.i18n import translator
 from gigamind.release.experiment import compare_with_first
 from gigamind.release.policy import read_policy
 from gigamind.reports.page.experiment import figure_rows, render_experiment
 from gigamind.tasks import KINDS
-from gigamind.wording import words
 
 
 @pytest.fixture
@@ -80,11 +80,11 @@ def test_a_report_is_linked_where_there_is_one(runs):
 @pytest.mark.parametrize("lang", ["en", "ko"])
 @pytest.mark.parametrize("task", get_args(TaskName))
 def test_every_task_has_its_headline(lang, task):
-    assert words(lang).knows(f"experiment.headline_{task}")
+    assert translator(lang).knows(f"experiment.headline_{task}")
 
 
 def row_of_mrr(experiment):
-    (row,) = (row for name, *row in figure_rows(experiment, words("en")) if name == "MRR")
+    (row,) = (row for name, *row in figure_rows(experiment, translator("en")) if name == "MRR")
     return row
 
 

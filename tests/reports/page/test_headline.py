@@ -3,6 +3,8 @@ from dataclasses import replace
 
 import pytest
 
+from gigamind.formats import moment
+from gigamind.i18n import translator
 from gigamind.metrics.answerability import confusion, measure_verdicts
 from gigamind.records.schema import IntervalReport
 from gigamind.release.compare import compare
@@ -10,9 +12,8 @@ from gigamind.reports.figures import Figure
 from gigamind.reports.page.headline import card, main_changes, notices
 from gigamind.tasks import KINDS
 from gigamind.tasks.search.page import cards, headline
-from gigamind.wording import moment, words
 
-EN = words("en")
+EN = translator("en")
 
 
 @pytest.fixture
@@ -178,7 +179,7 @@ def test_every_mismatch_has_words_in_both_languages(compared):
         "retrieval settings",
     }
     english = list(notices(record, comparison, EN))
-    korean = list(notices(record, comparison, words("ko")))
+    korean = list(notices(record, comparison, translator("ko")))
     assert len(english) == len(korean) == 5
     assert not set(english) & set(korean)
 

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gigamind.i18n import translator
 from gigamind.records.judged import JudgementReport, VoteReport
 from gigamind.records.schema import PassageReport
 from gigamind.reports.page.layout import items_script
 from gigamind.tasks.search.page import items_json
-from gigamind.wording import words
 
-EN = words("en")
+EN = translator("en")
 
 ANSWERABLE, REFUSED, CROSS_LINGUAL, FAILURE = 1, 2, 4, 8
 NOTE = "a🌴b cd"  # the palm tree takes two code units: "cd" is [5, 7)

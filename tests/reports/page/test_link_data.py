@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gigamind.i18n import translator
 from gigamind.records.schema import PassageReport
 from gigamind.tasks.links.page import kind_of, notes_json, pieces
-from gigamind.wording import words
 
-EN = words("en")
+EN = translator("en")
 
 
 def marked(item):

@@ -5,14 +5,14 @@ from itertools import pairwise
 
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import read_policy
 from gigamind.tasks import KINDS
 from gigamind.tasks.links.page import link_headline, render_link_html
-from gigamind.wording import words
 
-EN = words("en")
+EN = translator("en")
 HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=pwned()> & \"'"
 
 

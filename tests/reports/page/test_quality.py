@@ -4,11 +4,11 @@ import re
 
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.records.judged import JudgeReport
 from gigamind.release.comparison import Comparison, MetricChange, RunName
 from gigamind.tasks.answers.page import pass_rate, quality_block
 from gigamind.tasks.answers.quality import QualityItemRate, QualitySliceReport, QualitySummaryReport
-from gigamind.wording import words
 
 NAME = RunName(run_id="r", created_at="2026-01-01T00:00:00+00:00", app_version="1", git_commit=None)
 
@@ -67,7 +67,7 @@ def comparison(*metrics):
 
 def test_each_item_stands_beside_the_baseline():
     compared = comparison("quality.pass_rate", "quality.direct")
-    block = quality_block(quality(), words("en"), compared)
+    block = quality_block(quality(), translator("en"), compared)
     assert block["compared"] is True
     fell = {
         "before": "0.750",
@@ -83,7 +83,7 @@ def test_each_item_stands_beside_the_baseline():
 
 @pytest.mark.parametrize("compared", [None, comparison("answers.utility")])
 def test_without_compared_checks_there_is_no_baseline_to_show(compared):
-    block = quality_block(quality(), words("ko"), compared)
+    block = quality_block(quality(), translator("ko"), compared)
     assert block["compared"] is False
     assert [(row["name"], row["change"]) for row in block["rows"]] == [
         ("통과", None),
@@ -92,7 +92,7 @@ def test_without_compared_checks_there_is_no_baseline_to_show(compared):
 
 
 def test_what_could_not_be_checked_and_what_was_not_yet_are_told_apart():
-    lead = quality_block(quality(unchecked=3, not_run=2), words("en"))["lead"]
+    lead = quality_block(quality(unchecked=3, not_run=2), translator("en"))["lead"]
     assert re.search(r"\b3 .*could not be checked", lead)
     assert re.search(r"\b2 .*interrupted", lead)
 

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.reports.page.tune import findings, render_tuning
 from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning, WorseMetric
-from gigamind.wording import words
 
 HOSTILE = "</pre><script>alert(1)</script>"
 
@@ -69,7 +69,7 @@ KEEP = tuning(setting(0.61, 0.01, alpha=0.8, picked=0.4), best=1, gain=-0.002, l
 
 
 def test_a_switch_says_what_is_gained_out_of_fold_and_what_was_flattery():
-    switch, gained, biased = findings(SWITCH, words("en"))
+    switch, gained, biased = findings(SWITCH, translator("en"))
     assert "balanced: nDCG@10 +9.0 pp (95% CI +2.0 pp to +14.0 pp)" in switch
     assert "60.0% → 70.0%" in gained
     assert "120" in gained
@@ -83,14 +83,14 @@ def test_the_first_sentence_says_what_a_switch_costs():
             "worse": (WorseMetric(**far, low=0.31, high=0.66), WorseMetric(**far, low=0, high=1))
         }
     )
-    first = findings(costly, words("en"))[0]
+    first = findings(costly, translator("en"))[0]
     assert "nDCG@10 +9.0 pp" in first
     assert "FAR 25.0% → 75.0% (95% CI +31.0 pp to +66.0 pp), " in first
-    assert "FAR 25.0% → 75.0%" in findings(costly, words("ko"))[0]
+    assert "FAR 25.0% → 75.0%" in findings(costly, translator("ko"))[0]
 
 
 def test_to_keep_says_what_the_best_looking_gains_elsewhere_and_what_could_have_been_seen():
-    keep, best, detectable = findings(KEEP, words("en"))
+    keep, best, detectable = findings(KEEP, translator("en"))
     assert "weighted, alpha 0.7" in keep
     assert all(
         part in best
@@ -98,7 +98,7 @@ def test_to_keep_says_what_the_best_looking_gains_elsewhere_and_what_could_have_
     )
     assert "5.0 pp" in detectable
     alone = tuning(setting(0.5, -0.1, mode="keyword"), left_out=3, detectable=None)
-    _keep, none_better, left_out = findings(alone, words("en"))
+    _keep, none_better, left_out = findings(alone, translator("en"))
     assert "nDCG@10" in none_better
     assert left_out.startswith("3 answerable queries")
 
@@ -113,7 +113,7 @@ def test_the_page_needs_nothing_else_and_runs_nothing(told, lang):
     assert not re.findall(r'(?:src|href)="(?!#|data:|report\.html"|as-is/report\.html")', page)
     read = html.unescape(page)
     assert "default-src 'none'" in read
-    assert all(line in read for line in (*findings(told, words(lang)), told.command))
+    assert all(line in read for line in (*findings(told, translator(lang)), told.command))
 
 
 def test_the_table_has_the_highest_first_and_marks_what_is_and_what_to_take():

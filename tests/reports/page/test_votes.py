@@ -2,12 +2,12 @@ import json
 
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.records.judged import VoteReport
 from gigamind.tasks.answers.page import answer_votes, answers_json, member_names
 from gigamind.tasks.answers.schema import AnswerItemReport, AnswerVoteReport
-from gigamind.wording import words
 
-EN = words("en")
+EN = translator("en")
 
 ALL = ("supported", "contradicted", "not_found", "unverified")
 

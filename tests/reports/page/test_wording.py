@@ -4,13 +4,12 @@ import re
 import pytest
 from babel.messages import pofile
 
-from gigamind.i18n import LOCALES
+from gigamind.i18n import LOCALES, language_of, translator
 from gigamind.metrics.table import metrics_of
 from gigamind.reports.figures import plain_label
 from gigamind.reports.page.experiment import value_text
 from gigamind.reports.text import _templates, embedder_text, notes_text
 from gigamind.retrieval.settings import IN_BATCHES
-from gigamind.wording import language_of, words
 
 OF_ONE_MEANING = {
     "관문": "게이트 is a gate",
@@ -63,9 +62,9 @@ def test_a_run_is_told_in_words_with_no_english_left(make_record):
     run = make_record(()).run
     name = {"embedding_model": f"use-multilingual@0.2.1{IN_BATCHES}"}
     batched = run.model_copy(update={"environment": run.environment.model_copy(update=name)})
-    assert embedder_text(batched, words("ko")) == "use-multilingual@0.2.1"
-    assert notes_text(run, words("ko")) == f"{run.notes} (내용 해시 {run.notes_hash[:12]})"
-    assert [value_text(value, words("ko")) for value in ("none", "builtin", "e5@1.0")] == [
+    assert embedder_text(batched, translator("ko")) == "use-multilingual@0.2.1"
+    assert notes_text(run, translator("ko")) == f"{run.notes} (내용 해시 {run.notes_hash[:12]})"
+    assert [value_text(value, translator("ko")) for value in ("none", "builtin", "e5@1.0")] == [
         "없음", "내장", "e5@1.0",
     ]  # fmt: skip
 
@@ -76,7 +75,7 @@ def test_summary_md_says_what_each_metric_of_its_table_is_by_the_name_it_has_the
     source, _name, _is_current = _templates(lang).loader.get_source(
         _templates(lang), f"{task}.md.jinja"
     )
-    say = words(lang)
+    say = translator(lang)
     defined = " ".join(
         say.gettext(json.loads(f'"{text}"'))
         for text in re.findall(r'_\("((?:[^"\\]|\\.)*)"\)', source)

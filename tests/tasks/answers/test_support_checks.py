@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.records.judged import SecondLookReport
 from gigamind.tasks.answers.schema import EvaluatedClaim, SourceSentence
 from gigamind.tasks.answers.support_checks import (
@@ -13,7 +14,6 @@ from gigamind.tasks.answers.support_checks import (
     second_look,
     support_checks,
 )
-from gigamind.wording import words
 
 SOURCE = SourceSentence(heading="Leave", text="It is 15 days.")
 BY_QUOTE = [("told_supported", True), ("proven", True)]
@@ -65,16 +65,16 @@ def test_claims_that_the_model_supports_are_counted_with_why_they_are_not_believ
 ):
     summary = SimpleNamespace(told=told, not_believed=rejected)
     for language, phrase in (("en", english), ("ko", korean)):
-        sentence = words(language)(rejected_support(summary))
+        sentence = translator(language)(rejected_support(summary))
         assert phrase in sentence
         assert bool(phrase) == bool(sentence)
     if rejected:  # the commonest reason comes first
-        assert re.findall(r"\((\d)", words("en")(rejected_support(summary))) == ["2", "1"]
+        assert re.findall(r"\((\d)", translator("en")(rejected_support(summary))) == ["2", "1"]
 
 
 def test_a_second_look_is_told_in_one_line_with_the_models_that_looked():
     look = SecondLookReport(model="m", language="en", said=(12, 12), unsaid=(12, 0), believed=False)
     summary = SimpleNamespace(second_looks=(look,), looked_at=0)
-    assert "12 of 24 " in second_look(summary, words("en"))
-    assert "24개 중 12개" in second_look(summary, words("ko"))
-    assert second_look(SimpleNamespace(second_looks=(), looked_at=0), words("en")) == ""
+    assert "12 of 24 " in second_look(summary, translator("en"))
+    assert "24개 중 12개" in second_look(summary, translator("ko"))
+    assert second_look(SimpleNamespace(second_looks=(), looked_at=0), translator("en")) == ""

@@ -13,6 +13,7 @@ from gigamind.assurance.certify import certify
 from gigamind.cli.show import show_release
 from gigamind.errors import InputError
 from gigamind.evaluation.unfinished import is_resumable
+from gigamind.i18n import translator
 from gigamind.metrics.table import label
 from gigamind.release.experiment import compare_with_first
 from gigamind.release.snapshot import read_baseline, read_run
@@ -21,7 +22,6 @@ from gigamind.reports.page.experiment import render_experiment
 from gigamind.reports.release import WORDS_BLIND
 from gigamind.tasks import KINDS, TASKS, evaluate, judged_kinds
 from gigamind.tasks.answers.page import answer_headline
-from gigamind.wording import words
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -84,7 +84,7 @@ def test_each_claim_is_judged_without_a_model_and_what_words_cannot_tell_is_not_
 def test_the_reports_say_that_words_are_judged_and_that_usefulness_is_not_measured(
     by_words, answers, lang
 ):
-    caution = words(lang)(WORDS_BLIND)
+    caution = translator(lang)(WORDS_BLIND)
     run = evaluate(by_words(lang=lang, items=[answers[0], answers[2]]))
     summary, page = ((run.out / name).read_text("utf-8") for name in ("summary.md", "report.html"))
     assert caution in summary
@@ -169,7 +169,7 @@ def test_the_headline_counts_words_and_the_caution_what_is_loosely_said(
     run = evaluate(by_words(items=items, lang=lang))
     assert (run.summary.verdicts, run.summary.loose) == ({"not_found": 1, "supported": 2}, 1)
     record = read_run(run.out, KINDS)
-    headline = answer_headline(record, None, words(lang))
+    headline = answer_headline(record, None, translator(lang))
     assert headline.startswith(counts)
     page = (run.out / "report.html").read_text("utf-8")
     for text in (headline, loose):
@@ -181,10 +181,10 @@ def test_the_headline_counts_words_and_the_caution_what_is_loosely_said(
 def test_a_comparison_says_wherever_its_verdict_stands_what_words_cannot_see(
     by_words, capsys, lang
 ):
-    caution = words(lang)(WORDS_BLIND)
+    caution = translator(lang)(WORDS_BLIND)
     before = evaluate(by_words())
     after = evaluate(by_words(lang=lang, compare=before.out))
-    show_release(after.verdict, None, words(lang))
+    show_release(after.verdict, None, translator(lang))
     assert caution in capsys.readouterr().out
     runs = [read_baseline(run.out, KINDS) for run in (before, after)]
     found = compare_with_first(["one", "two"], runs)
@@ -196,7 +196,7 @@ def test_a_comparison_says_wherever_its_verdict_stands_what_words_cannot_see(
     decision = decide(
         record,
         TASKS["answers"].view,
-        words(lang),
+        translator(lang),
         release=after.verdict.release,
         refused=None,
         past=(),

@@ -5,10 +5,10 @@ import pytest
 from time_limit import check_linear
 
 from gigamind import tasks
+from gigamind.i18n import translator
 from gigamind.release.snapshot import read_run
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.texts import default_view, miss_causes
-from gigamind.wording import words
 
 NOTES = {
     "a.md": "Alpha Centauri, then Beta Pictoris, and Gamma Draconis. See [[gamma]] and some words.",
@@ -129,7 +129,7 @@ def test_what_is_below_the_confidence_is_told_by_the_floor_that_held(
     overall = report.summary.overall
     counted = overall.model_copy(update={"misses": overall.misses | {"below_confidence": 2}})
     summary = report.summary.model_copy(update={"overall": counted})
-    ((cause, count, means),) = miss_causes(replace(report, summary=summary), words("en"))
+    ((cause, count, means),) = miss_causes(replace(report, summary=summary), translator("en"))
     assert (cause, count) == ("below_confidence", 2)
     assert told in means
 
@@ -137,7 +137,7 @@ def test_what_is_below_the_confidence_is_told_by_the_floor_that_held(
 def test_what_suggest_links_would_show_is_told_where_that_is_less(evaluate):
     item, summary = evaluate({"Alpha Centauri": "alpha.md"})
     assert all(one["confidence"] >= 0.3 for one in item["suggestions"])
-    assert words("en")(default_view(summary)) == ""
+    assert translator("en")(default_view(summary)) == ""
     point = summary.sweep[6]
     assert point.min_confidence == 0.3
     shown = {"suggested": 1, "precision": 1.0, "low": 0.25, "high": 1.0, "recall": 0.5}
@@ -146,5 +146,5 @@ def test_what_suggest_links_would_show_is_told_where_that_is_less(evaluate):
     less = summary.model_copy(update={"sweep": sweep})
     assert (summary.overall.notes, summary.counts.notes) == (1, 6)
     for part in ("0.3", "1.000", "0.250 – 1.000", "0.500"):
-        assert part in words("en")(default_view(less))
-    assert "노트 6개 중 1개" in words("ko")(default_view(less))
+        assert part in translator("en")(default_view(less))
+    assert "노트 6개 중 1개" in translator("ko")(default_view(less))

@@ -60,7 +60,7 @@ def test_the_page_speaks_of_probabilities(make_options, lang, words):
     assert words in (done.out / "report.html").read_text("utf-8")
     summary = (done.out / "summary.md").read_text("utf-8")
     sentence = {
-        "en": "the probability that the vault answers it",
+        "en": "the probability that the vault has the answer",
         "ko": "노트에 답이 있을 확률",
     }
     assert sentence[lang] in summary
