@@ -87,11 +87,7 @@ Trial = TypeVar("Trial", bound=_TrialReport)
 def _read_trial(
     path: Path, judge: JudgeReport, model: type[Trial], report_kind: Message, fix: Message
 ) -> Trial:
-    """Read the report of a trial of this judge.
-
-    Raises:
-        InputError: It cannot be read, is invalid, or is about another judge.
-    """
+    """Read the report of a trial; raise InputError if it is unusable or about another judge."""
     try:
         report = model.model_validate_json(path.read_bytes())
     except OSError as error:
@@ -132,11 +128,7 @@ def _read_deceptive_judges(path: Path, judge: JudgeReport) -> CardLiars | None:
 
 
 def read_attacks(path: Path, judge: JudgeReport) -> CardAttacks:
-    """Return the attack results from a report of `gigamind judge attack`.
-
-    Raises:
-        InputError: See `_read_trial`.
-    """
+    """Return the attack results from a report of `gigamind judge attack`; raises as `_read_trial`."""
     fix = _("Attack the certified judge.")
     report = _read_trial(path, judge, _AttackReport, _("attack report"), fix)
     hits, of = report.overall.fooled.hits, report.overall.fooled.of
@@ -168,12 +160,10 @@ def certify(
 
     Args:
         folders: Output folders of finished runs, at least one.
-        kinds: What the judge of each task judges.
         labels: JSON lines of human labels; None for the labels of the dataset.
         created_at: ISO 8601 time.
         attacks: JSON report of attacks on the same judge.
-        tests: JSON report of tests of the same judge; the results of the deceptive judges are taken from it.
-        seed: Seed of the bootstrap.
+        tests: JSON report of tests of the same judge; only the results of the deceptive judges are used.
 
     Raises:
         InputError: A run, the labels, the attacks or the tests cannot be used or do not match.

@@ -69,11 +69,7 @@ class JudgedRun:
 
 
 def read_judged_runs(folders: Sequence[Path], kinds: Mapping[str, JudgedKind]) -> list[JudgedRun]:
-    """Read runs of one judge over one dataset: the certified run, then its repetitions.
-
-    Raises:
-        InputError: A run cannot be read, has no judge, or is not a repetition of the first.
-    """
+    """Read runs of one judge over one dataset; raise InputError unless they repeat the first."""
     _check_distinct(folders)
     runs = [_read_run(folder, kinds) for folder in folders]
     for other in runs[1:]:

@@ -92,10 +92,7 @@ def _read_rows(path: Path, model: type[Row]) -> dict[str, tuple[str, Row]]:
 def read_scenario_rows(
     folder: Path | None, name: str, model: type[OfScenario]
 ) -> Iterator[tuple[str, OfScenario, Scenario]]:
-    """Yield the rows of a trial file: the place as `file:line`, the row and its scenario.
-
-    Args:
-        folder: Folder of the trials; None for the one in the package.
+    """Yield the rows of a trial file (by default a packaged one): place as `file:line`, row and scenario.
 
     Raises:
         InputError: A file cannot be read or is empty, or a row is invalid, repeats an id or names no scenario.

@@ -87,11 +87,7 @@ class OnTrial:
         return "\n\n".join(map(_system_message, self.tested.prompts))
 
     async def judge(self, case: Case) -> Observed:
-        """Judge one case.
-
-        Raises:
-            LlmError: The model gave no usable reply.
-        """
+        """Judge one case; raise LlmError if the model gave no usable reply."""
         language = question_language(case.question)
         question: QuestionCase | AnswerCase = QuestionCase(case.question, case.notes, language)
         if self.kind == "search_qa":
@@ -229,11 +225,7 @@ def _reading(scores: Mapping[str, float | None]) -> Reading:
 
 
 def load_on_trial(name: str, language: PromptLanguage) -> Judge[Any, Any]:
-    """Load a judge that can be tested; see `load_judge`.
-
-    Raises:
-        InputError: There is no judge of that name, it cannot be used, or its kind cannot be tested.
-    """
+    """Load a judge that can be tested; raises InputError as `load_judge`, or if its kind cannot be tested."""
     where, kind = kind_named(name)
     if kind not in ASKING:
         raise InputError(
@@ -248,10 +240,7 @@ def load_on_trial(name: str, language: PromptLanguage) -> Judge[Any, Any]:
 
 
 def why_unscored(errors: Sequence[LlmError], otherwise: str) -> LlmError:
-    """Return why a panel gave no verdict: the error of a panel member, or else a tie.
-
-    Errors that prevent a request come first, because they say nothing about the case.
-    """
+    """Return why a panel gave no verdict: an error, first those that prevented a request, or else a tie."""
     faults = sorted(errors, key=lambda error: error.code in _CAUSED_BY_ATTACKS)
     return faults[0] if faults else LlmError(otherwise, "panel_tied")
 

@@ -167,11 +167,7 @@ class UnitTestReport(TrialReport):
 
 
 def load_unit_tests(folder: Path | None = None) -> tuple[UnitTest, ...]:
-    """Read the unit tests of a trial folder, by default the one in the package.
-
-    Raises:
-        InputError: A file cannot be read, or a row is invalid.  The message has file and line.
-    """
+    """Read the unit tests of a trial folder, by default the packaged one; InputError names file and line."""
     tests: list[UnitTest] = []
     for where, row, scenario in read_scenario_rows(folder, "unit_tests.jsonl", UnitTestRow):
         if (row.answer is None) == (row.kind == "search_qa"):
@@ -186,14 +182,7 @@ async def run_unit_tests(
     liars: CardLiars | None = None,
     seen: Observations | None = None,
 ) -> UnitTestReport:
-    """Judge every test of the judge's kind; `liars` are passed to the report.
-
-    Args:
-        seen: Filled with the verdicts, so that `unit_test_report` can use them if this is interrupted.
-
-    Raises:
-        EvaluationError: See `observe`.
-    """
+    """Judge every test of the judge's kind; `seen` keeps the verdicts, `liars` is reported.  Raises as `observe`."""
     seen = {} if seen is None else seen
     await observe(judge, [test.case() for test in tests if test.row.kind == judge.kind], seen)
     return unit_test_report(judge, tests, liars, seen)

@@ -46,11 +46,7 @@ class LitellmEmbedder:
         return np.concatenate([self._embed(batch) for batch in batches])
 
     def embed_query(self, text: str) -> Vectors:
-        """Return a unit vector, float32, shape (dimensions,).
-
-        Raises:
-            EmbeddingError: See `embed_passages`.
-        """
+        """Return a unit vector, float32, shape (dimensions,); raises as `embed_passages`."""
         return self._embed([text])[0]
 
     def _embed(self, texts: Sequence[str]) -> Vectors:

@@ -133,11 +133,7 @@ class Ledger:
 
 
 def read_ledger(path: Path) -> list[Attempt]:
-    """Return the rows of a file, or none if it is missing.  A request without an end is `unfinished`.
-
-    Raises:
-        InputError: It is not a ledger.
-    """
+    """Return the rows of a file, if any; a request without an end is `unfinished`.  InputError: not a ledger."""
     return list(_read(path).values())
 
 

@@ -100,11 +100,7 @@ class ModelOptions(Determinism):
         return self
 
     def settings(self, model: str | None = None) -> ModelSettings:
-        """Return the settings of the model in the options, or of the given model.
-
-        Raises:
-            InputError: No model is named.
-        """
+        """Return the settings of the given model or that of the options; raise InputError if none is named."""
         name = model or self.model
         if name is None:
             raise InputError(_("--model: required, for example --model openai/gpt-4o-mini"))

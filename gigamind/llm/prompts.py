@@ -44,11 +44,7 @@ class Prompt:
 
 
 def load_prompt(path: Path, given: Collection[str]) -> Prompt:
-    """Load a prompt that uses only the variables `given`.
-
-    Raises:
-        InputError: It cannot be read or parsed, lacks a block, or uses another variable.
-    """
+    """Load a prompt; raise InputError if it is invalid, lacks a block, or uses a variable that is not `given`."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -59,11 +55,7 @@ def load_prompt(path: Path, given: Collection[str]) -> Prompt:
 
 
 def prompt_of(text: str, where: str, given: Collection[str]) -> Prompt:
-    """Return a prompt from a text; `where` is used in messages.
-
-    Raises:
-        InputError: See `load_prompt`.
-    """
+    """Return a prompt from a text; `where` is for messages.  Raises as `load_prompt`."""
     from jinja2 import StrictUndefined, TemplateSyntaxError, meta
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 

@@ -42,7 +42,7 @@ def embed_all(
     """Return float32 vectors of all texts, shape (len(texts), dimensions); only uncached ones are computed.
 
     Args:
-        cache: SQLite file, created if missing; None computes everything and stores nothing.
+        cache: SQLite file, created if missing; None stores nothing.
         progress: Called with (embedded texts, all texts).
 
     Raises:
@@ -184,10 +184,7 @@ class Cache:
         return self.folder / "links"
 
     def prune(self) -> None:
-        """Remove all but the most recently used indexes and links, and leftovers of killed runs.
-
-        An index stays usable for a process that has it open.
-        """
+        """Remove all but the most recently used indexes and links; an open index stays usable."""
         for folder in (self.indexes, self.keywords, self.links):
             entries = sorted(folder.iterdir(), key=_last_use) if folder.is_dir() else []
             whole = [entry for entry in entries if not entry.name.startswith(".")]

