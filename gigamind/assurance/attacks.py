@@ -158,13 +158,12 @@ def _check(row: AttackRow, scenario: Scenario, where: str) -> None:
             )
         )
     if row.place == "answer" and "search_qa" not in _KINDS[row.goal]:
-        raise InputError(
-            _(
-                "{where}: place: no judge that decides on the goal {goal!r} reads an answer",
-                where=where,
-                goal=row.goal,
-            )
+        message = _(
+            "{where}: place: no judge that decides on the goal {goal!r} reads an answer",
+            where=where,
+            goal=row.goal,
         )
+        raise InputError(message)
 
 
 AttackOutcome = Literal["fooled", "held", "unmeasured", "unscored"]

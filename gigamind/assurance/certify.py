@@ -91,34 +91,31 @@ def _read_trial(
     try:
         report = model.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise InputError(
-            _(
-                "{file}: the {report} cannot be read: {reason}",
-                file=path,
-                report=report_kind,
-                reason=reason_of(error),
-            )
-        ) from error
-    except ValidationError as error:
-        raise InputError(
-            _(
-                "{file}: this is not a valid {report}: {reason}",
-                file=path,
-                report=report_kind,
-                reason=first_problem(error),
-            )
-        ) from error
-    if report.fingerprint != judge.fingerprint:
-        raise InputError(
-            _(
-                "{file}: this {report} is about another judge ({other:.12}; the runs used {judge:.12}). {fix}",
-                file=path,
-                report=report_kind,
-                other=report.fingerprint,
-                judge=judge.fingerprint,
-                fix=fix,
-            )
+        message = _(
+            "{file}: the {report} cannot be read: {reason}",
+            file=path,
+            report=report_kind,
+            reason=reason_of(error),
         )
+        raise InputError(message) from error
+    except ValidationError as error:
+        message = _(
+            "{file}: this is not a valid {report}: {reason}",
+            file=path,
+            report=report_kind,
+            reason=first_problem(error),
+        )
+        raise InputError(message) from error
+    if report.fingerprint != judge.fingerprint:
+        message = _(
+            "{file}: this {report} is about another judge ({other:.12}; the runs used {judge:.12}). {fix}",
+            file=path,
+            report=report_kind,
+            other=report.fingerprint,
+            judge=judge.fingerprint,
+            fix=fix,
+        )
+        raise InputError(message)
     return report
 
 
@@ -200,16 +197,15 @@ def _from_file(run: JudgedRun, path: Path) -> _Labelled:
         ]
         if len(unknown) > _NAMED:
             named.append(_("{count} more", count=len(unknown) - _NAMED))
-        raise InputError(
-            _(
-                "{file}: {unknown} of {total} labels match no item of {run}: {items}. Label the items of this run.",
-                file=path,
-                unknown=len(unknown),
-                total=len(read.values),
-                run=run.folder,
-                items=named,
-            )
+        message = _(
+            "{file}: {unknown} of {total} labels match no item of {run}: {items}. Label the items of this run.",
+            file=path,
+            unknown=len(unknown),
+            total=len(read.values),
+            run=run.folder,
+            items=named,
         )
+        raise InputError(message)
     values = {name: dict(given) for name, given in read.values.items()}
     return _labelled(run, values, "file", path.name, read.sha256)
 
@@ -231,14 +227,13 @@ def _labelled(
         any(item not in judged[scale] for scale in given) for item, given in values.items()
     )
     if unscored == len(values):
-        raise InputError(
-            n_(
-                "{run}: the {n} labelled item has no verdict. See errors.jsonl for the reason.",
-                "{run}: none of the {n} labelled items has a verdict. See errors.jsonl for the reasons.",
-                n=len(values),
-                run=run.folder,
-            )
+        message = n_(
+            "{run}: the {n} labelled item has no verdict. See errors.jsonl for the reason.",
+            "{run}: none of the {n} labelled items has a verdict. See errors.jsonl for the reasons.",
+            n=len(values),
+            run=run.folder,
         )
+        raise InputError(message)
     origin = {"source": source, "name": name, "sha256": sha256}
     card = CardLabels.model_validate(origin | {"count": len(values), "unscored": unscored})
     return _Labelled(values, card)

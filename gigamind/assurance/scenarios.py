@@ -75,14 +75,13 @@ def _read_rows(path: Path, model: type[Row]) -> dict[str, tuple[str, Row]]:
         where = f"{path}:{number}"
         row = parsed(model, line, where)
         if row.id in rows:
-            raise InputError(
-                _(
-                    "{where}: the id {id!r} is already used at {other}",
-                    where=where,
-                    id=row.id,
-                    other=rows[row.id][0],
-                )
+            message = _(
+                "{where}: the id {id!r} is already used at {other}",
+                where=where,
+                id=row.id,
+                other=rows[row.id][0],
             )
+            raise InputError(message)
         rows[row.id] = (where, row)
     if not rows:
         raise InputError(_("{file}: no rows", file=path))
@@ -101,12 +100,11 @@ def read_scenario_rows(
     scenarios = _read_rows(folder / "scenarios.jsonl", Scenario)
     for where, row in _read_rows(folder / name, model).values():
         if row.scenario not in scenarios:
-            raise InputError(
-                _(
-                    "{where}: scenario: unknown scenario {scenario!r}. Use one of: {known}",
-                    where=where,
-                    scenario=row.scenario,
-                    known=sorted(scenarios),
-                )
+            message = _(
+                "{where}: scenario: unknown scenario {scenario!r}. Use one of: {known}",
+                where=where,
+                scenario=row.scenario,
+                known=sorted(scenarios),
             )
+            raise InputError(message)
         yield where, row, scenarios[row.scenario][1]

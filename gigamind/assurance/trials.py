@@ -175,24 +175,22 @@ async def observe(judge: OnTrial, cases: Sequence[Case], seen: Observations) -> 
     errors = [outcome for outcome in seen.values() if isinstance(outcome, LlmError)]
     unasked = [error for error in errors if error.code not in _CAUSED_BY_ATTACKS]
     if unasked:
-        raise UnaskedError(
-            n_(
-                "{failed} of {n} case could not be sent to the model: {reason}",
-                "{failed} of {n} cases could not be sent to the model: {reason}",
-                n=len(seen),
-                failed=len(unasked),
-                reason=unasked[0].message,
-            )
+        message = n_(
+            "{failed} of {n} case could not be sent to the model: {reason}",
+            "{failed} of {n} cases could not be sent to the model: {reason}",
+            n=len(seen),
+            failed=len(unasked),
+            reason=unasked[0].message,
         )
+        raise UnaskedError(message)
     if errors and len(errors) == len(seen):
-        raise EvaluationError(
-            n_(
-                "no verdict on {n} case: {reason}",
-                "no verdict on any of {n} cases: {reason}",
-                n=len(seen),
-                reason=errors[0].message,
-            )
+        message = n_(
+            "no verdict on {n} case: {reason}",
+            "no verdict on any of {n} cases: {reason}",
+            n=len(seen),
+            reason=errors[0].message,
         )
+        raise EvaluationError(message)
 
 
 def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:
@@ -228,14 +226,13 @@ def load_on_trial(name: str, language: PromptLanguage) -> Judge[Any, Any]:
     """Load a judge that can be tested; raises InputError as `load_judge`, or if its kind cannot be tested."""
     where, kind = kind_named(name)
     if kind not in ASKING:
-        raise InputError(
-            _(
-                "{file}: kind: judges of kind {kind!r} cannot be tested. Use one of: {kinds}",
-                file=where,
-                kind=kind,
-                kinds=tuple(ASKING),
-            )
+        message = _(
+            "{file}: kind: judges of kind {kind!r} cannot be tested. Use one of: {kinds}",
+            file=where,
+            kind=kind,
+            kinds=tuple(ASKING),
         )
+        raise InputError(message)
     return load_judge(name, language)
 
 

@@ -59,36 +59,33 @@ class Expectation(Strict):
         differences: list[Text] = []
         verdict = seen.verdict
         if self.unanswerable is not None and verdict.unanswerable is not self.unanswerable:
-            differences.append(
-                _(
-                    "unanswerable is {actual}, expected {expected}",
-                    actual=str(verdict.unanswerable),
-                    expected=str(self.unanswerable),
-                )
+            message = _(
+                "unanswerable is {actual}, expected {expected}",
+                actual=str(verdict.unanswerable),
+                expected=str(self.unanswerable),
             )
+            differences.append(message)
         for name, bounds, value in (
             (_("correctness"), self.correctness, verdict.correctness),
             (_("utility"), self.utility, verdict.utility),
         ):
             if bounds and (value is None or not bounds[0] <= value <= bounds[1]):
                 low, high = bounds
-                differences.append(
-                    _(
-                        "{metric} is {value}, expected {low:g} to {high:g}",
-                        metric=name,
-                        value=str(value),
-                        low=low,
-                        high=high,
-                    )
+                message = _(
+                    "{metric} is {value}, expected {low:g} to {high:g}",
+                    metric=name,
+                    value=str(value),
+                    low=low,
+                    high=high,
                 )
+                differences.append(message)
         if self.proven is not None and seen.proven != self.proven:
-            differences.append(
-                _(
-                    "quotes come from notes {actual}, expected {expected}",
-                    actual=str(sorted(seen.proven)),
-                    expected=str(sorted(self.proven)),
-                )
+            message = _(
+                "quotes come from notes {actual}, expected {expected}",
+                actual=str(sorted(seen.proven)),
+                expected=str(sorted(self.proven)),
             )
+            differences.append(message)
         return tuple(differences)
 
 

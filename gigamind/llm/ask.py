@@ -239,13 +239,12 @@ def open_model(
 
 def unpriced(model: str) -> InputError:
     """Return the error for a cost limit with a model of unknown price."""
-    return InputError(
-        _(
-            "{model}: the price is unknown, so --max-cost-usd cannot be enforced. Set a price with"
-            " --prices, or use --max-calls.",
-            model=model,
-        )
+    message = _(
+        "{model}: the price is unknown, so --max-cost-usd cannot be enforced. Set a price with"
+        " --prices, or use --max-calls.",
+        model=model,
     )
+    return InputError(message)
 
 
 @cache

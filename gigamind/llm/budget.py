@@ -90,7 +90,7 @@ class Budget:
 
     @asynccontextmanager
     async def whole(self, calls: int) -> AsyncGenerator[None]:
-        """Wait for room for all calls of one item and reserve it; raise LlmError `budget_exceeded` at the time limit."""
+        """Reserve room for all calls of one item, waiting for it; raise LlmError `budget_exceeded` if time is up."""
         claim = _Claim(calls)
         # In the order of the items, so that none overtakes a larger one.
         async with self._next, self._changed:
@@ -190,14 +190,13 @@ class Budget:
             limit, spent, next_call = (
                 micro_usd(x) / 1e6 for x in (cap, self.spent_pico_usd, pico_usd)
             )
-            raise _exceeded(
-                _(
-                    "{limit:g} USD ({spent:g} spent, and the next call may cost {next_call:g})",
-                    limit=limit,
-                    spent=spent,
-                    next_call=next_call,
-                )
+            message = _(
+                "{limit:g} USD ({spent:g} spent, and the next call may cost {next_call:g})",
+                limit=limit,
+                spent=spent,
+                next_call=next_call,
             )
+            raise _exceeded(message)
         return self.spent_pico_usd + self._reserved + pico_usd <= cap
 
     def _too_late(self) -> LlmError:

@@ -146,13 +146,12 @@ def _attempts(path: Path) -> Iterator[Attempt]:
         try:
             yield Attempt(**row)
         except TypeError as error:
-            raise InputError(
-                _(
-                    "{file}: a line is not a request ({reason}). The file was damaged or edited.",
-                    file=path,
-                    reason=str(error),
-                )
-            ) from error
+            message = _(
+                "{file}: a line is not a request ({reason}). The file was damaged or edited.",
+                file=path,
+                reason=str(error),
+            )
+            raise InputError(message) from error
 
 
 def _read(path: Path) -> _Rows:

@@ -90,13 +90,12 @@ class ModelOptions(Determinism):
     @model_validator(mode="after")
     def _check_store(self) -> Self:
         if self.deterministic and self.store_mode in {"off", "refresh"}:
-            raise ValueError(
-                _(
-                    "--deterministic: --store-mode {mode} requests new replies, which can differ. Use readwrite or"
-                    " replay.",
-                    mode=self.store_mode,
-                )
+            message = _(
+                "--deterministic: --store-mode {mode} requests new replies, which can differ. Use readwrite or"
+                " replay.",
+                mode=self.store_mode,
             )
+            raise ValueError(message)
         return self
 
     def settings(self, model: str | None = None) -> ModelSettings:

@@ -69,14 +69,13 @@ def prompt_of(text: str, where: str, given: Collection[str]) -> Prompt:
         used = meta.find_undeclared_variables(environment.parse(text))
         template = environment.from_string(text)
     except TemplateSyntaxError as error:
-        raise InputError(
-            _(
-                "{file}:{line}: the prompt cannot be parsed: {reason}",
-                file=where,
-                line=error.lineno,
-                reason=str(error),
-            )
-        ) from error
+        message = _(
+            "{file}:{line}: the prompt cannot be parsed: {reason}",
+            file=where,
+            line=error.lineno,
+            reason=str(error),
+        )
+        raise InputError(message) from error
     _check(where, used - set(given), [name for name in _BLOCKS if name not in template.blocks])
     return Prompt(sha256(text.encode()).hexdigest(), frozenset(used), template, text)
 

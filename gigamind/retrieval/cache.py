@@ -65,13 +65,12 @@ def _opened(cache: Path) -> Generator[sqlite3.Connection]:
         with closing(sqlite3.connect(cache, timeout=_WAIT_S)) as connection:
             yield connection
     except sqlite3.Error as error:
-        raise IndexingError(
-            _(
-                "{file}: the embedding cache cannot be used: {reason}. Delete the file, or set another --cache-dir.",
-                file=cache,
-                reason=error.args[0],
-            )
-        ) from error
+        message = _(
+            "{file}: the embedding cache cannot be used: {reason}. Delete the file, or set another --cache-dir.",
+            file=cache,
+            reason=error.args[0],
+        )
+        raise IndexingError(message) from error
 
 
 def cache_not_writable(folder: Path, error: OSError) -> Message:

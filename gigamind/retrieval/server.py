@@ -90,13 +90,12 @@ class ServerIndex:
 def in_order_of(chunks: Sequence[int], scored: dict[int, float]) -> Cosines:
     """Return the rounded scores of `chunks` in their order; raise IndexingError if one is missing."""
     if missing := set(chunks) - scored.keys():
-        raise IndexingError(
-            n_(
-                "{n} chunk is missing in the vector index. Rebuild it with --cold-start.",
-                "{n} chunks are missing in the vector index. Rebuild it with --cold-start.",
-                n=len(missing),
-            )
+        message = n_(
+            "{n} chunk is missing in the vector index. Rebuild it with --cold-start.",
+            "{n} chunks are missing in the vector index. Rebuild it with --cold-start.",
+            n=len(missing),
         )
+        raise IndexingError(message)
     return rounded([scored[chunk] for chunk in chunks])
 
 

@@ -72,12 +72,11 @@ def provider_of(settings: ModelSettings) -> Provider:
     """
     name, _slash, model = settings.model.partition("/")
     if name not in _PROVIDERS:
-        raise InputError(
-            _(
-                "--batch: batch files are supported for openai/... and anthropic/..., not for {model}. Omit --batch.",
-                model=settings.model,
-            )
+        message = _(
+            "--batch: batch files are supported for openai/... and anthropic/..., not for {model}. Omit --batch.",
+            model=settings.model,
         )
+        raise InputError(message)
     return _PROVIDERS[name](settings, model)
 
 
@@ -145,15 +144,14 @@ class Batcher:
         self._journal.close()
         out = self._batches.out
         for batch in self._waited_for.values():
-            self._batches.note(
-                _(
-                    "batch {batch} continues at {provider}: wait for it with --resume {out}, or stop it with: gigamind"
-                    " llm batches {out} --cancel",
-                    batch=batch.batch_id,
-                    provider=self._provider.name,
-                    out=out,
-                )
+            message = _(
+                "batch {batch} continues at {provider}: wait for it with --resume {out}, or stop it with: gigamind"
+                " llm batches {out} --cancel",
+                batch=batch.batch_id,
+                provider=self._provider.name,
+                out=out,
             )
+            self._batches.note(message)
 
     def _after_quiet(self, then: Callable[[], None]) -> asyncio.TimerHandle:
         return asyncio.get_running_loop().call_later(self._times.quiet / 2, then)
@@ -232,16 +230,15 @@ class Batcher:
         return await with_retries(attempt, self._settings)
 
     def _created(self, batch: Batch, state: State) -> Batch:
-        self._batches.note(
-            n_(
-                "batch {batch} at {provider}: {n} request to {model}",
-                "batch {batch} at {provider}: {n:,} requests to {model}",
-                n=len(batch.requests),
-                batch=state.batch_id,
-                provider=self._provider.name,
-                model=batch.model,
-            )
+        message = n_(
+            "batch {batch} at {provider}: {n} request to {model}",
+            "batch {batch} at {provider}: {n:,} requests to {model}",
+            n=len(batch.requests),
+            batch=state.batch_id,
+            provider=self._provider.name,
+            model=batch.model,
         )
+        self._batches.note(message)
         return self._journal.enter(batch, "created", batch_id=state.batch_id)
 
     async def _outcomes(self, batch: Batch) -> dict[str, RequestOutcome]:
@@ -280,26 +277,24 @@ class Batcher:
             except LlmError as error:
                 if error.code not in TRANSIENT:
                     raise _with_hint(error) from None
-                self._batches.note(
-                    _(
-                        "batch {batch}: {reason}; trying again",
-                        batch=batch.batch_id,
-                        reason=error.message,
-                    )
+                message = _(
+                    "batch {batch}: {reason}; trying again",
+                    batch=batch.batch_id,
+                    reason=error.message,
                 )
+                self._batches.note(message)
             else:
                 share = _TELL_EACH * state.done // max(state.total, 1)
                 if (state.status, share) != announced:
                     announced = state.status, share
-                    self._batches.note(
-                        _(
-                            "batch {batch}: {status}, {done:,} of {total:,} done",
-                            batch=batch.batch_id,
-                            status=state.status,
-                            done=state.done,
-                            total=state.total,
-                        )
+                    message = _(
+                        "batch {batch}: {status}, {done:,} of {total:,} done",
+                        batch=batch.batch_id,
+                        status=state.status,
+                        done=state.done,
+                        total=state.total,
                     )
+                    self._batches.note(message)
                 if state.ended:
                     return state
             async with self._budget.waiting():
@@ -327,12 +322,11 @@ class Batcher:
         """Return whether a found batch is ours; one without a tag is recognised by its results."""
         if self._provider.is_tagged:
             return True
-        self._batches.note(
-            _(
-                "batch {batch}: possibly the one whose id was lost; checked when it ends",
-                batch=state.batch_id,
-            )
+        message = _(
+            "batch {batch}: possibly the one whose id was lost; checked when it ends",
+            batch=state.batch_id,
         )
+        self._batches.note(message)
         ended = await self._until_ended(replace(batch, batch_id=state.batch_id))
         path = self._journal.results_of(batch)
         await self._provider.download(ended, path)
@@ -364,14 +358,13 @@ class Batcher:
             try:
                 await self._provider.discard(batch.file_id)
             except LlmError as error:  # an unused file costs nothing
-                self._batches.note(
-                    _(
-                        "file {file} could not be deleted at {provider}: {reason}",
-                        file=batch.file_id,
-                        provider=self._provider.name,
-                        reason=error.message,
-                    )
+                message = _(
+                    "file {file} could not be deleted at {provider}: {reason}",
+                    file=batch.file_id,
+                    provider=self._provider.name,
+                    reason=error.message,
                 )
+                self._batches.note(message)
         self._journal.enter(batch, "dropped")
 
     async def _book(self, custom_id: str, outcome: RequestOutcome) -> None:
