@@ -186,7 +186,6 @@ def _normalized(forms: Forms, source: Source, config: AlignConfig) -> _Match | N
 
 
 def _is_n1(forms: Forms, source: Source) -> bool:
-    """Return whether neither quote nor source has markers, so that N2 equals N1."""
     return forms.n1 == forms.n2 and not source.has_markers
 
 

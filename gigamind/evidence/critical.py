@@ -83,5 +83,4 @@ def _stem(pole: str) -> str:
 
 
 def _contradicts(left: AbstractSet[str], right: AbstractSet[str], pole: str, opposite: str) -> bool:
-    """Return whether `left` contains the word, `right` its opposite, and neither of them both."""
     return pole in left - right and opposite in right - left

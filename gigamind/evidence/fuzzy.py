@@ -150,7 +150,6 @@ def _by_blocks(quote: str, text: str, limit: int) -> tuple[int, list[int]]:
 
 
 def _places(ends: list[int], length: int) -> Iterator[list[int]]:
-    """Group ends by place: ends of one place are less than a quote's length apart."""
     place: list[int] = []
     for end in ends:
         if place and end - place[0] >= length:
@@ -162,7 +161,6 @@ def _places(ends: list[int], length: int) -> Iterator[list[int]]:
 
 
 def _window(quote: str, source: Folding, start: int, end: int) -> Window:
-    """Return the window widened to whole characters of the original, with its distance and similarity."""
     while not source.is_edge(start):
         start -= 1
     while not source.is_edge(end):
@@ -175,7 +173,6 @@ def _window(quote: str, source: Folding, start: int, end: int) -> Window:
 
 
 def _is_word_edge(text: str, offset: int, outermost: int) -> bool:
-    """Return whether a window with this outermost character ends neither in a word nor with a space."""
     if text[outermost] == " ":
         return False
     return not _cuts_word(text, offset)

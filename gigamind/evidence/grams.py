@@ -93,14 +93,12 @@ class Shared:
 
 
 def _sums(counts: _Counts) -> _Counts:
-    """Return the prefix sums, starting with 0."""
     sums = np.zeros(len(counts) + 1, np.intp)
     np.cumsum(counts, out=sums[1:])
     return sums
 
 
 def _in_windows(sums: _Counts, width: int) -> _Counts:
-    """Return the number of q-grams in the `width` cells from each cell on, fewer at the end of the text."""
     windows = sums[-1] - sums[:-1]
     if width < len(sums):
         windows[: len(sums) - width] = sums[width:] - sums[:-width]
@@ -118,7 +116,6 @@ def _runs(chosen: npt.NDArray[np.bool_], width: int) -> tuple[_Counts, _Counts]:
 
 
 def _inside(firsts: _Counts, lasts: _Counts, cells: int) -> npt.NDArray[np.bool_]:
-    """Return whether each cell is in one of the ranges, none of which touch."""
     steps = np.zeros(cells + 1, np.int8)
     steps[firsts] = 1
     steps[np.minimum(lasts, cells)] = -1
@@ -126,7 +123,6 @@ def _inside(firsts: _Counts, lasts: _Counts, cells: int) -> npt.NDArray[np.bool_
 
 
 def _codes(text: str) -> _Codes:
-    """Return a number for the q-gram at each offset of `text`, equal for equal q-grams."""
     chars = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint16)
     count = max(0, len(chars) - _Q + 1)
     codes = np.zeros(count, np.uint16)

@@ -128,7 +128,6 @@ class Folding:
         return Span(start, start + 1)
 
     def _first_from(self, origin: int) -> int:
-        """Return the offset of the first folded character whose original starts at `origin` or later."""
         piece = bisect_right(self.starts, origin) - 1
         if piece >= 0:
             inside = origin - self.starts[piece]
@@ -139,7 +138,6 @@ class Folding:
         return self.at[piece + 1] if piece + 1 < len(self.at) else len(self.text)
 
     def _first_beyond(self, origin: int) -> int:
-        """Return the offset of the first folded character whose original ends after `origin`."""
         piece = bisect_right(self.ends, origin)
         if piece == len(self.at):
             return len(self.text)

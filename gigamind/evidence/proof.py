@@ -137,7 +137,6 @@ class _Comparison:
         return first, last
 
     def _trimmed(self, first: int, last: int) -> tuple[int, int]:
-        """Return the window without the words at its ends that the quote does not have."""
         runs = _opcodes(self.quoted, self.around[first:last])
         if runs and runs[0].tag == "insert":
             first += runs[0].dest_end
@@ -231,7 +230,6 @@ def _difference(
 def _runs(
     quoted: Sequence[Word], original: Sequence[Word], pairs: list[tuple[Word, Word]]
 ) -> Iterator[_Run]:
-    """Yield the differing runs of two word lists; equal words are added to `pairs`."""
     for equal, group in groupby(_opcodes(quoted, original), lambda code: code.tag == "equal"):
         codes = list(group)
         left = quoted[codes[0].src_start : codes[-1].src_end]
@@ -269,7 +267,6 @@ def _is_typo(run: _Run, original: Sequence[Word], names: _Names) -> bool:
 
 
 def _are_brackets(given: Sequence[Word], original: Sequence[Word]) -> bool:
-    """Return whether words are the whole content of one or more brackets."""
     numbers = {word.bracket for word in given}
     return 0 not in numbers and len(given) == sum(word.bracket in numbers for word in original)
 
@@ -286,7 +283,6 @@ def _may_be_elided(given: Sequence[Word], original: Sequence[Word]) -> bool:
 
 
 def _joined(group: Sequence[Word]) -> str | None:
-    """Return Hangul words written without the spaces between them; None if other words are among them."""
     text = "".join(word.whole for word in group)
     return text if _HANGUL.fullmatch(text) else None
 

@@ -78,7 +78,6 @@ def _occurrences(needle: str, text: str) -> Iterator[int]:
 
 
 def _agreement(site: Span, text: str, context: Context) -> int:
-    """Return how many normalised characters match the context; 0 for a side that matches by less than half."""
     score = 0
     if context.prefix:
         before = text[max(0, site.start - 2 * len(context.prefix)) : site.start]

@@ -205,7 +205,6 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
 
 
 def _refuse_old(path: Path) -> None:
-    """Reject a file that was fitted with earlier rules, with advice instead of an error for each field."""
     if "keyword" in (read := read_toml(path, "judge file")) and "rules" not in read:
         raise InputError(
             _(

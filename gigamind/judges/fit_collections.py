@@ -174,5 +174,4 @@ def _value(value: str | float | tuple[str, ...]) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a TOML basic string: JSON's escapes are valid, but TOML does not allow a bare DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

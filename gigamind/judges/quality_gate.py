@@ -285,7 +285,6 @@ def _item(
 def _evidence(
     quote: str, item: ChecklistItem, case: AnswerCase, least: int
 ) -> tuple[Alignment | None, bool]:
-    """Return the best place that the item allows, None if there is none, and whether it proves something."""
     texts = case.texts
     allowed = {"answer": range(1), "notes": range(1, len(texts)), "either": range(len(texts))}
     quotes = [Quote(quote, source_index=place) for place in allowed[item.quote]]
@@ -297,7 +296,6 @@ def _evidence(
 
 
 def _cites_no_note(evidence: Alignment | None, case: AnswerCase) -> bool:
-    """Return whether a quote of the answer has citations, but none of an existing note."""
     if not isinstance(evidence, Aligned):
         return False
     quoted = case.answer[max(0, evidence.span.start - 1) : evidence.span.end + 1]  # with brackets

@@ -192,7 +192,6 @@ def verdict_of(
 def _proof(
     place: Alignment, texts: Sequence[str], file: UnanswerableJudgeFile
 ) -> tuple[Alignment, Weakness | None]:
-    """Return the place where the quote proves most, and why it proves nothing even there."""
     if not isinstance(place, Aligned):
         return place, None
     return strongest(place, texts[place.quote.source_index], file.min_quote_chars)

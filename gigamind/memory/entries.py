@@ -45,7 +45,6 @@ class Entries:
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        """Apply `events`, which are in the order of the log."""
         self.by_extraction: dict[str, dict[str, Entry]] = {}
         for event in events:
             self.apply(event)

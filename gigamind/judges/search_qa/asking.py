@@ -194,7 +194,6 @@ def answer_as_json(pieces: Sequence[Piece]) -> str:
 
 
 def _once(reply: ClaimsReply, ids: Sequence[int]) -> dict[int, ClaimFinding]:
-    """Return the findings of the requested sentences that have exactly one."""
     times = Counter(finding.id for finding in reply.claims)
     return {
         finding.id: finding

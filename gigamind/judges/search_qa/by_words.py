@@ -139,7 +139,6 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
 def _findings(
     claims: Sequence[Claim], case: AnswerCase, lines: "_Lines"
 ) -> dict[int, ClaimFinding]:
-    """Return the findings that a model would give, by sentence id: roles, and a quote for each claim."""
     roles = Roles(case.question, case.notes, claims)
     return {claim.id: _finding(claim, roles.by_form(claim), lines) for claim in claims}
 

@@ -31,7 +31,6 @@ class _Clause:
 
     @cached_property
     def units(self) -> Sequence[str]:
-        """Its content words and numbers, by their keys; hyphenated words are one."""
         units: list[str] = []
         for word, key in zip(self.reading.words, self.reading.keys, strict=True):
             if word.tight and units and not word.is_number:

@@ -95,7 +95,6 @@ async def _second_look(
     asking: Asking,
     member: PanelMember,
 ) -> tuple[Trial | None, Mapping[int, bool | None]]:
-    """Return the results of the second check by claim id, and the trial of the model that made it."""
     statements = {
         claim.claim.id: Statement(without_note_names(claim.stated), claim.passage, question)
         for claim in claims
@@ -398,7 +397,6 @@ def refined(
 
 
 def _may_state_two(whole: Piece, answer: str) -> bool:
-    """Return whether a claim is prose with enough words; table rows are no prose because column names were added."""
     prose = whole.text == without_citations(whole.span.slice(answer))
     return prose and len(whole.text.split()) >= 2 * _LEAST_WORDS
 

@@ -46,7 +46,6 @@ _LEFT_OUT_FREELY = frozenset(("by", "or", "all", "every", "always"))
 
 
 def _drops_bound(claim: Reading, changes: Sequence[Change]) -> bool:
-    """Return whether a claim that is mostly its source omits a bound of it, such as "some", "almost" or "only"."""
     kept = _LEFT_OUT_FREELY.union(BOUND.findall(claim.text))
     return any(
         set(BOUND.findall(change.texts[1])) - kept
@@ -115,7 +114,6 @@ _ANY = re.compile(
 
 
 def _adds_bound(claim: Reading, source: Reading) -> bool:
-    """Return whether a claim says "all" or "only" although its source has no such word."""
     return (
         any(pattern.search(claim.text) for pattern in (_ALL, ONLY))
         and not source.denials
@@ -129,7 +127,6 @@ _BOUNDED = re.compile(
 
 
 def _bounds_of(text: str) -> set[tuple[str, int | None]]:
-    """Return the numbers with their units, and on which side each is a bound."""
     return {(match[1].replace(" ", ""), match.lastindex) for match in _BOUNDED.finditer(text)}
 
 

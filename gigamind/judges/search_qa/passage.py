@@ -122,7 +122,6 @@ def _has_cells(line: str) -> bool:
 
 
 def _items(lines: Iterable[str], indent: int) -> Iterator[str]:
-    """Yield the items of the same list from one item on, in either direction."""
     for line in lines:
         item = _ITEM.match(line)
         depth = len(item["indent"]) if item else len(line) - len(line.lstrip())
@@ -137,14 +136,12 @@ def _near(lines: Iterator[tuple[int, str]]) -> Iterator[str]:
 
 
 def _lines_below(text: str, end: int) -> Iterator[tuple[int, str]]:
-    """Yield the start and text of the lines after the end of a line, nearest first."""
     while 0 <= end < len(text):
         start, end = end + 1, text.find("\n", end + 1)
         yield start, text[start : end if end >= 0 else len(text)]
 
 
 def _lines_above(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """Yield the start and text of the lines before an offset, nearest first."""
     while start > 0:
         before = text.rfind("\n", 0, start - 1) + 1
         yield before, text[before : start - 1]

@@ -76,7 +76,6 @@ _MIGHT = re.compile(r"\bmight\b")
 
 
 def _bounds_alike(text: str) -> str:
-    """Return the text with one form for each kind of bound of a number and of possibility."""
     text = _AT_MOST.sub("at most", _MORE.sub("more than", text))
     return _MIGHT.sub("may", _AT_LEAST.sub("at least", text))
 

@@ -166,7 +166,6 @@ class SecondLook:
         return [given[0] if len(given) == 1 else None for given in per_statement]
 
     async def _trial(self, asking: Asking, model: str) -> Trial:
-        """Return the trial of a model, made once for all items."""
         client = asking.models[model]
         trials = _TRIALS.setdefault(client, {})
         if self.fingerprint not in trials:
@@ -210,7 +209,6 @@ def load_second_look(name: PromptName, language: Language, model: str) -> Second
 
 
 def _tokens_for(statements: int) -> int:
-    """Return the token limit of a reply about this many statements."""
     return 64 + _TOKENS * statements
 
 

@@ -147,7 +147,6 @@ def support(
 
 
 def _share(claim: Reading, around: _Around) -> float:
-    """Return the mean share of words by stems and of keyword tokens: tokens ignore endings, stems ignore order."""
     keys = {key for key in claim.keys if any(map(str.isalnum, key))}
     claim_tokens, around_tokens = tokens(claim.text), set(tokens(around.text))
     if not keys or not claim_tokens:
@@ -244,7 +243,6 @@ def _numbers(
 
 
 def _has_other_number(source: Reading, claimed: Collection[Number]) -> bool:
-    """Return whether a source has a number, with any unit, that the claim does not have."""
     there = (*numbers_of(source.text), *numbers_in_words(source.text))
     return any(number.value != "1" and not is_known(number, claimed) for number in there)
 
@@ -272,7 +270,6 @@ _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w'-]*[a-z]\w*")
 
 
 def _names_new(claim: Reading, around: _Around, note: str) -> bool:
-    """Return whether the claim has a name that is neither near its passage nor in the note."""
     names = {name.casefold().removesuffix("'s") for name in _NAME.findall(claim.raw)}
     missing = [name for name in names if name not in around.text]
     return bool(missing) and any(name not in note.casefold() for name in missing)
@@ -363,7 +360,6 @@ def _root(key: str) -> str:
 
 
 def _makes_certain(change: Change) -> bool:
-    """Return whether a claim, even if hedged elsewhere, replaces "could" by "will" or the like."""
     in_claim, in_source = change.texts
     return bool(change.is_short and in_claim and _COULD.search(in_source)) and not _HEDGED.search(
         in_claim

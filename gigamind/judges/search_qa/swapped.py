@@ -59,7 +59,6 @@ def _particles_swapped(claim: Reading, source: Reading) -> bool:
 
 
 def _once(reading: Reading) -> dict[str, int]:
-    """Return the place of each content word that occurs once, except the last word, the predicate."""
     counts = Counter(reading.keys)
     return {
         key: at for at, key in enumerate(reading.keys[:-1]) if counts[key] == 1 and is_content(key)
@@ -67,7 +66,6 @@ def _once(reading: Reading) -> dict[str, int]:
 
 
 def _particle(reading: Reading, at: int) -> str:
-    """Return the particle of a word, or of the phrase that it begins."""
     return next((word.particle for word in reading.words[at : at + _PHRASE] if word.particle), "")
 
 
@@ -88,7 +86,6 @@ def _cases_swapped(claim: Reading, source: Reading) -> bool | None:
 
 
 def _cases(text: str, known: Collection[str] = ()) -> dict[str, str]:
-    """Return the case of each word that occurs once with a particle; after a known word, it need not fit the sound."""
     cases: dict[str, str] = {}
     twice: set[str] = set()
     for match in _CASE.finditer(text):
@@ -142,7 +139,6 @@ _Sides = tuple[Sequence[str], Sequence[str]]
 
 
 def _sides(keys: Sequence[str], at: int, size: int) -> _Sides:
-    """Return the words directly before and after a phrase."""
     return keys[max(0, at - _NAME_WORDS) : at], keys[at + size : at + size + _NAME_WORDS + 1]
 
 

@@ -300,5 +300,4 @@ def judged_omissions(
 
 
 def _gives(answer: str, quote: str) -> bool:
-    """Return whether an answer has every number and every meaningful word of a quote."""
     return stems(quote) - GRAMMAR <= stems(answer) and not new_numbers(quote, known_numbers(answer))

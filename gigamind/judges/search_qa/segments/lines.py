@@ -210,7 +210,6 @@ class _Reader:
         self._at += 1
 
     def _is_table(self, text: str) -> bool:
-        """Return whether a table starts here: a header and a rule with equally many cells (GFM)."""
         rule = self._text(self._at + 1)
         if "|" not in text or "-" not in rule or not _TABLE_RULE.match(rule):
             return False
@@ -257,7 +256,6 @@ class _Reader:
         return text[:1].islower() or "가" <= text[:1] <= "힣"
 
     def _is_bold_heading(self, text: str) -> bool:
-        """Return whether a line entirely in bold has text below it."""
         more = any(
             self._text(index).strip()
             for index in range(self._at + 1, min(self._at + 3, len(self._raw)))
