@@ -273,10 +273,7 @@ def _are_brackets(given: Sequence[Word], original: Sequence[Word]) -> bool:
 
 def _may_be_elided(given: Sequence[Word], original: Sequence[Word]) -> bool:
     """Return whether an ellipsis may replace words: part of a sentence, or whole sentences."""
-    before = next(
-        (left for left, right in pairwise(original) if right is given[0]),
-        None,
-    )
+    before = next((left for left, right in pairwise(original) if right is given[0]), None)
     begins = before is None or before.ends
     inside = not begins and not any(word.ends for word in given)
     return (inside or (begins and given[-1].ends)) and may_be_left_out(given)

@@ -12,15 +12,7 @@ from typing_extensions import TypedDict
 
 from gigamind.evidence.critical import Critical
 from gigamind.evidence.proof import Doubt, Unproven
-from gigamind.evidence.result import (
-    Aligned,
-    Alignment,
-    AlignResult,
-    Level,
-    Method,
-    Quote,
-    Reason,
-)
+from gigamind.evidence.result import Aligned, Alignment, AlignResult, Level, Method, Quote, Reason
 from gigamind.evidence.source import text_hash
 from gigamind.records.judged import Count, Report, Share
 from gigamind.spans import Span, Utf16
@@ -136,12 +128,7 @@ def record(outcome: Alignment, utf16: Utf16) -> AlignedRecord | FailedRecord:
 
 
 def _unproven(why: Unproven) -> UnprovenRecord:
-    return {
-        "reason": why.reason,
-        "quoted": why.quoted,
-        "original": why.original,
-        "near": why.near,
-    }
+    return {"reason": why.reason, "quoted": why.quoted, "original": why.original, "near": why.near}
 
 
 def _quote(quote: Quote) -> QuoteRecord:

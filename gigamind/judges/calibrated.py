@@ -30,12 +30,7 @@ from gigamind.retrieval.hit import Signals
 # notes that share a word for vectors, too, which favoured queries of few and rare words that the vault does not cover.
 RULES: Literal[3] = 3
 
-KeywordSignalName = Literal[
-    "bm25_top",
-    "peak",
-    "note_coverage",
-    "word_coverage",
-]
+KeywordSignalName = Literal["bm25_top", "peak", "note_coverage", "word_coverage"]
 SignalName = Literal[
     KeywordSignalName, "cosine_top", "cosine_lead", "agreement", "nearest_coverage"
 ]

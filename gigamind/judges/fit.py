@@ -213,11 +213,7 @@ VECTOR_KAPPA = 0.2
 
 # Chosen by performance on collections outside the fit. The raw BM25 of the top result, which a judge file may use,
 # grows with the vault.
-KEYWORD_SIGNALS: tuple[KeywordSignalName, ...] = (
-    "word_coverage",
-    "note_coverage",
-    "peak",
-)
+KEYWORD_SIGNALS: tuple[KeywordSignalName, ...] = ("word_coverage", "note_coverage", "peak")
 VECTOR_SIGNALS: tuple[SignalName, ...] = (
     *KEYWORD_SIGNALS,
     "nearest_coverage",

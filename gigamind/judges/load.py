@@ -21,10 +21,7 @@ ENTRY_POINTS = "gigamind.judges"
 Load = Callable[[Path, PromptLanguage], Judge[Any, Any]]
 ASKING: Mapping[str, Load] = {"llm": load_model_judge, "search_qa": load_search_qa}
 """Judges that ask a model about an answer or a question, by the kind of their file."""
-OF_ANSWERS: Mapping[str, Load] = {
-    "search_qa": load_search_qa,
-    "words": load_words_judge,
-}
+OF_ANSWERS: Mapping[str, Load] = {"search_qa": load_search_qa, "words": load_words_judge}
 """Judges of answers that come with gigamind, by the kind of their file."""
 
 

@@ -15,13 +15,7 @@ from gigamind.evidence.result import Aligned, Alignment
 from gigamind.i18n import Language, Text, _
 from gigamind.judges.asking import Asking, PlannedCall
 from gigamind.judges.panel import PanelJudgeFile
-from gigamind.judges.spec import (
-    Chosen,
-    LlmJudge,
-    LlmJudgeFile,
-    fingerprint_of_run,
-    short_name,
-)
+from gigamind.judges.spec import Chosen, LlmJudge, LlmJudgeFile, fingerprint_of_run, short_name
 from gigamind.llm.fences import Flag, Source, flags
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prompts import Prompt

@@ -240,11 +240,7 @@ def checklist_messages(
     """Return the request about some items of a checklist."""
     fenced = fence(case.notes, key)
     requested = (
-        {
-            "id": item.id,
-            "question": _question(item, judge.language),
-            "quote_from": item.quote,
-        }
+        {"id": item.id, "question": _question(item, judge.language), "quote_from": item.quote}
         for item in items
     )
     return judge.prompt.render(

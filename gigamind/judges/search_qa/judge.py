@@ -357,10 +357,7 @@ def cutting_calls(
     for start in range(0, len(several), size):
         batch = several[start : start + size]
         shown = [{"id": claim.id, "text": claim.piece.text} for claim in batch]
-        yield (
-            judge.cutting.render(sentences=json.dumps(shown, ensure_ascii=False)),
-            len(batch),
-        )
+        yield (judge.cutting.render(sentences=json.dumps(shown, ensure_ascii=False)), len(batch))
 
 
 async def cut(

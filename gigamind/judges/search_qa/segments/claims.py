@@ -9,10 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gigamind.judges.search_qa.segments.citations import (
-    end_of_citations,
-    without_citations,
-)
+from gigamind.judges.search_qa.segments.citations import end_of_citations, without_citations
 from gigamind.judges.search_qa.segments.lines import Line, composed, lines_of, mask
 from gigamind.judges.search_qa.segments.pieces import Piece, piece
 from gigamind.spans import Span
