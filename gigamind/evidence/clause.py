@@ -153,7 +153,6 @@ def _plain(text: str) -> str:
 
 
 def _lines(text: str, span: Span) -> tuple[int, int]:
-    """Return the offsets of a span's lines with the lines that continue its sentences, limited by `_REACH`."""
     least, most = max(0, span.start - _REACH), min(len(text), span.end + _REACH)
     start = max(least, text.rfind("\n", least, span.start) + 1)
     end = text.find("\n", span.end, most)

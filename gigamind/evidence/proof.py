@@ -1,8 +1,7 @@
 """Decides whether a located quote proves what it says. Memory and all judges share this rule.
 
-The passage is widened to whole words. Then all words of the two must be equal, except for what `words` forgives: a
-particle, an article, omitted brackets, "..." for words that limit nothing, spaces between Hangul, or one keystroke in
-a long word. The rest of the sentence must not negate or limit the quote. Any other difference is refused.
+The passage is widened to whole words. All words of the two must be equal, except for what `words` forgives, and the
+rest of the sentence must not negate or limit the quote. Any other difference is refused.
 """
 
 import re
@@ -86,13 +85,7 @@ def why_unproven(quote: str, span: Span, source: str, *, fuzzy: bool) -> Unprove
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """The words of a quote and the words around a span of its source.
-
-    Attributes:
-        questions: number of question marks in the quote.
-        folding: the normalised text around the span.
-        base: offset in the source where that text begins.
-    """
+    """The words of a quote and those around a span of its source; `base` is where `folding` begins in the source."""
 
     quote: str
     quoted: list[Word]
@@ -121,7 +114,6 @@ class _Comparison:
         return any(foreign) and any(foreign)
 
     def _window(self) -> tuple[int, int]:
-        """Return the range of words that the span touches, with the other parts of words that it cuts."""
         start, end = self.folding.range(
             Span(self.span.start - self.base, self.span.end - self.base)
         )

@@ -1,8 +1,4 @@
-"""Alignments as JSON records, and the rates of quotes that were aligned.
-
-Offsets are in code points, and in UTF-16 code units for editors and browsers. Both ranges are half-open; `offset_unit`
-names the unit of `start` and `end`.
-"""
+"""Alignments as JSON records, with half-open ranges in code points and in UTF-16 units, and their rates."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

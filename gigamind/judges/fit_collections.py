@@ -115,10 +115,7 @@ _HEAD = (
 
 
 def write_judge_file(path: Path, file: CalibratedJudgeFile, about: Sequence[str] = ()) -> None:
-    """Write `file` atomically; reading it returns an equal one.
-
-    Args:
-        about: additional lines of the comment at the top.
+    """Write `file` atomically, with `about` as additional lines of its comment; reading it returns an equal one.
 
     Raises:
         EvaluationError: the file cannot be written.

@@ -1,8 +1,6 @@
 """Judges an answer with one model or a panel: from findings about its claims to verdicts and a `Judgement`.
 
-With `claims = "llm"` in the judge file, a model first splits the sentences of the answer into smaller claims. It only
-reports where one claim ends and the next begins. Every word stays in one of the parts, so that splitting can neither
-lose nor change anything.
+With `claims = "llm"`, a model first reports where the claims of a sentence begin. Every word stays in one of the parts.
 """
 
 import asyncio
@@ -66,10 +64,7 @@ async def judge_answer(
     asking: Asking,
     member: PanelMember,
 ) -> Judgement:
-    """Return the judgement of one panel member on an answer with a context note that has text.
-
-    Args:
-        pieces: of the answer; see `cut_answer`.
+    """Return the judgement of one panel member on an answer, cut into `pieces`, with a note that has text.
 
     Raises:
         LlmError: the model gave no usable reply; the item is unscored.
@@ -110,8 +105,7 @@ async def cut_answer(judge: SearchQAJudge, answer: str, asking: Asking) -> tuple
     """Return the pieces of an answer, split by code alone, or further by the model, as the judge file says.
 
     Raises:
-        LlmError: the model gave no usable reply, or the answer has more claims than the judge file allows
-            (`context_too_long`); the item is unscored.
+        LlmError: the reply is unusable, or there are more claims than the file allows (`context_too_long`).
     """
     pieces = pieces_of(answer)
     _refuse_too_many(pieces, judge)
@@ -230,7 +224,6 @@ def _is_agreed(omission: JudgedOmission, judgements: Sequence[Judgement]) -> boo
 
 
 def _majority(rows: Sequence[JudgedClaim]) -> JudgedClaim:
-    """Return the sentence with the majority's verdict; without one, a claim whose verdict is not supported."""
     role, count = Counter(row.role for row in rows).most_common(1)[0]
     if role != "claim" and 2 * count > len(rows):
         return next(row for row in rows if row.role == role)
@@ -272,7 +265,6 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
 
     @property
     def cuts(self) -> bool:
-        """Whether a model splits sentences into claims."""
         return self.judge_in("").cutting is not None
 
     def looking_once(self) -> "SearchQA":
@@ -331,11 +323,7 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
 
 
 def load_search_qa(path: Path, language: PromptLanguage = "auto") -> SearchQA:
-    """Return the judge of a file of kind `search_qa`.
-
-    Raises:
-        InputError: see `load_llm_judge`.
-    """
+    """Return the judge of a file of kind `search_qa`; raises as `load_llm_judge`."""
     return SearchQA({name: load_search_qa_judge(path, name) for name in LANGUAGES[language]})
 
 
@@ -363,11 +351,7 @@ def cutting_calls(
 async def cut(
     judge: SearchQAJudge, answer: str, pieces: Sequence[Piece], asking: Asking
 ) -> tuple[Piece, ...]:
-    """Return the pieces of an answer, with claims split by the model; unchanged without a prompt.
-
-    Raises:
-        LlmError: the model gave no usable reply.
-    """
+    """Return the pieces of an answer, with claims split by the model; unchanged without a prompt. Raises LlmError."""
     parts_by_id: dict[int, tuple[str, ...]] = {}
     for messages, sentences in cutting_calls(judge, answer, pieces):
         most = judge.file.tokens_for(sentences)
@@ -381,10 +365,7 @@ async def cut(
 def refined(
     answer: str, pieces: Sequence[Piece], parts_by_id: Mapping[int, Sequence[str]]
 ) -> tuple[Piece, ...]:
-    """Return the pieces, with the claims of these ids replaced by their parts.
-
-    A claim whose parts do not occur in it in this order stays whole and is marked as `uncut`.
-    """
+    """Return the pieces, with claims of these ids replaced by their parts; `uncut` if these do not occur in order."""
     numbers = {claim.piece.span: claim.id for claim in claims_of(pieces)}
     cut_pieces: list[Piece] = []
     for whole in pieces:
@@ -417,10 +398,7 @@ def _in_parts(answer: str, whole: Piece, parts: Sequence[str]) -> tuple[Piece, .
 
 
 def _spans(sentence: str, parts: Sequence[str]) -> list[Span]:
-    """Return the spans of the parts, which together cover every word; [] if they do not occur in this order.
-
-    Text between two parts belongs to the later one; a citation belongs to the part before it.
-    """
+    """Return the spans of the parts, which together cover every word; [] if they do not occur in this order."""
     shown = with_citations_blank(sentence)  # as shown to the model, with the same offsets
     ends = [0]
     for part in parts:

@@ -1,7 +1,4 @@
-"""Finds numbers that an answer has and its notes do not: figures, dates, times and amounts in any notation.
-
-Korean, English and ISO notation are converted to one value each.
-"""
+"""Finds numbers that an answer has and its notes do not; all notations of Korean, English and ISO are one value."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

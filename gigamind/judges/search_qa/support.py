@@ -1,8 +1,7 @@
 """Checks by rules, without a model, whether the source sentence around a proven quote states the claim.
 
-A quote that is in its note may be about something else. A definite conflict is a contradiction. Where code cannot
-decide, the support is doubtful and requires a second check. When unsure, the result is doubtful: a contradiction must
-not hit correctly supported claims. Measurements: benchmarks/README.md.
+A definite conflict is a contradiction. Where code cannot decide, the support is doubtful and requires a second check.
+When unsure, the result is doubtful: contradictions must not hit correctly supported claims. See benchmarks/README.md.
 """
 
 import re
@@ -173,7 +172,6 @@ _SUPPOSES = re.compile(
 
 
 def _formal(claim: Reading, source: Reading, own: float) -> Iterator[Contradiction]:
-    """Yield contradictions by form: a question, a heading or reported speech states nothing itself."""
     questions = [
         is_question(sentence.slice(passage))
         for passage in [source.raw.strip()]
@@ -256,10 +254,7 @@ _TURNING = re.compile(
 
 
 def _is_turning(claim: Reading, source: Reading) -> bool:
-    """Return whether the negation of one text may be consistent with the other.
-
-    For "only members may enter", a claim about guests may be the other side, unless it uses only the source's words.
-    """
+    """Return whether the negation of one text may be consistent with the other, such as "only members may enter"."""
     there = source.text
     if claim.content <= source.content:
         there = ONLY.sub(" ", there)
@@ -355,7 +350,6 @@ def _is_only_possible(claim: Reading, source: Reading, changes: Sequence[Change]
 
 
 def _root(key: str) -> str:
-    """Return the part that 열리 and 열렸 share."""
     return key[:1] + unicodedata.normalize("NFD", key[1:])[:1]
 
 
@@ -372,10 +366,7 @@ def _without_future(word: str) -> str:
 
 
 def _number_words_differ(_: Reading, __: Reading, changes: Sequence[Change]) -> bool | None:
-    """Return whether "one" replaces another number word, or the other way round; None if not.
-
-    Elsewhere "one" is usually no number, so `_numbers` ignores it.
-    """
+    """Return whether "one", elsewhere usually no number, and another number word replace each other."""
     pairs = (
         (change.in_claim[0].text, change.in_source[0].text)
         for change in changes

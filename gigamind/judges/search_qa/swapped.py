@@ -38,7 +38,7 @@ _PHRASE = 3  # words within which the particle of a Korean noun is searched
 
 
 def _particles_swapped(claim: Reading, source: Reading) -> bool:
-    """Return whether two Korean words are swapped but not their particles; a word that merely moves keeps its particle.
+    """Return whether two Korean words are swapped but not their particles; a moved word keeps its own.
 
     Example: "표준 사용자는 관리자 사용자가" for "관리자 사용자는 표준 사용자가".
     """
@@ -143,7 +143,6 @@ def _sides(keys: Sequence[str], at: int, size: int) -> _Sides:
 
 
 def _are_exchanged(in_claim: _Sides, in_source: _Sides, once: AbstractSet[str]) -> bool:
-    """Return whether the neighbours of a phrase are on opposite sides in the two texts; repeated words do not count."""
     (before, behind), (source_before, source_behind) = in_claim, in_source
     if not (before and behind and source_before and source_behind):
         return False
@@ -183,7 +182,6 @@ def _is_turned(
 def _shared_runs(
     in_claim: Sequence[str], in_source: Sequence[str]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the starts of the longest common runs of words in each text, and their lengths."""
     for at, key in enumerate(in_claim):
         for there, other in enumerate(in_source):
             if key == other and not (at and there and in_claim[at - 1] == in_source[there - 1]):
