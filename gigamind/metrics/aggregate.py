@@ -141,7 +141,6 @@ def _summarise_slice(items: Sequence[Measured], metrics: Sequence[str], seed: in
 
 
 def _answerability(items: Sequence[Measured], seed: int) -> dict[str, Estimate]:
-    """Return the figures of `Confusion`, with the intervals of the same ratios over items."""
     judged = [
         (item.is_unanswerable, item.judged_unanswerable)
         for item in items

@@ -237,7 +237,6 @@ def best_f1(items: Sequence[ScoredItem], *, seed: int) -> BestThreshold | None:
 
 
 def _sorted(items: Sequence[ScoredItem]) -> tuple[_Floats, _Floats, _Floats]:
-    """Return the thresholds at which counts may change, and the scores, sorted, with 1.0 for unanswerable items."""
     scores = np.array([-np.inf if score is None else score for _, score in items], dtype=np.float64)
     positive = np.array([unanswerable for unanswerable, _ in items], dtype=np.float64)
     order = np.argsort(scores, kind="stable")

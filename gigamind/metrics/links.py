@@ -285,6 +285,5 @@ def _targets(note: LinkedNote) -> int:
 
 
 def _hit_count(note: LinkedNote, shown: Sequence[Suggested]) -> int:
-    """Return how many expected links are among these suggestions."""
     suggested = {suggestion.target for suggestion in shown}
     return sum(not suggested.isdisjoint(targets) for targets in note.expected)

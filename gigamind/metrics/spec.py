@@ -177,7 +177,6 @@ class Rows:
         *,
         plain: str = "",
     ) -> Metric:
-        """Return a metric; see `Metric`."""
         return Metric(self.block, self.takes, of, name, label, None, plain, use)
 
     def named(self, of: Callable[..., Any], label: Message, use: Use = Use()) -> Metric:

@@ -126,7 +126,6 @@ def end_of_gate(run_id: str, result: Mapping[str, Any], say: Translator) -> Any:
 
 
 def _first_of(reasons: Sequence[str]) -> Text:
-    """Return the first reason and the number of further ones."""
     first = reasons[0].rstrip(".") if reasons else _("no reason was given")
     others = len(reasons) - 1
     if others < 1:
@@ -144,7 +143,6 @@ def publish_card(written: Mapping[str, Any]) -> None:
 
 
 def _emit_verdict(verdict: ReleaseVerdict, out: Path) -> None:
-    """Emit `gigamind.gate.<verdict>` with a short payload."""
     from prefect.events import emit_event
     from prefect.logging import get_run_logger
 

@@ -164,7 +164,6 @@ def _with_advice(refused: Refused) -> Text:
 
 
 def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | None) -> FlowResult:
-    """Run the steps of an evaluation as tasks: score the items in batches, then judge them with models."""
     from prefect import tags
     from prefect.utilities.annotations import quote
 
@@ -216,7 +215,6 @@ def _judged(
 
 
 def _step(name: str, call: Callable[..., Any], named: str | None = None, retries: int = 0) -> Any:  # noqa: ANN401  Prefect's Task
-    """Return a task of the flow run."""
     from prefect import task
     from prefect.cache_policies import NO_CACHE
 
@@ -317,7 +315,6 @@ def _is_section(name: str, value: object) -> bool:
 
 
 def _form(model: type[EvalOptions]) -> type[BaseModel]:
-    """Return a model of sections, each a model of options; sections without required options are optional."""
     task = str(model.model_fields["task"].default)
     named = {name: section for section, names in SECTIONS.items() for name in names}
     fields: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}

@@ -143,7 +143,6 @@ class Pool:
         self._ended.put(job)
 
     def _next_ended(self) -> Job | None:
-        """Return a finished job; None if none has finished within a second."""
         try:
             job = self._ended.get(timeout=_POLL_S)
         except Empty:
@@ -171,7 +170,6 @@ class Pool:
             jobs.broke_off(job, may_live=True)
 
     def _restart(self, jobs: Jobs) -> None:
-        """Start new processes after the old ones have ended."""
         self.__exit__()
         self.__enter__()
         while self._broken:
@@ -188,7 +186,6 @@ Opened = tuple["TaskRunner[Any]", int]
 
 
 def _opener(runner: str) -> Callable[[], Opened]:
-    """Return a function that opens a runner and returns it with its number of slots."""
     match = _RUNNER.fullmatch(runner)
     if match is None:
         raise InputError(

@@ -75,7 +75,6 @@ class _Scoring:
 
     @property
     def batches(self) -> list[Batch]:
-        """The finished batches, in the order of their items."""
         return [self._done[first] for first in sorted(self._done)]
 
     def following(self) -> Job | None:
@@ -128,7 +127,6 @@ class _Judging:
         )
 
     def parameters(self, shard: Shard) -> Mapping[str, Any]:
-        """Return the arguments of `judge_shard`."""
         return {
             "options": self._options,
             "results": self._results[slice(*shard.items)],

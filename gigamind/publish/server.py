@@ -239,7 +239,6 @@ def _check_credentials(url: str) -> None:
 
 
 def _shown(url: str) -> str:
-    """Return the address without a password."""
     return urlsplit(url)._replace(netloc=urlsplit(url).netloc.rpartition("@")[2]).geturl()
 
 

@@ -319,7 +319,6 @@ def size(group: CardGroup | CardFigure) -> int:
 
 
 def _lowest(figure: CardFigure) -> float:
-    """Return the lower bound of an agreement; the lowest possible value if it is unknown."""
     if figure.value is None:
         return -2.0
     return figure.value if figure.low is None else figure.low

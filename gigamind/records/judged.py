@@ -58,7 +58,6 @@ class MetricReport(Report):
 
 
 def _is_empty(value: object) -> bool:
-    """Return whether a field is empty and so left out of run.json."""
     return not value
 
 

@@ -204,12 +204,10 @@ def _check(labels: Sequence[str], runs: Sequence[Snapshot]) -> None:
 
 
 def _only(run: Snapshot, ids: Collection[str]) -> Snapshot:
-    """Return the run restricted to these items."""
     return run.model_copy(update={"items": tuple(item for item in run.items if item.id in ids)})
 
 
 def _adjusted(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """Return the comparisons with p-values adjusted over all of them."""
     changes = adjusted([comparison.metrics for comparison in compared])
     return tuple(
         comparison.model_copy(update={"metrics": metrics})
@@ -220,7 +218,6 @@ def _adjusted(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
 def _slices(
     runs: Sequence[Snapshot], seed: int, confidence: float
 ) -> tuple[tuple[SliceChanges, ...], int]:
-    """Return the slices, the largest of a kind first, and the number of tags left out."""
     members: dict[SliceName, set[str]] = {}
     for run in runs:
         for item in run.items:

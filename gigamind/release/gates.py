@@ -100,7 +100,6 @@ def _rule(
     limit: float | None = None,
     n: int | None = None,
 ) -> RuleResult:
-    """Return the result of a rule; `why`, `remarks` and `values` are as in `explain`."""
     given = {"metric": metric, **(values or {})}
     return RuleResult(
         metric=metric,
@@ -119,7 +118,6 @@ def _rule(
 
 
 def _softened(rule: RuleResult, phase: Phase, *, soft: bool) -> RuleResult:
-    """Return the rule, with a failure turned into a warning if the phase says so."""
     if not soft or rule.status not in {"failed", "not-comparable"}:
         return rule
     return _changed(rule, "warned", (*rule.remarks, "soft"), {"phase": phase})
@@ -193,7 +191,6 @@ def judge_release(
 
 
 def _verdict(rules: Sequence[RuleResult]) -> GateVerdict:
-    """Return the worst status."""
     for worst in _VERDICTS:
         if any(rule.status == worst for rule in rules):
             return worst
@@ -208,7 +205,6 @@ UNKNOWABLE = frozenset({"gone", "unchecked", "worst", "speed_gone"})
 def _quality_rules(
     comparison: Comparison, policy: Policy, phase: Phase, judge: JudgeReport | None
 ) -> list[RuleResult]:
-    """Return the rules on changes, then those on bounds; also that no change could be measured, if so."""
     concerned = [name for name in policy.gated if _concerns(name, comparison)]
     soft = set(policy.phases[phase].soft)
     named = {*policy.quality.metrics, *policy.quality.judged}
@@ -344,7 +340,6 @@ def at_worst(run: EvalSnapshot[Any, Any], policy: Policy) -> list[str]:
 def _unmeasured(
     comparison: Comparison, name: str, before: float | None, after: float | None
 ) -> RuleResult:
-    """Return the rule on a metric that one of the runs lacks."""
     of_checks = name.partition(".")[0] == BLOCK
     if of_checks and comparison.checks == "dropped":
         return _rule(name, "failed", "unchecked")
@@ -359,7 +354,6 @@ def _unmeasured(
 
 
 def _bounded(figures: Mapping[str, float], name: str, bound: float) -> RuleResult:
-    """Return the rule on an absolute bound, over all items of the current run."""
     lower = is_lower_better(name)
     value = figures.get(name)
     kind = "ceiling" if lower else "floor"

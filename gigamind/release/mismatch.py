@@ -26,7 +26,6 @@ def checklists(baseline: Snapshot, current: Snapshot) -> tuple[str, str]:
 
 
 def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch], ...]:
-    """Return every possible difference, and whether the runs differ in it."""
     task = current.kind
     settings = _changed(_BEFORE | baseline.config, _BEFORE | current.config, task.settings)
     drawn = _changed(baseline.config, current.config, _DRAWN if _samples(baseline, current) else ())
@@ -250,7 +249,6 @@ def _samples(baseline: Snapshot, current: Snapshot) -> bool:
 
 
 def _system(run: Snapshot) -> str:
-    """Return the fingerprint of the evaluated system; "" for gigamind's own engine."""
     return run.environment.system.fingerprint if run.environment.system else ""
 
 

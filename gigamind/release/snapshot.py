@@ -89,7 +89,6 @@ def _adopt(judge: JudgeReport | None, path: Path) -> None:
 def _checked_task(
     path: Path, content: dict[str, object], kinds: Kinds
 ) -> ComparedTask[Any, Any, Any]:
-    """Return the task of a snapshot, after checking that the file is one; its fields are checked later."""
     version, task = content.get("version"), kinds.get(str(content.get("task")))
     if not isinstance(version, str) or "metrics" not in content:
         raise InputError(_no_snapshot(path))

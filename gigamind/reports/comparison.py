@@ -132,7 +132,6 @@ def _version(run: RunName) -> str:
 
 
 def _named(say: Translator, rule: RuleResult) -> str:
-    """Return the label of the metric; for a time measured in passes, that of the gated cost."""
     return (
         say(_("cost of a query (units of a reference load)"))
         if rule.why == "normalised"
@@ -141,7 +140,6 @@ def _named(say: Translator, rule: RuleResult) -> str:
 
 
 def _called(say: Translator, metric: str) -> str:
-    """Return the label of a metric with its name in gates.toml."""
     label = rule_name(metric, say)
     return f"{label} ({metric})" if "." in metric else label
 

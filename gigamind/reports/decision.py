@@ -321,7 +321,6 @@ def _reasons(release: Release | None, refused: str | None, say: Translator) -> l
 
 
 def _subject(record: Record[Any, Any], say: Translator) -> str:
-    """Return what was evaluated, how, when and by which version."""
     run = record.run
     mode = run.options.get("mode")
     judge = run.judge.kind if run.judge else None
@@ -344,14 +343,12 @@ def _ranked(gate: GateResult) -> list[RuleResult]:
 
 
 def _passed(rules: Sequence[RuleResult], main: Sequence[str]) -> int:
-    """Return the number of passed gates without a row in the table."""
     return sum(rule.status == "passed" and rule.metric not in main for rule in rules)
 
 
 def _figures(
     main: Sequence[Figure], rules: Sequence[RuleResult], release: Release | None, say: Translator
 ) -> list[tuple[str, ...]]:
-    """Return the rows of the table: main metrics, after the deciding rules if there is a baseline."""
     if release is None:
         return [
             (rule_name(figure.key, say), share(figure.value), between(figure.interval), str(figure.interval.n))
@@ -394,7 +391,6 @@ def _value(metric: str, value: float | None) -> str:
 
 
 def _allowed(rule: RuleResult) -> str:
-    """Return the worst change or value that passes the gate."""
     if rule.limit is None:
         return "–"
     if rule.why == "normalised":
@@ -410,7 +406,6 @@ def _allowed(rule: RuleResult) -> str:
 
 
 def _trended(rules: Sequence[RuleResult], main: Sequence[str]) -> list[str]:
-    """Return the metrics that did not pass, then the main ones."""
     doubtful = [rule.metric for rule in rules if rule.status != "passed" and metric_of(rule.metric)]
     return list(dict.fromkeys([*doubtful, *main]))
 
@@ -418,7 +413,6 @@ def _trended(rules: Sequence[RuleResult], main: Sequence[str]) -> list[str]:
 def _trend(
     past: Sequence[PastRun], keys: Sequence[str], release: Release | None, say: Translator
 ) -> str | None:
-    """Return the trend as a data URL; None if there is only one run."""
     if len(past) < 2:  # noqa: PLR2004
         return None
 
@@ -445,7 +439,6 @@ def _trend(
 
 
 def _costs(llm: LlmReport, say: Translator) -> Iterator[tuple[str, ...]]:
-    """Yield rows: role and model, requests, cached replies, dollars."""
     parts = [*llm.by_role.items()]
     if len(parts) > 1:
         parts.append((say(_("total")), llm))
@@ -493,7 +486,6 @@ def _worse(comparison: Comparison) -> int:
 
 
 def _worst(comparison: Comparison, say: Translator) -> list[tuple[str, str, str, str]]:
-    """Return rows: item, expected notes, its ranking in the baseline and in this run, or what changed."""
     worse = [change for change in comparison.changes if change.change == "worse"][:_WORST]
     rows = [(_item(change), _expected(change), *_rankings(change, say)) for change in worse]
     gone = say(_("not evaluated"))

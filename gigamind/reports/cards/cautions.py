@@ -23,7 +23,6 @@ class _Class:
 
     @property
     def values(self) -> dict[str, object]:
-        """Return the values of messages about the class."""
         return {"what": self.name, "n": self.n, "clusters": self.clusters}
 
 

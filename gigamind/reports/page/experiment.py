@@ -403,7 +403,6 @@ _WAYS = {"improved": 1, "worse": -1}
 
 
 def _items(experiment: Experiment, runs: Sequence[Snapshot], say: Translator) -> str:
-    """Return the changed items as JSON for templates/experiment_item.js."""
     notes: dict[str, int] = {}
     tags: dict[str, int] = {}
     by_id = [{item.id: item for item in run.items} for run in runs]

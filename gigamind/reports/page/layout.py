@@ -230,7 +230,6 @@ def compared_with(baseline: Snapshot | None, record: Record[Any, Any]) -> Compar
 
 
 def _worse(comparison: Comparison, say: Translator) -> Iterator[tuple[str, str, str]]:
-    """Yield the items that got worse, worst first: id, text and change."""
     for change in comparison.changes:
         if change.change == "worse":
             yield change.id, change.text, say(change.what).replace("->", "→")
@@ -263,7 +262,6 @@ def items_script(
 def _metric_rows(
     content: Content, comparison: Comparison | None, say: Translator
 ) -> Iterator[dict[str, object]]:
-    """Yield every metric with its interval; with a baseline, both values over the items that both runs measured."""
     for figure in content.figures:
         change = comparison.metric(figure.key) if comparison else None
         paired = change if change and change.difference is not None else None
@@ -314,7 +312,6 @@ def _asset(name: str) -> str:
 
 
 def _policy(script: str) -> str:
-    """Return the content security policy: it allows only this script and this style."""
     return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(_asset('report.css'))}';"
         " img-src data:; base-uri 'none'; form-action 'none'"

@@ -127,7 +127,6 @@ def few_judged(llm: LlmReport | None, say: Translator) -> list[str]:
 
 
 def _usd(part: UsageReport) -> Message:
-    """Return the dollars to the microdollar, whether they are estimated, or that they are unknown."""
     if part.usd is None:
         return _("unknown")
     if part.usd_source == "estimated":
@@ -181,7 +180,6 @@ def _part(
 
 
 def _flips(llm: LlmReport, say: Translator) -> Iterator[str]:
-    """Yield the test-retest consistency, and its meaning for a comparison."""
     checked = llm.checks.flips if llm.checks else None
     if llm.flips and llm.checks is None:
         yield say(
@@ -295,7 +293,6 @@ def _alpha(panel: PanelReport) -> Message:
 
 
 def _sum(llm: LlmReport, say: Translator) -> Iterator[tuple[str, UsageReport]]:
-    """Yield the total, if there is more than one model."""
     if len(llm.by_role) > 1:
         yield say(_("total")), llm
 

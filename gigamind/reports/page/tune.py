@@ -203,7 +203,6 @@ def _beside(tuning: Tuning) -> list[str]:
 
 
 def _rows(tuning: Tuning, shown: Sequence[str], say: Translator) -> Iterator[dict[str, object]]:
-    """Yield all settings, the highest value first."""
     order = sorted(
         range(len(tuning.settings)),
         key=lambda place: (-tuning.settings[place].figures[tuning.metric], place),
@@ -225,7 +224,6 @@ def _rows(tuning: Tuning, shown: Sequence[str], say: Translator) -> Iterator[dic
 
 
 def _is_better(tuned: TunedSetting, tuning: Tuning) -> bool | None:
-    """Return whether a setting is significantly better or worse than the current one; None if neither."""
     if tuned.p_value <= tuning.level and tuned.gain > 0:
         return True
     return False if tuned.high < 0 else None
