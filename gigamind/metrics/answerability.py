@@ -1,7 +1,6 @@
-"""How well a judge separates unanswerable from answerable queries, at its threshold and at any other.
+"""How well a judge separates unanswerable (positive) from answerable queries, at its threshold and at any other.
 
-The positive class is *unanswerable*.  Every figure is in [0, 1], or None if it is undefined (0 of 0): a judge that
-never says "unanswerable" has no precision.
+Figures are in [0, 1], or None for 0 of 0: a judge that never says "unanswerable" has no precision.
 """
 
 from bisect import bisect_left
@@ -58,14 +57,7 @@ class _Share:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Counts of judged items.
-
-    Attributes:
-        tp: unanswerable, judged unanswerable.
-        fp: answerable, judged unanswerable.
-        fn: unanswerable, judged answerable.
-        tn: answerable, judged answerable.
-    """
+    """Counts of judged items; positive is unanswerable."""
 
     tp: int
     fp: int
@@ -110,11 +102,7 @@ def measure_verdicts(counts: Confusion) -> dict[str, Term]:
 
 
 def verdict_terms(judged: Sequence[tuple[bool, bool]]) -> list[dict[str, Term]]:
-    """Return the same for each pair of (is unanswerable, was judged unanswerable).
-
-    Without unanswerable items, answerable ones add nothing to F1: a value of 0 would wrongly mean that the judge
-    misses all.
-    """
+    """Return the same for pairs of (is unanswerable, was judged so); without unanswerable items F1 has no terms."""
     rows = [measure_verdicts(confusion([pair])) for pair in judged]
     if any(is_unanswerable for is_unanswerable, _ in judged):
         return rows
@@ -143,10 +131,7 @@ def share(term: Term) -> float | None:
 
 
 def near_misses(unanswerable: Sequence[float], answerable: Sequence[float]) -> int | None:
-    """Return how many unanswerable items score at least the median of the answerable ones; None without both kinds.
-
-    About half do for a judge without knowledge, none for a perfect one.
-    """
+    """Return how many unanswerable items score at least the median of the answerable ones; None without both kinds."""
     if not answerable:
         return None
     middle = median(answerable)
@@ -176,9 +161,8 @@ class SweepPoint:
 class BestThreshold:
     """The threshold with the highest F1, the lowest of equals.
 
-    Attributes:
-        min_score: the middle of its point's range.
-        interval: 95 % bootstrap interval of `min_score`, which shows how much it depends on these items.
+    `min_score` is the middle of its point's range; its 95 % bootstrap interval shows how much it depends on these
+    items.
     """
 
     min_score: float

@@ -1,7 +1,4 @@
-"""Artifacts and events of a flow run, made from its output folder.
-
-If publishing fails, the run logs a warning and keeps its result.
-"""
+"""Artifacts and events of a flow run, made from its output folder; a failure to publish is only logged."""
 
 import hashlib
 import re
@@ -96,10 +93,9 @@ def publish_failure(error: GigamindError, options: EvalOptions, subject: str, ke
 
 
 def end_of_gate(run_id: str, result: Mapping[str, Any], say: Translator) -> Any:  # noqa: ANN401  Prefect's State or None
-    """Emit the verdict of the gates as an event and return the end state of the flow.
+    """Emit the verdict of the gates as an event and return the end state of the flow; None if the gates passed.
 
-    Returns a Failed state for a regression or incomparable runs, a named Completed state if only warnings failed, and
-    None if the gates passed.
+    A regression or incomparable runs are Failed; if only warnings failed, the state is a named Completed.
     """
     from prefect.states import Completed
 

@@ -1,8 +1,4 @@
-"""The body of every evaluation flow, the form of its parameters, and the progress of a long run.
-
-The form has the options in sections, required ones first.  The command line, Python and the record of a run have them
-flat, with the same names.
-"""
+"""The body of every evaluation flow, its parameters as a form in sections, and the progress of a long run."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -63,12 +59,8 @@ def run_name() -> str:
 def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: bool = False) -> Any:  # noqa: ANN401  JSON values, or Prefect's State
     """Run and publish an evaluation; with `--dry-run`, only check the input.
 
-    Returns a Failed state, named after the exit code, where `gigamind eval` would end with that code.
-
-    Args:
-        runner: where batches and shards run, such as `processes:2`; None for the flow's own process.
-        gate: require a baseline and end by the verdict, as with `--fail-on-regression`: Failed as "Regressed" if a
-            gate fails, and as "NotComparable" if there is no verdict.  Emits the event `gigamind.gate.<verdict>`.
+    Returns a Failed state, named after the exit code, where `gigamind eval` would end with that code. `gate` requires a
+    baseline and ends by the verdict, as `--fail-on-regression`, with an event `gigamind.gate.<verdict>`.
     """
     from prefect.states import Completed
 
@@ -230,10 +222,7 @@ _EVERY_S = 5.0
 
 
 class RunProgress(Lines):
-    """Progress of a flow run as an artifact; a failure to publish is only logged.
-
-    A separate thread writes the artifact, because callers in an event loop must not wait.
-    """
+    """Progress as an artifact, written by a thread (event loops must not wait); failures are only logged."""
 
     def __init__(self, key: str, *, long_s: float = _LONG_S, every_s: float = _EVERY_S) -> None:
         from prefect.logging import get_run_logger

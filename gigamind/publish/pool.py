@@ -1,7 +1,6 @@
 """Run the tasks of a flow in threads or processes, or on the workers of a Dask or Ray cluster.
 
-A task that is called directly runs in the flow's process, whatever its task runner.  Therefore a pool has its own task
-runner and submits as many tasks at a time as it has slots.
+A task that is called directly runs in the flow's process; so a pool has its own runner, and a task for each slot.
 """
 
 import multiprocessing
@@ -70,13 +69,7 @@ class Jobs(Protocol):
 
 
 class Pool:
-    """Runs jobs on the workers of a runner.  Use it as a context manager.
-
-    Args:
-        runner: such as `processes:2`.
-
-    Attributes:
-        places: number of jobs at a time.
+    """Runs jobs on the workers of a runner such as `processes:2`, `places` at a time.  Use it as a context manager.
 
     Raises:
         InputError: the runner is unknown, or its package is not installed.

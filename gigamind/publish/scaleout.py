@@ -1,7 +1,6 @@
 """An evaluation on the workers of a pool: score batches of items, then judge shards of them with models.
 
-The flow's process builds the index first, so that workers open it in the cache folder or on the Qdrant server.  It also
-combines their results, which are in the run's folder whatever happens to the workers.
+The flow's process builds the index first and combines the results, which are in the run's folder in any case.
 """
 
 import time

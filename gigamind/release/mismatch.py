@@ -261,10 +261,7 @@ def _pair(before: Text, after: Text) -> Message:
 
 
 def _embedders(baseline: Snapshot, current: Snapshot) -> Text:
-    """Return both embedding models if one system used two; "" otherwise.
-
-    A run whose settings turn semantic search off has no model; that is a difference of settings, not of models.
-    """
+    """Return both embedding models if one system used two; "" otherwise, also if settings turned one off."""
     before, after = (run.environment.embedding_model for run in (baseline, current))
     if before == after or _system(baseline) != _system(current):
         return ""

@@ -1,8 +1,4 @@
-"""The page for a release manager: the result of a run and its reasons, changed metrics, costs and links.
-
-It is Markdown for Prefect's UI: tables, and pictures as data URLs; links to files do not work there.  A short form is
-for CI: the summary of a job, or a comment on a pull request.
-"""
+"""The page for a release manager, as Markdown for Prefect's UI (no links to files), and a short form for CI."""
 
 import base64
 import functools
@@ -99,12 +95,7 @@ _ORDER: Sequence[Status] = ("failed", "not-comparable", "inconclusive", "warned"
 
 
 class Place(NamedTuple):
-    """Where the record of a run is.
-
-    Attributes:
-        out: its folder; None if there is none.
-        links: URLs of the pages in the folder, by name; empty if nothing serves them.
-    """
+    """Where the record of a run is: its folder, and the URLs of its pages by name, if something serves them."""
 
     out: Path | None = None
     links: Mapping[str, str] = MappingProxyType({})
@@ -112,12 +103,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A page.
-
-    Attributes:
-        headline: result and main reason of the run, in a line of plain text.
-        markdown: the whole page, the headline first.
-    """
+    """A page as Markdown, headline first; `headline` is the result and its main reason in a line of plain text."""
 
     headline: str
     markdown: str
@@ -134,13 +120,9 @@ def decide(
     place: Place,
     bounds: GateResult | None = None,
 ) -> Decision:
-    """Return the page of a finished run.
+    """Return the page of a finished run; `past` are the runs of its history including this one, oldest first.
 
-    Args:
-        release: None for a run without a baseline.
-        refused: why the run does not count as a result.
-        past: the runs of its history including this one, oldest first.
-        bounds: floors and ceilings of a run without a baseline.
+    `release` is None without a baseline. `refused` says why the run is no result.
     """
     end = _end_of(record.run.status, release, refused, bounds)
     rules = _ranked(release.gate) if release else []
@@ -195,11 +177,7 @@ def brief(
 ) -> str:
     """Return a run for CI: the verdict, the main metrics and the worse items; the rest is folded.
 
-    Args:
-        part: all items of the run; None if two finished runs are compared.
-        refused: why the run does not count as a result.
-        status: of the run, as in run.json.
-        bounds: floors and ceilings of a run without a baseline.
+    `part` has all items of the run, None if two finished runs are compared. `refused` says why the run is no result.
     """
     end = _end_of(status, release, refused, bounds)
     reasons = [*missed_bounds(bounds, say), *_reasons(release, refused, say)]

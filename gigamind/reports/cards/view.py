@@ -44,13 +44,9 @@ class MissRow:
 
 @dataclass(frozen=True, slots=True)
 class ScaleView:
-    """One scale of a judge report, as texts.
+    """One scale of a judge report, as texts; `drawn` are its `bins` for the diagram.
 
-    Attributes:
-        mean: label, value and interval of the judged, labelled and corrected mean; empty without a headline.
-        bins: bins with items, as text: range, mean confidence, share right, interval, N.
-        drawn: the same bins for the diagram.
-        confident: whether any of the misses has a stated confidence.
+    `mean` has label, value and interval of each mean, `bins` range, mean confidence, share right, interval and N.
     """
 
     name: str

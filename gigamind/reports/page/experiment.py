@@ -40,12 +40,9 @@ def render_experiment(
     release: Release | None = None,
     report: str = "",
 ) -> str:
-    """Return the page.
+    """Return the page of a comparison; `runs` are the same runs, with their items.
 
     Args:
-        experiment: the comparison.
-        runs: the same runs, with their items.
-        lang: of the page.
         release: the result of the gates, if two runs are compared.
         report: URL of the last run's report, compared with the first run; "" if there is none.
     """
@@ -281,10 +278,7 @@ def _chart(experiment: Experiment, place: int, say: Translator) -> Differences:
 
 
 class Cell(NamedTuple):
-    """A metric in a run, as text; `better` says whether the change is significant, and in which direction.
-
-    `pairs` has the number of items of the difference and both values, if these differ from the row's.
-    """
+    """A metric in a run; `better` is the direction of a significant change, `pairs` its own N and values."""
 
     value: str
     difference: str
@@ -322,8 +316,7 @@ def figure_rows(
 ) -> Iterator[tuple[str, int, str, list[Cell]]]:
     """Yield all metrics, or the main ones: name, items, value in the first run, and cells of the other runs.
 
-    A row's values are over the items that both runs measured.  If these items are not the same for all runs, the first
-    run's value is over all items that it measured, and each cell has the values of its own difference.
+    A row's values are over the items that all runs measured; else each cell has the values of its own difference.
     """
     for key in main_keys(experiment.metrics) if main else in_order(experiment.metrics):
         changes = [comparison.metric(key) for comparison in experiment.comparisons]

@@ -1,8 +1,4 @@
-"""The charts of report.html as SVG.
-
-A chart is 400 units wide, so that its text is readable on a phone.  It has no id, and no style attribute: the page's
-policy forbids those.  Its colours are custom properties of the page (light or dark), or `INK` in a file.
-"""
+"""The charts of report.html as SVG, 400 units wide; no id and no style attribute, which the page's policy forbids."""
 
 import math
 import re

@@ -23,12 +23,9 @@ def render_tuning(
     judges: Sequence[str] = (),
     report: str = "",
 ) -> str:
-    """Return the page.
+    """Return the page; `report` is the URL that compares the recommended with the current setting, "" if there is none.
 
-    Args:
-        moved: effects of the recommended setting, in the page's language.
-        judges: texts on the judges without LLM cost, in the page's language.
-        report: URL of the report that compares the recommended with the current setting; "" if there is none.
+    `moved` are the effects of that setting, `judges` texts on the judges without LLM cost, in the page's language.
     """
     say = translator(lang)
     first, *others = findings(tuning, say)
