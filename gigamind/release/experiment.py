@@ -169,10 +169,9 @@ def _check(labels: Sequence[str], runs: Sequence[Snapshot]) -> None:
             if same_questions(first, run):
                 raise InputError(
                     _(
-                        "the runs cannot be compared: the datasets of {first} and {other} have the same"
-                        " questions but different answers, contexts or labels. To compare the answers of"
-                        " two systems, use one dataset and give the answers of each system with --system"
-                        " run:FILE.",
+                        "the runs cannot be compared: the datasets of {first} and {other} have the same questions but"
+                        " different answers, contexts or labels. To compare the answers of two systems, use one"
+                        " dataset and give the answers of each system with --system run:FILE.",
                         first=labels[0],
                         other=label,
                     )

@@ -82,8 +82,7 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
                 "sample",
                 "sample",
                 _(
-                    "Different items were sampled ({detail}), so items outside the sample may have got"
-                    " worse.",
+                    "Different items were sampled ({detail}), so items outside the sample may have got worse.",
                     detail=drawn,
                 ),
                 drawn,

@@ -320,8 +320,7 @@ def _reason(why: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0
             )
         case "other_checklist":
             return _(
-                "{metric}: the runs used different checklists or models. Create a new baseline for"
-                " this metric.",
+                "{metric}: the runs used different checklists or models. Create a new baseline for this metric.",
                 **values,
             )
         case "no_such_item":
@@ -358,8 +357,7 @@ def _reason(why: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0
             )
         case "lost_coverage":
             return _(
-                "{metric}: {count} of {total} {units} of the baseline could not be evaluated; allowed"
-                " share: {limit}.",
+                "{metric}: {count} of {total} {units} of the baseline could not be evaluated; allowed share: {limit}.",
                 **values,
             )
         case "lost_passages":
@@ -384,9 +382,8 @@ def _reason(why: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0
             return _("{metric}: the hardware differs.", **values)
         case "speed_gone":
             return _(
-                "{metric}: measured in the baseline, not in this run. Measure it as the baseline did"
-                " (--cold-start, --speed-passes). If the change is intentional, promote a new"
-                " baseline.",
+                "{metric}: measured in the baseline, not in this run. Measure it as the baseline did (--cold-start,"
+                " --speed-passes). If the change is intentional, promote a new baseline.",
                 **values,
             )
         case "speed_of_file":
@@ -434,8 +431,7 @@ def _remark(remark: str, values: Mapping[str, str]) -> Message:  # noqa: C901, P
             return _("First item: {example}.", **values)
         case "one_pass":
             return _(
-                "Without repeated passes, a slower search and a busy machine look the same. Create a"
-                " new baseline."
+                "Without repeated passes, a slower search and a busy machine look the same. Create a new baseline."
             )
         case "more_allowed":
             return _(

@@ -314,8 +314,7 @@ def _lacking(why: Message, policy: CardPolicy, checked: CheckedCard | None) -> R
     if policy != "ignore":
         fix = (
             _(
-                "the gates require more ([card] in gates.toml): certify the judge again with"
-                " `gigamind judge certify`"
+                "the gates require more ([card] in gates.toml): certify the judge again with `gigamind judge certify`"
             )
             if checked
             else _("create one with `gigamind judge certify`")

@@ -65,9 +65,8 @@ def _silent(comparison: Comparison) -> Iterator[tuple[Message, Message, Sequence
     yield (
         _("Expected passage gone"),
         _(
-            "The expected passage was in its note in the baseline and no longer is. Rankings are measured"
-            " as before, but no result can show the answer. Restore the passage, or label these questions"
-            " again."
+            "The expected passage was in its note in the baseline and no longer is. Rankings are measured as before,"
+            " but no result can show the answer. Restore the passage, or label these questions again."
         ),
         comparison.gone,
     )

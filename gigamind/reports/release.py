@@ -185,9 +185,8 @@ def worst_value_text(worst: Sequence[str], say: Translator) -> str:
     """Return the warning that these gated metrics of a baseline are at their worst value, and how to fix it."""
     if all(name.startswith("unanswerable.") for name in worst):
         fix = _(
-            "Evaluate again with `gigamind eval search ... --unanswerable-mode calibrated` and promote"
-            " that run. This mode wrongly refuses many paraphrased questions: check the false refusals"
-            " in summary.md first."
+            "Evaluate again with `gigamind eval search ... --unanswerable-mode calibrated` and promote that run. This"
+            " mode wrongly refuses many paraphrased questions: check the false refusals in summary.md first."
         )
     else:
         fix = _(

@@ -140,8 +140,7 @@ def why_no_verdict(release: Release | None, say: Translator) -> str:
     if release is None:
         return say(
             _(
-                "No verdict: gates compare one run with one baseline. For a verdict, name exactly two"
-                " runs."
+                "No verdict: gates compare one run with one baseline. For a verdict, name exactly two runs."
             )
         )
     first, *others = reason_texts(release.gate, release.comparison, say)
@@ -182,10 +181,8 @@ def notices(experiment: Experiment, say: Translator) -> Iterator[str]:
         ids = [*experiment.partial[:_IDS], *(["…"] if len(experiment.partial) > _IDS else [])]
         yield say(
             n_(
-                "{n} item was evaluated by only some of the runs and is in no metric (missing: {counts}):"
-                " {ids}.",
-                "{n:,} items were evaluated by only some of the runs and are in no metric (missing:"
-                " {counts}): {ids}.",
+                "{n} item was evaluated by only some of the runs and is in no metric (missing: {counts}): {ids}.",
+                "{n:,} items were evaluated by only some of the runs and are in no metric (missing: {counts}): {ids}.",
                 n=len(experiment.partial),
                 counts=[f"{run.label} {run.lacks}" for run in experiment.runs if run.lacks],
                 ids=ids,
@@ -195,8 +192,7 @@ def notices(experiment: Experiment, say: Translator) -> Iterator[str]:
         if comparison.unjudged:
             yield say(
                 n_(
-                    "{run}: {n} item with a verdict in the reference has none here. Metrics of verdicts"
-                    " leave it out.",
+                    "{run}: {n} item with a verdict in the reference has none here. Metrics of verdicts leave it out.",
                     "{run}: {n:,} items with a verdict in the reference have none here. Metrics of"
                     " verdicts leave them out.",
                     run=run.label,
@@ -228,8 +224,7 @@ def _differs(what: str, run: str) -> Message | None:
             )
         case "checklist":
             return _(
-                "{run}: its checklist or model differs from the reference, so the checks are not"
-                " compared.",
+                "{run}: its checklist or model differs from the reference, so the checks are not compared.",
                 run=run,
             )
         case _other:

@@ -237,15 +237,13 @@ def _interrupted(task: str, n: int) -> Message:
         case "answers":
             return n_(
                 "Interrupted: {n} answer was not finished. The metrics cover only the finished answers.",
-                "Interrupted: {n:,} answers were not finished. The metrics cover only the finished"
-                " answers.",
+                "Interrupted: {n:,} answers were not finished. The metrics cover only the finished answers.",
                 n=n,
             )
         case _search:
             return n_(
                 "Interrupted: {n} query was not run. The metrics cover only the queries that were run.",
-                "Interrupted: {n:,} queries were not run. The metrics cover only the queries that were"
-                " run.",
+                "Interrupted: {n:,} queries were not run. The metrics cover only the queries that were run.",
                 n=n,
             )
 

@@ -137,18 +137,15 @@ def _notices(history: RunHistory, say: Translator) -> Iterator[str]:
     if unlike := len(history.runs) - history.comparable:
         yield say(
             n_(
-                "{n} run with another dataset, judge or sample is shown hollow and is not searched "
-                "for changes.",
-                "{n:,} runs with another dataset, judge or sample are shown hollow and are not "
-                "searched for changes.",
+                "{n} run with another dataset, judge or sample is shown hollow and is not searched for changes.",
+                "{n:,} runs with another dataset, judge or sample are shown hollow and are not searched for changes.",
                 n=unlike,
             )
         )
     if history.lacking:
         yield say(
             _(
-                "Some comparable runs lack these metrics, so they are not searched for changes: "
-                "{metrics}.",
+                "Some comparable runs lack these metrics, so they are not searched for changes: {metrics}.",
                 metrics=[metric_name(name, say) for name in history.lacking],
             )
         )
