@@ -83,16 +83,14 @@ METRICS = (
     _metric(f1, "f1", _("F1"), SHOWN).described(
         _(
             "how well unanswerable queries are recognised; N counts queries that are or were judged unanswerable"
-        ),
+        )
     ),
     _metric(far, "far", _("FAR"), Use(gate=True, lower=True, main=1, page=1, summary=1)).described(
-        _("unanswerable queries judged answerable; lower is better"),
+        _("unanswerable queries judged answerable; lower is better")
     ),
     _metric.named(
         false_refusals, _("false refusals"), Use(gate=True, lower=True, main=1, page=1, summary=1)
-    ).described(
-        _("answerable queries judged unanswerable; lower is better"),
-    ),
+    ).described(_("answerable queries judged unanswerable; lower is better")),
 )
 
 

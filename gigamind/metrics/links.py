@@ -128,19 +128,10 @@ METRICS = (
     _metric(precision, "precision_at_{k}", _("precision@{k}", k="{k}"), SHOWN).described(
         _("share of the suggestions that were removed links")
     ),
+    _metric(precision_ceiling, "precision_at_{k}_ceiling", _("precision@{k} ceiling", k="{k}")),
     _metric(
-        precision_ceiling,
-        "precision_at_{k}_ceiling",
-        _("precision@{k} ceiling", k="{k}"),
-    ),
-    _metric(
-        precision_over,
-        "precision_over_{k}",
-        _("precision over {k}", k="{k}"),
-        Use(main=2),
-    ).described(
-        _("correct suggestions divided by k; limited by the number of links in a note"),
-    ),
+        precision_over, "precision_over_{k}", _("precision over {k}", k="{k}"), Use(main=2)
+    ).described(_("correct suggestions divided by k; limited by the number of links in a note")),
     _metric(
         precision_over_ceiling,
         "precision_over_{k}_ceiling",
@@ -156,20 +147,15 @@ METRICS = (
         _("recall@{k}, new targets", k="{k}"),
         Use(main=1),
         plain="recall@{k} excluding linked",
-    ).described(
-        _("recall if targets that the note already links to are never suggested"),
-    ),
+    ).described(_("recall if targets that the note already links to are never suggested")),
     _metric(novelty, "novelty_at_{k}", _("novelty@{k}", k="{k}"), Use(main=3)).described(
         _("share of the suggestions whose target is not linked yet")
     ),
     _metric(
-        span_accuracy,
-        "span_accuracy_at_{k}",
-        _("span accuracy@{k}", k="{k}"),
-        Use(main=3, page=1),
+        span_accuracy, "span_accuracy_at_{k}", _("span accuracy@{k}", k="{k}"), Use(main=3, page=1)
     ).described(_("share of the correct suggestions at exactly the removed position")),
     _metric(acceptance, "acceptance_proxy", _("acceptance proxy"), Use(main=3)).described(
-        _("share of the suggestions that a person accepted, among those judged"),
+        _("share of the suggestions that a person accepted, among those judged")
     ),
 )
 

@@ -64,16 +64,12 @@ METRICS = (
     ),
     _metric(
         ndcg, "ndcg_at_{k}", _("nDCG@{k}", k="{k}"), Use(gate=True, main=1, summary=1)
-    ).described(
-        _("order of the first k notes compared with the ideal order"),
-    ),
+    ).described(_("order of the first k notes compared with the ideal order")),
     _metric(
         recall, "recall_at_{k}", _("recall@{k}", k="{k}"), Use(gate=True, main=1, summary=1)
     ).described(_("share of the expected notes among the first k")),
     _metric(group_recall, "group_recall_at_{k}", _("group recall@{k}", k="{k}"), Use(gate=True)),
     _metric(
         complete, "complete_at_{k}", _("complete@{k}", k="{k}"), Use(gate=True, main=1)
-    ).described(
-        _("queries whose first k notes contain all that an answer needs"),
-    ),
+    ).described(_("queries whose first k notes contain all that an answer needs")),
 )

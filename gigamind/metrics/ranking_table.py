@@ -96,9 +96,7 @@ class RankingTable:
         return RankingTable(**{name: getattr(self, name)[chosen] for name in parts})
 
 
-def tables(
-    queries: Sequence[RankedQuery],
-) -> Iterator[tuple[Sequence[RankedQuery], RankingTable]]:
+def tables(queries: Sequence[RankedQuery]) -> Iterator[tuple[Sequence[RankedQuery], RankingTable]]:
     """Yield all queries in parts, each part with its table."""
     for first in range(0, len(queries), _AT_ONCE):
         part = queries[first : first + _AT_ONCE]

@@ -114,13 +114,8 @@ METRICS = (
     _metric.named(span_recall, _("span recall"), MAIN).described(
         _("share of the expected passages that are shown")
     ),
-    _metric(
-        answer_in_evidence,
-        "answer_in_evidence",
-        _("answer in the evidence"),
-        MAIN,
-    ).described(
-        _("queries whose evidence contains a whole expected passage"),
+    _metric(answer_in_evidence, "answer_in_evidence", _("answer in the evidence"), MAIN).described(
+        _("queries whose evidence contains a whole expected passage")
     ),
     _metric(
         answer_in_evidence_of_note,

@@ -428,14 +428,7 @@ def speed_rule(change: SpeedChange, rule: SpeedRule) -> RuleResult:
     remarks = ("one_pass",) if unsure else ("more_allowed",) if status == "failed" else ()
     values = {"before": f"{before:.0f}", "after": f"{after:.0f}", "limit": f"{limit:.0f}"}
     return _rule(
-        change.name,
-        status,
-        "slower",
-        remarks,
-        values,
-        baseline=before,
-        current=after,
-        limit=limit,
+        change.name, status, "slower", remarks, values, baseline=before, current=after, limit=limit
     )
 
 

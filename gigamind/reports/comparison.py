@@ -113,11 +113,7 @@ def signed(value: float | None) -> str:
 
 def _shared(comparison: Comparison, say: Translator) -> str:
     texts = [
-        _(
-            "{count:,} {units} in both runs.",
-            count=comparison.shared,
-            units=UNITS[comparison.task],
-        )
+        _("{count:,} {units} in both runs.", count=comparison.shared, units=UNITS[comparison.task])
     ]
     if count := comparison.only_baseline:
         texts.append(_("{count:,} only in the baseline.", count=count))

@@ -254,10 +254,7 @@ def _chart(experiment: Experiment, place: int, say: Translator) -> Differences:
     shown = [change for key in main if (change := comparison.metric(key))]
     rows = [
         Difference(
-            metric_name(change.metric, say),
-            change.difference,
-            change.interval,
-            change.is_better,
+            metric_name(change.metric, say), change.difference, change.interval, change.is_better
         )
         for change in shown
         if change.difference is not None
@@ -351,11 +348,7 @@ def _slice_table(experiment: Experiment, place: int, say: Translator) -> SliceTa
         experiment.runs[place].label,
         [metric_name(key, say) for key in main],
         [
-            (
-                say(slice_name(part.kind, part.key)),
-                part.items,
-                _slice_cells(part, place, main, say),
-            )
+            (say(slice_name(part.kind, part.key)), part.items, _slice_cells(part, place, main, say))
             for part in experiment.slices
         ],
     )
@@ -367,12 +360,7 @@ def _slice_cells(
     by_name = {change.metric: change for change in part.metrics[place - 1] if change.n}
     changes = [by_name.get(key) for key in main]
     return [
-        _cell(
-            None,
-            change,
-            say,
-            _count(change.n, say) if change and change.n != part.items else "",
-        )
+        _cell(None, change, say, _count(change.n, say) if change and change.n != part.items else "")
         for change in changes
     ]
 

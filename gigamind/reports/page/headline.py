@@ -44,10 +44,7 @@ class Card:
 
 
 def against(
-    comparison: Comparison | None,
-    say: Translator,
-    leading: tuple[str, ...],
-    main: Sequence[str],
+    comparison: Comparison | None, say: Translator, leading: tuple[str, ...], main: Sequence[str]
 ) -> str | None:
     """Return the significant changes of metrics that start with `leading`, `main` first; None if not comparable."""
     if comparison is None or any(m.severity == "refuse" for m in comparison.mismatches):

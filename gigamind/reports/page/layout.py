@@ -226,10 +226,7 @@ def changes_by_id(comparison: Comparison | None) -> dict[str, str]:
 
 
 def items_script(
-    say: Translator,
-    comparison: Comparison | None,
-    items: Sequence[object],
-    **tables: object,
+    say: Translator, comparison: Comparison | None, items: Sequence[object], **tables: object
 ) -> str:
     """Return the items, `tables` they refer to by index, and messages as JSON that is safe in a script element."""
     compared = comparison is not None
