@@ -111,7 +111,6 @@ def _source_index(row: "QuoteRow", where: str, names: Sequence[str]) -> int:
 
 
 def _named(wanted: str, where: str, names: Sequence[str]) -> int:
-    """Return the index of the source with that name, else with that file name."""
     matching = [index for index, name in enumerate(names) if name == wanted]
     matching = matching or [index for index, name in enumerate(names) if Path(name).name == wanted]
     if len(matching) > 1:
@@ -197,7 +196,6 @@ def markdown(result: AlignResult, sources: Sequence[NamedSource]) -> str:
 def _cells(
     number: int, outcome: Alignment, sources: Sequence[NamedSource], units: Sequence[Utf16]
 ) -> list[str]:
-    """Return the columns before the passage."""
     index = outcome.quote.source_index
     known = 0 <= index < len(sources)
     source = printable(sources[index].name) if known else f"{index}?"
@@ -239,7 +237,6 @@ def _passage(outcome: Alignment, sources: Sequence[NamedSource], marks: tuple[st
 def _in_context(
     span: Span, source: str, style: str, marks: tuple[str, str]
 ) -> list[tuple[str, str]]:
-    """Return the passage between `marks` with the text around it, cut at a word if possible."""
     before = source[max(0, span.start - _CONTEXT_CHARS) : span.start]
     after = source[span.end : span.end + _CONTEXT_CHARS]
     if span.start > _CONTEXT_CHARS:
@@ -382,10 +379,7 @@ def _document(result: AlignResult, sources: Sequence[NamedSource]) -> "AlignDocu
     return AlignDocument(
         sources=tuple(
             SourceDocument(
-                index=index,
-                name=source.name,
-                sha256=text_hash(source.text),
-                chars=len(source.text),
+                index=index, name=source.name, sha256=text_hash(source.text), chars=len(source.text)
             )
             for index, source in enumerate(sources)
         ),

@@ -117,7 +117,6 @@ def _write(out: Path, text: str, rows: int) -> None:
 
 
 def _flat(item: Mapping[str, Any]) -> dict[str, object]:
-    """Return the texts, numbers and lists of texts of an item, and its ranking as a list of notes."""
     row: dict[str, object] = {}
     for name, value in item.items():
         if name == "ranking":

@@ -105,7 +105,6 @@ def write_with_model(
 
 
 def _warn(warnings: Iterable[Text], empty_notes: Iterable[str] = ()) -> None:
-    """Print data-quality warnings of a vault to standard error."""
     empty = [
         _("{note} has no text; no questions are generated from it", note=path)
         for path in empty_notes
@@ -115,7 +114,6 @@ def _warn(warnings: Iterable[Text], empty_notes: Iterable[str] = ()) -> None:
 
 
 def _report_losses(written: "WrittenRows") -> None:
-    """Print dropped questions and failed notes to standard error."""
     for reason, count in written.dropped.items():
         print_line(_("dropped {count:,}: {reason}", count=count, reason=reason), err=True)
     for failure in written.failures[:_MAX_FAILURES]:
@@ -286,11 +284,6 @@ def generate_queries(
 
 
 def _forms(named: str, *, include_headers: bool) -> tuple[Form, ...]:
-    """Return the forms of `--forms`, in the order of `FORMS`.
-
-    Raises:
-        InputError: a form is unknown.
-    """
     names = FORMS if named == "all" else [name.strip() for name in named.split(",")]
     if unknown := [name for name in names if name not in FORMS]:
         raise InputError(

@@ -120,7 +120,6 @@ def _fit(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[Text]]":
 
 
 def _show(fitted: "CalibratedJudgeFile", out: Path) -> None:
-    """Print the cross-validated reliability of both sets of coefficients."""
     from rich.table import Table
 
     from gigamind.cli.show import plain_console

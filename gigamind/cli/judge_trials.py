@@ -190,8 +190,7 @@ class AttackOptions(TrialOptions):
     """Options of a trial by attacks."""
 
     max_success_rate: Rate | None = Field(
-        None,
-        description="exit with 4 if a larger share of the measured attacks succeeds, 0 to 1",
+        None, description="exit with 4 if a larger share of the measured attacks succeeds, 0 to 1"
     )
 
 

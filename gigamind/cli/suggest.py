@@ -202,7 +202,6 @@ def suggest(
 
 
 def _check_alone(context: click.Context) -> None:
-    """Raise InputError if another option is given with --undo."""
     for parameter in context.command.params:
         name = parameter.name or ""
         given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
@@ -211,7 +210,6 @@ def _check_alone(context: click.Context) -> None:
 
 
 def _applied(copy: Path | None, *, in_place: bool, yes: bool, phrases: bool) -> bool:
-    """Return whether to write links."""
     if copy is not None and in_place:
         raise InputError(_("Give either --apply COPY or --in-place."))
     if phrases and not yes:

@@ -170,12 +170,7 @@ def _accepted(
 
 
 class _Questions:
-    """Ask about one link after the other, until an answer covers the rest.
-
-    Attributes:
-        done: number of suggestions decided.
-        ended: no more links are wanted.
-    """
+    """Ask about one link after the other, until an answer covers the rest."""
 
     def __init__(self, total: int, say: Translator, *, yes: bool) -> None:
         self.done = 0
@@ -185,7 +180,6 @@ class _Questions:
         self._say = say
 
     def accepts(self, note: Note, insertion: Insertion) -> bool:
-        """Return whether to write a link."""
         self.done += 1
         if self._yes or self.ended:
             return self._yes
