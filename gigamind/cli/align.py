@@ -53,14 +53,13 @@ def read_source(name: str, max_chars: int) -> NamedSource:
     """
     text = read_text(name, _UTF8_BYTES * max_chars)
     if len(text) > max_chars:
-        raise InputError(
-            _(
-                "{file} has {chars:,} characters; the limit is {limit:,}. Split it into notes.",
-                file=name,
-                chars=len(text),
-                limit=max_chars,
-            )
+        message = _(
+            "{file} has {chars:,} characters; the limit is {limit:,}. Split it into notes.",
+            file=name,
+            chars=len(text),
+            limit=max_chars,
         )
+        raise InputError(message)
     return NamedSource(name, text)
 
 
@@ -100,13 +99,12 @@ def _source_index(row: "QuoteRow", where: str, names: Sequence[str]) -> int:
     if row.source is not None:
         return _named(row.source, where, names)
     if len(names) > 1:
-        raise InputError(
-            _(
-                "{where}: the source is missing. Add source_index (0 to {last}) or source.",
-                where=where,
-                last=len(names) - 1,
-            )
+        message = _(
+            "{where}: the source is missing. Add source_index (0 to {last}) or source.",
+            where=where,
+            last=len(names) - 1,
         )
+        raise InputError(message)
     return 0
 
 
@@ -114,23 +112,21 @@ def _named(wanted: str, where: str, names: Sequence[str]) -> int:
     matching = [index for index, name in enumerate(names) if name == wanted]
     matching = matching or [index for index, name in enumerate(names) if Path(name).name == wanted]
     if len(matching) > 1:
-        raise InputError(
-            _(
-                "{where}: several sources are called {name!r}; the sources are {names}",
-                where=where,
-                name=wanted,
-                names=list(names),
-            )
+        message = _(
+            "{where}: several sources are called {name!r}; the sources are {names}",
+            where=where,
+            name=wanted,
+            names=list(names),
         )
+        raise InputError(message)
     if not matching:
-        raise InputError(
-            _(
-                "{where}: no source is called {name!r}; the sources are {names}",
-                where=where,
-                name=wanted,
-                names=list(names),
-            )
+        message = _(
+            "{where}: no source is called {name!r}; the sources are {names}",
+            where=where,
+            name=wanted,
+            names=list(names),
         )
+        raise InputError(message)
     return matching[0]
 
 

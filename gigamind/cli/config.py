@@ -245,15 +245,14 @@ def _values(
         where = config.where(table, key)
         if name not in options:
             flags = [known.replace("_", "-") for known in options]
-            raise InputError(
-                _(
-                    "{where}: {key}: [{table}] has no such option. {hint}",
-                    where=where,
-                    key=key,
-                    table=table,
-                    hint=meant_by(name.replace("_", "-"), flags),
-                )
+            message = _(
+                "{where}: {key}: [{table}] has no such option. {hint}",
+                where=where,
+                key=key,
+                table=table,
+                hint=meant_by(name.replace("_", "-"), flags),
             )
+            raise InputError(message)
         values[options[name].name or name] = _checked(options[name], value, where, config, context)
     return values
 

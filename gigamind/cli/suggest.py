@@ -231,13 +231,12 @@ def _check_choices(name: str | None, *, every: bool, out: Path | None, applied: 
             _("--out saves the suggestions of --all. Leave --apply, --in-place and --json out.")
         )
     if out.suffix not in _LINES:
-        raise InputError(
-            _(
-                "--out {file}: the name must end in one of {endings}",
-                file=out,
-                endings=sorted(_LINES),
-            )
+        message = _(
+            "--out {file}: the name must end in one of {endings}",
+            file=out,
+            endings=sorted(_LINES),
         )
+        raise InputError(message)
 
 
 def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:

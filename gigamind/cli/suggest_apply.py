@@ -43,12 +43,11 @@ def check_terminal() -> None:
         InputError: standard input is not a terminal.
     """
     if not sys.stdin.isatty():
-        raise InputError(
-            _(
-                "There is no terminal to confirm links. Add --yes to link names from --min-confidence on,"
-                " and --phrases to link phrases, too."
-            )
+        message = _(
+            "There is no terminal to confirm links. Add --yes to link names from --min-confidence on,"
+            " and --phrases to link phrases, too."
         )
+        raise InputError(message)
 
 
 def into_copy(

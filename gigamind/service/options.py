@@ -76,13 +76,12 @@ class ServiceOptions(ModelOptions, ContextOptions, CacheOptions):
     @model_validator(mode="after")
     def _check_public_host(self) -> Self:
         if self.token is None and not is_loopback(self.host):
-            raise ValueError(
-                _(
-                    "--host {host}: other machines could use the service at your cost."
-                    " Add a --token of at least 16 characters.",
-                    host=self.host,
-                )
+            message = _(
+                "--host {host}: other machines could use the service at your cost."
+                " Add a --token of at least 16 characters.",
+                host=self.host,
             )
+            raise ValueError(message)
         return self
 
     @property
