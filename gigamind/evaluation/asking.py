@@ -200,11 +200,7 @@ class Account:
         progress: Progress,
         shard: Shard | None = None,
     ) -> "Account":
-        """Return the account of a run, with the earlier spending of a resumed one, or of one of its shards.
-
-        Raises:
-            InputError: the run has open batches, but `--batch` is missing.
-        """
+        """Return the account of a run, resumed run or shard; InputError if it has open batches but no `--batch`."""
         folder = unfinished_folder(out)
         if shard and not shard.gathers:
             budget = shard.budget(options, folder)

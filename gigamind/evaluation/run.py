@@ -112,11 +112,7 @@ def evaluate_and_keep(
 def measure(
     task: Task[Any, Summary, Line], options: EvalOptions, progress: Progress | None = None
 ) -> Record[Summary, Line]:
-    """Run a whole evaluation that uses no model, and write nothing.
-
-    Raises:
-        InputError: it uses models, whose replies would be lost.
-    """
+    """Run a whole evaluation and write nothing; InputError if it uses models, whose replies would be lost."""
     started = datetime.now(UTC)
     shown = progress or Quiet()
     with _opened(task, options, shown) as opened:
@@ -128,11 +124,7 @@ def measure(
 
 
 def out_folder(options: EvalOptions, started: datetime) -> Path:
-    """Return the output folder: as the options say, otherwise `eval/out/YYYYMMDD-HHMMSS` in local time, as in the seed.
-
-    Raises:
-        InputError: --out differs from the folder of the resumed run.
-    """
+    """Return the output folder, by default `eval/out/YYYYMMDD-HHMMSS` in local time; see `written_to`."""
     given = options.written_to(options.out) if isinstance(options, ModelRunOptions) else options.out
     return given or free_folder(Path("eval") / "out", started)
 

@@ -122,7 +122,6 @@ class Estimate:
     in_batches: bool = False  # through the batch API, with its price and delay
 
     def describe(self) -> Message:
-        """Return the estimate in one line."""
         parts = [_dollars(self.usd)]
         if self.calls:
             low, high = self.tokens
@@ -188,7 +187,6 @@ class Checked:
     least_calls: Callable[[], int] = int
 
     def describe(self) -> Message:
-        """Return the result in one line."""
         return _(
             "{ready}; rows with problems: {rows:,}; warnings: {warnings:,}",
             ready=self.ready,
@@ -213,18 +211,10 @@ class Task(ABC, Generic[Options, Summary, Line]):
 
     @abstractmethod
     def open(self, options: Options, progress: Progress) -> Evaluation[Summary, Line, Any]:
-        """Check the input and prepare the evaluation.
-
-        Raises:
-            GigamindError: the options, the dataset or the vault cannot be used; the class determines the exit code.
-        """
+        """Check the input and prepare the evaluation; the class of a GigamindError determines the exit code."""
 
     def forewarn(self, options: Options) -> tuple[Text, ...]:
-        """Return warnings about the options alone, shown before the run; the run's warnings include them.
-
-        Raises:
-            InputError: the options cannot be used.
-        """
+        """Return warnings about the options alone, shown before the run, or raise InputError; the run repeats them."""
         del options
         return ()
 

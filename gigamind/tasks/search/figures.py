@@ -90,12 +90,10 @@ class Judging:
 
     @property
     def both_kinds(self) -> bool:
-        """Whether there are both unanswerable and answerable queries."""
         counts = self.counts
         return bool(counts.tp + counts.fn and counts.fp + counts.tn)
 
     def at(self, setting: float) -> SweepPoint:
-        """Return the result at another threshold."""
         return point_at(self.points, setting)
 
 

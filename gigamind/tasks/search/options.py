@@ -123,7 +123,6 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     )
 
     def for_report(self) -> dict[str, object]:
-        """Return the options as run.json shows them, without passwords in addresses."""
         shown = super().for_report()
         for name in ("api_base", "embedding_api_base", "qdrant_url"):
             if isinstance(address := shown[name], str):
@@ -138,12 +137,10 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     @property
     def is_builtin(self) -> bool:
-        """Whether gigamind's own engine searches."""
         return self.system == BUILTIN
 
     @property
     def named_system(self) -> SystemOptions:
-        """The options for opening another system."""
         return SystemOptions(self.system, self.system_config, self.timeout_ms)
 
     @property
@@ -155,6 +152,5 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     @property
     def retrieval(self) -> RetrievalSettings:
-        """The options of retrieval."""
         names = (field.name for field in fields(RetrievalSettings))
         return RetrievalSettings(**{name: getattr(self, name) for name in names})

@@ -191,7 +191,6 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         return record_run(prepared, self.judges, run, started, self._speed(run))
 
     def _speed(self, run: Run[ItemResult]) -> SpeedReport | None:
-        """Measure the speed of the queries that this run could search, without paid embedding calls."""
         options = self.prepared.options
         if run.interrupted or not options.speed_passes or not self.prepared.is_timed:
             return None
