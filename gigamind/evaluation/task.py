@@ -16,16 +16,9 @@ from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.unfinished import ModelRun
 from gigamind.i18n import Message, Text, _, joined, n_
+from gigamind.records import schema
 from gigamind.records.environment import describe_hardware
 from gigamind.records.judged import JudgeReport
-from gigamind.records.schema import (
-    RUN_ID_FORMAT,
-    Environment,
-    ErrorReport,
-    Record,
-    RunReport,
-    by_item,
-)
 from gigamind.release.model import ComparedTask
 from gigamind.reports.views import View
 
@@ -96,7 +89,7 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
         )
 
     @abstractmethod
-    def record(self, run: Run[Result], started: datetime) -> Record[Summary, Line]:
+    def record(self, run: Run[Result], started: datetime) -> schema.Record[Summary, Line]:
         """Return the content of the output folder; equal runs give equal records, except for times."""
 
     def close(self) -> None:
@@ -178,7 +171,7 @@ class Checked:
 
     ready: Text  # what there is to evaluate; `terminal` has more details
     terminal: Text
-    errors: Sequence[ErrorReport]
+    errors: Sequence[schema.ErrorReport]
     warnings: Sequence[Text]
     dataset_hash: str
     notes_hash: str
@@ -190,7 +183,7 @@ class Checked:
         return _(
             "{ready}; rows with problems: {rows:,}; warnings: {warnings:,}",
             ready=self.ready,
-            rows=len(by_item(self.errors)),
+            rows=len(schema.by_item(self.errors)),
             warnings=len(self.warnings),
         )
 
@@ -218,7 +211,7 @@ class Task(ABC, Generic[Options, Summary, Line]):
         del options
         return ()
 
-    def shortfall(self, record: Record[Summary, Line]) -> Text | None:
+    def shortfall(self, record: schema.Record[Summary, Line]) -> Text | None:
         """Return why the figures of a finished run do not represent its dataset, apart from models."""
         del record
         return None
@@ -232,14 +225,14 @@ def run_report(
     prepared: PreparedInput,
     started: datetime,
     status: Literal["complete", "interrupted"],
-    environment: Environment,
+    environment: schema.Environment,
     judge: JudgeReport | None = None,
-) -> RunReport:
+) -> schema.RunReport:
     """Return the content of run.json."""
     options = prepared.options
-    return RunReport.like(
+    return schema.RunReport.like(
         prepared,
-        run_id=started.astimezone().strftime(RUN_ID_FORMAT),
+        run_id=started.astimezone().strftime(schema.RUN_ID_FORMAT),
         created_at=started.isoformat(timespec="seconds"),
         task=options.task,
         status=status,
