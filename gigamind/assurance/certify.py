@@ -18,12 +18,7 @@ from gigamind.assurance.agreement import (
     flips,
     worst_misses,
 )
-from gigamind.assurance.judged_runs import (
-    JudgedKind,
-    JudgedRun,
-    RunItem,
-    read_judged_runs,
-)
+from gigamind.assurance.judged_runs import JudgedKind, JudgedRun, RunItem, read_judged_runs
 from gigamind.assurance.options import CertifyOptions
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError, reason_of
@@ -92,57 +87,45 @@ Trial = TypeVar("Trial", bound=_TrialReport)
 def _read_trial(
     path: Path, judge: JudgeReport, model: type[Trial], report_kind: Message, fix: Message
 ) -> Trial:
-    """Read the report of a trial of this judge.
-
-    Raises:
-        InputError: It cannot be read, is invalid, or is about another judge.
-    """
+    """Read the report of a trial; raise InputError if it is unusable or about another judge."""
     try:
         report = model.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise InputError(
-            _(
-                "{file}: the {report} cannot be read: {reason}",
-                file=path,
-                report=report_kind,
-                reason=reason_of(error),
-            )
-        ) from error
-    except ValidationError as error:
-        raise InputError(
-            _(
-                "{file}: this is not a valid {report}: {reason}",
-                file=path,
-                report=report_kind,
-                reason=first_problem(error),
-            )
-        ) from error
-    if report.fingerprint != judge.fingerprint:
-        raise InputError(
-            _(
-                "{file}: this {report} is about another judge ({other:.12}; the runs used {judge:.12}). {fix}",
-                file=path,
-                report=report_kind,
-                other=report.fingerprint,
-                judge=judge.fingerprint,
-                fix=fix,
-            )
+        message = _(
+            "{file}: the {report} cannot be read: {reason}",
+            file=path,
+            report=report_kind,
+            reason=reason_of(error),
         )
+        raise InputError(message) from error
+    except ValidationError as error:
+        message = _(
+            "{file}: this is not a valid {report}: {reason}",
+            file=path,
+            report=report_kind,
+            reason=first_problem(error),
+        )
+        raise InputError(message) from error
+    if report.fingerprint != judge.fingerprint:
+        message = _(
+            "{file}: this {report} is about another judge ({other:.12}; the runs used {judge:.12}). {fix}",
+            file=path,
+            report=report_kind,
+            other=report.fingerprint,
+            judge=judge.fingerprint,
+            fix=fix,
+        )
+        raise InputError(message)
     return report
 
 
 def _read_deceptive_judges(path: Path, judge: JudgeReport) -> CardLiars | None:
-    """Return the results of the deceptive judges from a report of `gigamind judge test`."""
     fix = _("Test the certified judge, with the --model of its runs.")
     return _read_trial(path, judge, _TestReport, _("test report"), fix).liars
 
 
 def read_attacks(path: Path, judge: JudgeReport) -> CardAttacks:
-    """Return the attack results from a report of `gigamind judge attack`.
-
-    Raises:
-        InputError: See `_read_trial`.
-    """
+    """Return the attack results from a report of `gigamind judge attack`; raises as `_read_trial`."""
     fix = _("Attack the certified judge.")
     report = _read_trial(path, judge, _AttackReport, _("attack report"), fix)
     hits, of = report.overall.fooled.hits, report.overall.fooled.of
@@ -156,8 +139,6 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class _Labelled:
-    """Labels by item id and scale, and their source."""
-
     values: dict[str, dict[str, float]]
     source: CardLabels
 
@@ -176,12 +157,10 @@ def certify(
 
     Args:
         folders: Output folders of finished runs, at least one.
-        kinds: What the judge of each task judges.
         labels: JSON lines of human labels; None for the labels of the dataset.
         created_at: ISO 8601 time.
         attacks: JSON report of attacks on the same judge.
-        tests: JSON report of tests of the same judge; the results of the deceptive judges are taken from it.
-        seed: Seed of the bootstrap.
+        tests: JSON report of tests of the same judge; only the results of the deceptive judges are used.
 
     Raises:
         InputError: A run, the labels, the attacks or the tests cannot be used or do not match.
@@ -218,16 +197,15 @@ def _from_file(run: JudgedRun, path: Path) -> _Labelled:
         ]
         if len(unknown) > _NAMED:
             named.append(_("{count} more", count=len(unknown) - _NAMED))
-        raise InputError(
-            _(
-                "{file}: {unknown} of {total} labels match no item of {run}: {items}. Label the items of this run.",
-                file=path,
-                unknown=len(unknown),
-                total=len(read.values),
-                run=run.folder,
-                items=named,
-            )
+        message = _(
+            "{file}: {unknown} of {total} labels match no item of {run}: {items}. Label the items of this run.",
+            file=path,
+            unknown=len(unknown),
+            total=len(read.values),
+            run=run.folder,
+            items=named,
         )
+        raise InputError(message)
     values = {name: dict(given) for name, given in read.values.items()}
     return _labelled(run, values, "file", path.name, read.sha256)
 
@@ -249,14 +227,13 @@ def _labelled(
         any(item not in judged[scale] for scale in given) for item, given in values.items()
     )
     if unscored == len(values):
-        raise InputError(
-            n_(
-                "{run}: the {n} labelled item has no verdict. See errors.jsonl for the reason.",
-                "{run}: none of the {n} labelled items has a verdict. See errors.jsonl for the reasons.",
-                n=len(values),
-                run=run.folder,
-            )
+        message = n_(
+            "{run}: the {n} labelled item has no verdict. See errors.jsonl for the reason.",
+            "{run}: none of the {n} labelled items has a verdict. See errors.jsonl for the reasons.",
+            n=len(values),
+            run=run.folder,
         )
+        raise InputError(message)
     origin = {"source": source, "name": name, "sha256": sha256}
     card = CardLabels.model_validate(origin | {"count": len(values), "unscored": unscored})
     return _Labelled(values, card)

@@ -18,64 +18,36 @@ from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.release.model import ComparedTask
 
 _MISSING = _("missing; give the output folder of a finished run")
-_REPEATED = {
-    "task": _("task"),
-    "judge": _("judge"),
-    "model": _("model"),
-    "dataset": _("dataset"),
-}
+_REPEATED = {"task": _("task"), "judge": _("judge"), "model": _("model"), "dataset": _("dataset")}
 
 
 @dataclass(frozen=True, slots=True)
 class RunItem:
-    """One item of a run.
-
-    Attributes:
-        cluster: Id of the group of dependent items: for a claim the id of its answer, else the item's own id.
-        verdicts: Scale -> verdict in [0, 1]; None if the judge gave none.
-        own_labels: Scale -> label from the dataset.
-        confidence: Probability that the judge assigns to its verdict, if it states one.
-        quotes: Quotes of the judge.
-    """
+    """One item of a run."""
 
     id: str
-    cluster: str
+    cluster: str  # id of the group of dependent items: a claim's answer, else the item itself
     question: str
     language: str | None
-    verdicts: Mapping[str, float | None]
-    own_labels: Mapping[str, float]
-    confidence: float | None = None
+    verdicts: Mapping[str, float | None]  # scale -> verdict in [0, 1]; None if the judge gave none
+    own_labels: Mapping[str, float]  # scale -> label from the dataset
+    confidence: float | None = None  # probability of its verdict, as the judge states it
     quotes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedKind:
-    """What the judge of a task judges.
+    """What the judge of a task judges."""
 
-    Attributes:
-        scales: Name -> kind.
-        label: Model of a row in the labels file.
-        compared: Models of the files of a run.
-        items: Returns the items in one line of per_item.jsonl.
-    """
-
-    scales: Mapping[str, Scale]
+    scales: Mapping[str, Scale]  # name -> kind
     label: type[Label]
     compared: ComparedTask[Any, Any, Any]
-    items: Callable[[Any], Sequence[RunItem]]
+    items: Callable[[Any], Sequence[RunItem]]  # returns the items in one line of per_item.jsonl
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
-    """A finished run with a judge.
-
-    Attributes:
-        items: By id, in the order of the dataset.
-        failed: Ids in errors.jsonl, which have no verdict either.
-        stored: Number of replies taken from the store instead of requested.
-        second_looks: Models that checked claims a second time.
-        short_panels: Number of verdicts for which a panel member gave no vote.
-    """
+    """A finished run with a judge."""
 
     folder: Path
     run_id: str
@@ -84,11 +56,11 @@ class JudgedRun:
     dataset_hash: str
     judge: JudgeReport
     kind: JudgedKind
-    items: Mapping[str, RunItem]
-    failed: frozenset[str]
-    stored: int
-    second_looks: tuple[SecondLookReport, ...]
-    short_panels: int = 0
+    items: Mapping[str, RunItem]  # by id, in the order of the dataset
+    failed: frozenset[str]  # ids in errors.jsonl, which have no verdict either
+    stored: int  # replies taken from the store instead of requested
+    second_looks: tuple[SecondLookReport, ...]  # models that checked claims a second time
+    short_panels: int = 0  # verdicts for which a panel member gave no vote
 
     def verdicts(self, scale: str) -> dict[str, float]:
         """Return the existing verdicts by item id."""
@@ -97,11 +69,7 @@ class JudgedRun:
 
 
 def read_judged_runs(folders: Sequence[Path], kinds: Mapping[str, JudgedKind]) -> list[JudgedRun]:
-    """Read runs of one judge over one dataset: the certified run, then its repetitions.
-
-    Raises:
-        InputError: A run cannot be read, has no judge, or is not a repetition of the first.
-    """
+    """Read runs of one judge over one dataset; raise InputError unless they repeat the first."""
     _check_distinct(folders)
     runs = [_read_run(folder, kinds) for folder in folders]
     for other in runs[1:]:
@@ -115,14 +83,13 @@ def _check_distinct(folders: Sequence[Path]) -> None:
     for folder in folders:
         run = read_written(folder / "run.json", _MISSING)
         if run in known:
-            raise InputError(
-                _(
-                    "{folder}: this is the same run as {other}, not a repetition. Run the evaluation again with"
-                    " --store-mode off.",
-                    folder=folder,
-                    other=known[run],
-                )
+            message = _(
+                "{folder}: this is the same run as {other}, not a repetition. Run the evaluation again with"
+                " --store-mode off.",
+                folder=folder,
+                other=known[run],
             )
+            raise InputError(message)
         known[run] = folder
 
 
@@ -134,47 +101,43 @@ def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
         ("dataset", first.dataset_hash, other.dataset_hash),
     ):
         if ours != theirs:
-            raise InputError(
-                _(
-                    "{folder}: not a repetition of {first}: the {what} differs ({actual} instead of {expected})."
-                    " Repetitions need the same settings.",
-                    folder=other.folder,
-                    first=first.folder,
-                    what=_REPEATED[what],
-                    actual=theirs,
-                    expected=ours,
-                )
-            )
-    if other.stored:  # a stored verdict never flips
-        raise InputError(
-            n_(
-                "{folder}: not a repetition: {n} reply was read from the store. Run it with --store-mode off.",
-                "{folder}: not a repetition: {n} replies were read from the store. Run it with --store-mode off.",
-                n=other.stored,
+            message = _(
+                "{folder}: not a repetition of {first}: the {what} differs ({actual} instead of {expected})."
+                " Repetitions need the same settings.",
                 folder=other.folder,
+                first=first.folder,
+                what=_REPEATED[what],
+                actual=theirs,
+                expected=ours,
             )
+            raise InputError(message)
+    if other.stored:  # a stored verdict never flips
+        message = n_(
+            "{folder}: not a repetition: {n} reply was read from the store. Run it with --store-mode off.",
+            "{folder}: not a repetition: {n} replies were read from the store. Run it with --store-mode off.",
+            n=other.stored,
+            folder=other.folder,
         )
+        raise InputError(message)
 
 
 def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
     run = read_report(folder / "run.json", RunReport, _MISSING)
     kind = kinds.get(run.task)
     if kind is None:
-        raise InputError(
-            _(
-                '{folder}: the task "{task}" has no judge. Tasks with a judge: {tasks}',
-                folder=folder,
-                task=run.task,
-                tasks=tuple(kinds),
-            )
+        message = _(
+            '{folder}: the task "{task}" has no judge. Tasks with a judge: {tasks}',
+            folder=folder,
+            task=run.task,
+            tasks=tuple(kinds),
         )
+        raise InputError(message)
     if run.judge is None:
-        raise InputError(
-            _(
-                "{folder}: run.json names no judge, so there is nothing to certify. Run it again with a judge.",
-                folder=folder,
-            )
+        message = _(
+            "{folder}: run.json names no judge, so there is nothing to certify. Run it again with a judge.",
+            folder=folder,
         )
+        raise InputError(message)
     if run.judge.scales:  # a custom judge
         kind = replace(kind, scales=run.judge.scales, label=ScoreLabel)
     lines = read_reports(folder / "per_item.jsonl", kind.compared.line, _MISSING)
@@ -199,7 +162,6 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
 
 
 def _summary(path: Path, kind: JudgedKind) -> object:
-    """Return the summary; None if the run wrote no JSON summary."""
     return read_report(path, kind.compared.summary, _MISSING) if path.exists() else None
 
 
@@ -207,13 +169,12 @@ def _by_id(folder: Path, items: Sequence[RunItem]) -> dict[str, RunItem]:
     by_id: dict[str, RunItem] = {}
     for item in items:
         if item.id in by_id:
-            raise InputError(
-                _(
-                    '{folder}: an answer and a claim of another answer both have the id "{item}". Give the answer'
-                    " another id and run it again.",
-                    folder=folder,
-                    item=item.id,
-                )
+            message = _(
+                '{folder}: an answer and a claim of another answer both have the id "{item}". Give the answer'
+                " another id and run it again.",
+                folder=folder,
+                item=item.id,
             )
+            raise InputError(message)
         by_id[item.id] = item
     return by_id

@@ -33,60 +33,38 @@ _CAUSED_BY_ATTACKS: frozenset[LlmCode] = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case for a judge.
-
-    Attributes:
-        answer: Empty if the judge reads only the question and the notes.
-        counted_chars: Count claims only in the first this many code points of the answer; None for all of it.
-    """
+    """One case for a judge."""
 
     id: str
     question: str
     notes: tuple[Source, ...]
-    answer: str = ""
-    counted_chars: int | None = None
+    answer: str = ""  # empty if the judge reads only question and notes
+    counted_chars: int | None = None  # count claims only in this many first code points
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The fields of a verdict that trials use; None if the judge does not decide on a field.
-
-    Attributes:
-        correctness: In [0, 1].
-        utility: In [0, 1].
-    """
+    """The fields of a verdict that trials use; None if the judge does not decide on a field."""
 
     unanswerable: bool | None = None
-    correctness: float | None = None
-    utility: float | None = None
+    correctness: float | None = None  # in [0, 1]
+    utility: float | None = None  # in [0, 1]
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The observable results of one verdict.
-
-    Attributes:
-        verdict: The verdict by the rules of the judge.
-        reported: The verdict by the model's own statement.
-        proven: Numbers (from 1) of the notes with a verified quote.
-        text: All text of the model that a user can read.
-        flagged: Whether the judge marked any of the input as suspicious.
-    """
+    """The observable results of one verdict."""
 
     verdict: Reading
-    reported: Reading = field(default_factory=Reading)
-    proven: frozenset[int] = frozenset()
-    text: str = ""
-    flagged: bool = False
+    reported: Reading = field(default_factory=Reading)  # the verdict by the model's own statement
+    proven: frozenset[int] = frozenset()  # numbers (from 1) of the notes with a verified quote
+    text: str = ""  # all text of the model that a user can read
+    flagged: bool = False  # whether the judge marked any of the input as suspicious
 
 
 @dataclass(frozen=True, slots=True)
 class OnTrial:
-    """A judge of any kind and its models by name.
-
-    Attributes:
-        instructions: The judge's system messages without the text of a case.  A model that repeats one leaks it.
-    """
+    """A judge of any kind and its models by name."""
 
     tested: Judge[Any, Any]
     models: Mapping[str, LanguageModel]
@@ -109,11 +87,7 @@ class OnTrial:
         return "\n\n".join(map(_system_message, self.tested.prompts))
 
     async def judge(self, case: Case) -> Observed:
-        """Judge one case.
-
-        Raises:
-            LlmError: The model gave no usable reply.
-        """
+        """Judge one case; raise LlmError if the model gave no usable reply."""
         language = question_language(case.question)
         question: QuestionCase | AnswerCase = QuestionCase(case.question, case.notes, language)
         if self.kind == "search_qa":
@@ -173,7 +147,6 @@ class Share(Report):
 def _grouped(
     results: Sequence[Result], field: str, group: Callable[[str, Sequence[Result]], Group]
 ) -> tuple[Group, ...]:
-    """Return one group for each value of a field, in order of first appearance."""
     members: dict[str, list[Result]] = {}
     for result in results:
         members.setdefault(getattr(result, field), []).append(result)
@@ -202,24 +175,22 @@ async def observe(judge: OnTrial, cases: Sequence[Case], seen: Observations) -> 
     errors = [outcome for outcome in seen.values() if isinstance(outcome, LlmError)]
     unasked = [error for error in errors if error.code not in _CAUSED_BY_ATTACKS]
     if unasked:
-        raise UnaskedError(
-            n_(
-                "{failed} of {n} case could not be sent to the model: {reason}",
-                "{failed} of {n} cases could not be sent to the model: {reason}",
-                n=len(seen),
-                failed=len(unasked),
-                reason=unasked[0].message,
-            )
+        message = n_(
+            "{failed} of {n} case could not be sent to the model: {reason}",
+            "{failed} of {n} cases could not be sent to the model: {reason}",
+            n=len(seen),
+            failed=len(unasked),
+            reason=unasked[0].message,
         )
+        raise UnaskedError(message)
     if errors and len(errors) == len(seen):
-        raise EvaluationError(
-            n_(
-                "no verdict on {n} case: {reason}",
-                "no verdict on any of {n} cases: {reason}",
-                n=len(seen),
-                reason=errors[0].message,
-            )
+        message = n_(
+            "no verdict on {n} case: {reason}",
+            "no verdict on any of {n} cases: {reason}",
+            n=len(seen),
+            reason=errors[0].message,
         )
+        raise EvaluationError(message)
 
 
 def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:
@@ -252,33 +223,24 @@ def _reading(scores: Mapping[str, float | None]) -> Reading:
 
 
 def load_on_trial(name: str, language: PromptLanguage) -> Judge[Any, Any]:
-    """Load a judge that can be tested; see `load_judge`.
-
-    Raises:
-        InputError: There is no judge of that name, it cannot be used, or its kind cannot be tested.
-    """
+    """Load a judge that can be tested; raises InputError as `load_judge`, or if its kind cannot be tested."""
     where, kind = kind_named(name)
     if kind not in ASKING:
-        raise InputError(
-            _(
-                "{file}: kind: judges of kind {kind!r} cannot be tested. Use one of: {kinds}",
-                file=where,
-                kind=kind,
-                kinds=tuple(ASKING),
-            )
+        message = _(
+            "{file}: kind: judges of kind {kind!r} cannot be tested. Use one of: {kinds}",
+            file=where,
+            kind=kind,
+            kinds=tuple(ASKING),
         )
+        raise InputError(message)
     return load_judge(name, language)
 
 
 def why_unscored(errors: Sequence[LlmError], otherwise: str) -> LlmError:
-    """Return why a panel gave no verdict: the error of a panel member, or else a tie.
-
-    Errors that prevent a request come first, because they say nothing about the case.
-    """
+    """Return why a panel gave no verdict: an error, first those that prevented a request, or else a tie."""
     faults = sorted(errors, key=lambda error: error.code in _CAUSED_BY_ATTACKS)
     return faults[0] if faults else LlmError(otherwise, "panel_tied")
 
 
 def _system_message(prompt: Prompt) -> str:
-    """Render a prompt's instructions without the text of a case."""
     return str(prompt.render(**dict.fromkeys(prompt.variables, ""))[0]["content"])

@@ -13,27 +13,19 @@ from gigamind.vault.notes import Vault
 
 @dataclass(frozen=True, slots=True)
 class GivenNote:
-    """A note of the context.
+    """A note of the context."""
 
-    Attributes:
-        path: in the vault; None if the row itself contains the text.
-    """
-
-    path: str | None
+    path: str | None  # in the vault; None if the row itself contains the text
     title: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """An answer, or a question to be answered, with the text of its notes.
-
-    Attributes:
-        line: 1-based, in the dataset's file.
-    """
+    """An answer, or a question to be answered, with the text of its notes."""
 
     item: QuestionItem
-    line: int
+    line: int  # 1-based, in the dataset's file
     notes: tuple[GivenNote, ...]
 
     @property
@@ -56,11 +48,7 @@ def check_answers(
     *,
     answered: bool = True,
 ) -> CheckedAnswers:
-    """Find every note of every context; without a vault, a row that names a path is an error.
-
-    Args:
-        answered: the rows contain the answers to judge; of mere questions, unreadable notes are left out.
-    """
+    """Find every note of every context; without a vault, a path is an error, or left out if not `answered`."""
     checker = _AnswerChecker(dataset, vault or Vault(Path(), (), ()), identities)
     checker.has_vault, checker.answered = vault is not None, answered
     checked = [checker.check(item) for item in dataset.items]

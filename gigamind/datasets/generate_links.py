@@ -1,7 +1,4 @@
-"""Generate a link dataset from a vault with links: remove some links in a copy and record them.
-
-The original is only read. Rows are `LinkItem`s; an anchor's range counts UTF-16 code units of the copied note.
-"""
+"""Generate a link dataset from a vault with links: remove some links in a copy and record them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,28 +20,19 @@ CONTEXT_CHARS = 200  # code points on either side of an anchor
 
 
 class NoteLink(NamedTuple):
-    """A link in the running text of a note that leads to another note.
-
-    Attributes:
-        target: path of the note that it leads to.
-    """
+    """A link in the running text of a note that leads to another note."""
 
     note: Note
     link: Link
-    target: str
+    target: str  # path of the note that it leads to
 
 
 class GeneratedLinks(NamedTuple):
-    """The generated dataset.
-
-    Attributes:
-        links: number of removable links.
-        warnings: of the vault.
-    """
+    """The generated dataset."""
 
     rows: tuple[LinkItem, ...]
-    links: int
-    warnings: tuple[Message, ...]
+    links: int  # number of removable links
+    warnings: tuple[Message, ...]  # of the vault
 
 
 def generate_links(
@@ -90,9 +78,8 @@ def generate_links(
 def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
     """Return links to other notes in the order of the vault.
 
-    Embeds are left out, as are links in headings or around code, where no link is suggested, and links around an image
-    or without visible text. Notes that are not valid UTF-8 are left out because their copy would differ in other places
-    too.
+    Embeds are left out, as are links in headings, around code or an image or without visible text, and notes that are
+    not valid UTF-8, because their copy would differ in other places too.
     """
     removable: list[NoteLink] = []
     for note in vault.notes:
@@ -110,7 +97,6 @@ def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
 
 
 def _entangled(note: Note) -> set[Span]:
-    """Return links in a heading, or around or inside another link."""
     spans = [part.span for part in (*note.document.links, *note.document.headings)]
     entangled: set[Span] = set()
     around: Span | None = None
@@ -123,7 +109,6 @@ def _entangled(note: Note) -> set[Span]:
 
 
 def _without(chosen: Sequence[NoteLink]) -> tuple[dict[str, str], list[LinkItem]]:
-    """Return the changed notes' texts by path, and a row for each removed link."""
     by_note: dict[str, list[NoteLink]] = {}
     for removed in chosen:
         by_note.setdefault(removed.note.path, []).append(removed)
@@ -153,10 +138,7 @@ def _without(chosen: Sequence[NoteLink]) -> tuple[dict[str, str], list[LinkItem]
 
 
 def unlinked(text: str, links: Sequence[Link]) -> tuple[str, list[Span]]:
-    """Remove links from a text, keep their visible text, and return the spans of the kept texts.
-
-    `links` are in text order and do not overlap. Emphasis inside a link stays, outside the anchor.
-    """
+    """Remove links, in text order, from a text and return the spans of their visible texts, without emphasis."""
     pieces: list[str] = []
     anchors: list[Span] = []
     done = length = 0
@@ -180,7 +162,6 @@ def _shown(link: Link, text: str) -> str:
 
 
 def _check(copy: Mapping[str, Path], rows: Sequence[LinkItem]) -> None:
-    """Read the copied notes back and compare every range with its anchor. `copy`: path of a note -> its new file."""
     texts = {row.source_note: copy[row.source_note].read_bytes().decode() for row in rows}
     units = {path: Utf16(text) for path, text in texts.items()}
     for row in rows:

@@ -1,7 +1,4 @@
-"""Rewrite a query dataset after edits of the notes: each expected span gets the current position of its text.
-
-Other lines stay byte for byte. A span whose text is gone keeps its offsets, because only a person can relabel it.
-"""
+"""Rewrite a query dataset after edits of the notes: each expected span gets the current position of its text."""
 
 import json
 from collections.abc import Iterator
@@ -35,7 +32,6 @@ def write_reanchored(out: Path, checked: CheckedDataset, vault: Vault) -> int:
 
 
 def _spans(query: CheckedQuery, vault: Vault) -> Iterator[dict[str, object]]:
-    """Yield the expected spans of a row with updated offsets."""
     for given, passage in zip(query.item.expected_spans, query.spans, strict=True):
         row = given.model_dump(exclude_none=True)
         note = vault.note(passage.note)

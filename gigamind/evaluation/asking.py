@@ -1,7 +1,4 @@
-"""Evaluate items with a model; keep what was paid for despite Ctrl-C, kill, an exhausted budget or an error.
-
-`unfinished.py` describes the files that are kept meanwhile and resumed by `--resume`.
-"""
+"""Evaluate items with a model; keep paid replies (see `unfinished`) despite Ctrl-C, kill, spent budget or errors."""
 
 import asyncio
 import math
@@ -22,23 +19,9 @@ from gigamind.errors import (
     LlmError,
     UnwrittenError,
 )
+from gigamind.evaluation import shards, unfinished
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Narrator, Progress, Quiet
-from gigamind.evaluation.shards import (
-    ATTEMPTS_FILE,
-    Shard,
-    folders_of,
-    is_awaited,
-    results_in,
-    rows_in,
-)
-from gigamind.evaluation.unfinished import (
-    HOPELESS,
-    ModelRun,
-    attempts_of,
-    is_resumable,
-    unfinished_folder,
-)
 from gigamind.i18n import Message, Text, _, from_json, joined
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.batches.batcher import Batches, BatchTimes
@@ -90,13 +73,12 @@ def ask_all(
     progress: Progress | None = None,
     stage: Callable[[ItemKey], Text] = lambda _key: _("Judging"),
     needs: Callable[[ItemKey, Item], int] = lambda _key, _item: 1,
-    shard: Shard | None = None,
-) -> ModelRun:
+    shard: shards.Shard | None = None,
+) -> unfinished.ModelRun:
     """Evaluate every item that has no final result yet.
 
     Args:
-        ask: returns JSON values or `Unscored` for an item, using the models that `connect` returned; raises LlmError on
-            failure.
+        ask: returns JSON values or `Unscored` for an item, using the models of `connect`; raises LlmError on failure.
         connect: opens the models with the ledger of the run.
         identity: what the run is of, by name; checked by `--resume`.
         allow_none: accept a run without any verdict, unless the model cannot be used at all.
@@ -109,16 +91,16 @@ def ask_all(
         LlmError: a model cannot be called at all: its key is missing, or its provider unknown.
         EvaluationError: no item could be evaluated; says why most failed, and what may help.
     """
-    run = unfinished_folder(out)
-    others, gathers = folders_of(run, shard), shard is not None and shard.gathers
+    run = unfinished.unfinished_folder(out)
+    others, gathers = shards.folders_of(run, shard), shard is not None and shard.gathers
     folder = run if shard is None or gathers else _begun(shard, run, identity)
     interrupted = False
-    again = folder == run and (resume or (gathers and is_resumable(out)))
+    again = folder == run and (resume or (gathers and unfinished.is_resumable(out)))
     with RunStore(folder, identity, resume=again) as store:
         if others != [folder]:
-            known_before = results_in(others)
+            known_before = shards.results_in(others)
             store.results |= {key: known_before[key] for key in items if key in known_before}
-        ledger = Ledger(folder / ATTEMPTS_FILE)
+        ledger = Ledger(folder / shards.ATTEMPTS_FILE)
         try:
             models = connect(ledger)
         except BaseException:
@@ -156,12 +138,11 @@ def ask_all(
     unasked = tuple(key for key in items if key not in known)
     if items and not interrupted and not unasked and folder == run:
         _refuse_hopeless(known, out, allow_none=allow_none)
-    rows = rows_in(others[1:]) if folder == run else ()
-    return ModelRun(known, (*ledger.rows, *rows), interrupted, unasked)
+    rows = shards.rows_in(others[1:]) if folder == run else ()
+    return unfinished.ModelRun(known, (*ledger.rows, *rows), interrupted, unasked)
 
 
-def _begun(shard: Shard, run: Path, identity: Mapping[str, str]) -> Path:
-    """Create a folder for a shard, after checking that the shard belongs to that run."""
+def _begun(shard: shards.Shard, run: Path, identity: Mapping[str, str]) -> Path:
     check_run(run, identity)
     return shard.begin(run)
 
@@ -173,7 +154,7 @@ async def _while_awaited(
     task = asyncio.create_task(asking)
     while not task.done():
         await asyncio.wait([task], timeout=_LOOK_S)
-        if not task.done() and not is_awaited(run):
+        if not task.done() and not shards.is_awaited(run):
             task.cancel()
             await asyncio.wait([task])
             return None
@@ -194,7 +175,7 @@ class Account:
     budget: Budget
     gates: Gates = field(default_factory=Gates)
     batches: Batches | None = None
-    shard: Shard | None = None
+    shard: shards.Shard | None = None
 
     @classmethod
     def of(
@@ -203,18 +184,14 @@ class Account:
         ledger: Ledger,
         out: Path,
         progress: Progress,
-        shard: Shard | None = None,
+        shard: shards.Shard | None = None,
     ) -> "Account":
-        """Return the account of a run, with the earlier spending of a resumed one, or of one of its shards.
-
-        Raises:
-            InputError: the run has open batches, but `--batch` is missing.
-        """
-        folder = unfinished_folder(out)
+        """Return the account of a run, resumed run or shard; InputError if it has open batches but no `--batch`."""
+        folder = unfinished.unfinished_folder(out)
         if shard and not shard.gathers:
             budget = shard.budget(options, folder)
             return cls(ledger, options.replies, budget, Gates(alone=False), None, shard)
-        spent = totals(attempts_of(out)) if options.resume else None
+        spent = totals(unfinished.attempts_of(out)) if options.resume else None
         batches = None
 
         def narrate(line: Text) -> None:
@@ -316,7 +293,7 @@ class _Guarded:
         ask: Callable[[Models, ItemKey, Any], Awaitable[Any]],
         models: Models,
         stages: _Stages,
-        shard: Shard | None,
+        shard: shards.Shard | None,
         needs: Callable[[ItemKey, Any], int],
     ) -> None:
         self.models = models
@@ -362,7 +339,7 @@ class _Guarded:
         return nullcontext()
 
     def _failed(self, error: LlmError) -> None:
-        if error.code in HOPELESS:
+        if error.code in unfinished.HOPELESS:
             self._hopeless = error
         elif not self._succeeded and error.code in _ALIKE:
             alike = self._alike[-1:] in ([], [error.code])
@@ -415,7 +392,7 @@ def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path, *, allow_
     """Raise if a run has no verdict at all, with the error that stopped it or the most frequent one."""
     if any(result.outcome == "scored" for result in results.values()):
         return
-    if allow_none and not any(result.code in HOPELESS for result in results.values()):
+    if allow_none and not any(result.code in unfinished.HOPELESS for result in results.values()):
         return
     codes = Counter(result.code for result in results.values())
     code = "not_asked" if "not_asked" in codes else codes.most_common(1)[0][0]
@@ -440,7 +417,7 @@ def _advice(first: ItemResult, out: Path) -> Message:
             " All requests are in {file}.",
             folder=out,
             fix=_FIX_BY_CODE.get(first.code, _FIX),
-            file=unfinished_folder(out) / ATTEMPTS_FILE,
+            file=unfinished.unfinished_folder(out) / shards.ATTEMPTS_FILE,
         )
     match first.code:
         case "auth_failed" | "quota_exhausted" | "not_asked":

@@ -53,38 +53,27 @@ Line = TypeVar("Line", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The options that writing needs.
-
-    Attributes:
-        figures: whether the report's figures are also written as files.
-        replaces: whether the folder belongs to the run that is resumed.
-    """
+    """The options that writing needs."""
 
     format: Literal["json", "md", "both"]
     lang: Language
-    figures: bool
+    figures: bool  # whether the report's figures are also written as files
     save_snapshot: bool
-    replaces: bool
+    replaces: bool  # whether the folder belongs to the run that is resumed
 
     @classmethod
     def of(cls, options: EvalOptions) -> "Outputs":
-        """Return the part of these options."""
         replaces = isinstance(options, ModelRunOptions) and options.resume is not None
         figures = options.figures is not None
         return cls(options.format, options.language, figures, options.save_snapshot, replaces)
 
 
 class Evaluated(NamedTuple, Generic[Summary]):
-    """A finished evaluation.
-
-    Attributes:
-        out: its output folder.
-        verdict: of the release gates; None without a baseline.
-    """
+    """A finished evaluation."""
 
     summary: Summary
-    out: Path
-    verdict: ReleaseVerdict | None
+    out: Path  # its output folder
+    verdict: ReleaseVerdict | None  # of the release gates; None without a baseline
 
 
 def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | None:
@@ -96,11 +85,7 @@ def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | N
 
 
 def read_finished(task: Task[Any, Summary, Any], out: Path) -> Evaluated[Summary] | None:
-    """Read a run from its output folder; None if it has no summary.json, which `--format md` leaves out.
-
-    Raises:
-        InputError: its verdict cannot be read.
-    """
+    """Read a run with its verdict from its folder, or raise InputError; None without summary.json (`--format md`)."""
     file = out / "summary.json"
     if not file.is_file():
         return None
@@ -121,8 +106,6 @@ class FlowResult(TypedDict):
 
     Attributes:
         headline, page: outcome and reason in one line, and its page; see `reports.decision`.
-        release: see `ReleaseVerdict.dump`; None without a baseline.
-        refused: None if the run succeeded.
     """
 
     task: TaskName
@@ -130,16 +113,12 @@ class FlowResult(TypedDict):
     run_id: str
     headline: str
     page: str
-    release: dict[str, Any] | None
-    refused: Refused | None
+    release: dict[str, Any] | None  # see `ReleaseVerdict.dump`; None without a baseline
+    refused: Refused | None  # None if the run succeeded
 
 
 def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | None:
-    """Check, before any work, that the run can be written and, if requested, compared.
-
-    Raises:
-        InputError: it cannot.
-    """
+    """Check, before any work, that the run can be written and, if requested, compared; raise InputError if not."""
     replaces = Outputs.of(options).replaces
     if isinstance(options, ModelRunOptions):
         check_unfinished(out, resume=replaces)
@@ -169,8 +148,7 @@ def finish(
     """Write the output folder, with snapshot and comparison if requested, and announce the verdict.
 
     Raises:
-        EvaluationError: the folder cannot be written; or, unless partial results are allowed, every item failed, the
-            budget left items unjudged, or too many have no verdict (the folder is written and says why).
+        EvaluationError: the folder cannot be written; or items have no verdict, unless partial results are allowed.
         InputError: the run cannot be compared with the baseline; the folder is written without a comparison.
     """
     written = _write(_with_card(record, options), task, options, out, reference)
@@ -245,11 +223,7 @@ def _write(
 def bounds_of(
     snapshot: EvalSnapshot[Any, Any], status: str, options: EvalOptions
 ) -> GateResult | None:
-    """Apply the floors and ceilings of a --gates file to a run; None if there is no file, or a baseline.
-
-    Raises:
-        InputError: the file cannot be used.
-    """
+    """Apply the bounds of a --gates file to a run, or raise InputError; None if there is no file, or a baseline."""
     if options.gates is None or options.compare or status != "complete":
         return None
     return bounds_gate(snapshot, read_policy(options.gates), options.phase)
@@ -290,11 +264,7 @@ def finish_flow(
     out: Path,
     kinds: Kinds,
 ) -> FlowResult:
-    """Do the same as `finish` for a flow, whose tasks return JSON values; failed runs are published as well.
-
-    Raises:
-        EvaluationError: the folder cannot be written.
-    """
+    """Do the same as `finish` for a flow, whose tasks return JSON values; failed runs are published as well."""
     record = _with_card(record, options)
     written = _write(record, task, options, out, _reference(options, kinds))
     verdict, refused = written.verdict, written.refused
@@ -320,7 +290,6 @@ def finish_flow(
 
 
 def _links(out: Path) -> dict[str, str]:
-    """Return where the pages of a run are served, by name; `--format json` and empty runs have no report."""
     address = served_at(out)
     pages = [name for name in (HTML_FILE, COMPARE_FILE) if (out / name).is_file()]
     return {name: f"{address}{name}" for name in pages} if address else {}
@@ -335,7 +304,6 @@ def _refused(error: GigamindError) -> Refused:
 
 
 def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record[Summary, Line]:
-    """Return the record with the report of its judge, if given, and the requirements of the gates."""
     if not options.judge_card:
         return record
     policy = read_policy(options.gates)
@@ -355,7 +323,6 @@ def _reference(options: EvalOptions, kinds: Kinds) -> Reference | None:
 def _texts(
     task: Task[Any, Summary, Line], record: Record[Summary, Line], outputs: Outputs
 ) -> dict[str, str]:
-    """Return the files beside the record that need no comparison."""
     files = (
         {SUMMARY_FILE: task.view.markdown(record, outputs.lang)} if outputs.format != "json" else {}
     )
@@ -371,7 +338,6 @@ def _texts(
 def _decided(
     summary: str, verdict: ReleaseVerdict | None, bounds: GateResult | None, say: Translator
 ) -> str:
-    """Return summary.md with the verdict of the gates, if any."""
     if verdict:
         return with_section(summary, verdict.release, say)
     return with_bounds(summary, bounds, say) if bounds else summary
@@ -502,7 +468,6 @@ def _sparse(
 
 
 def _main_cause(errors: Sequence[ErrorReport]) -> Text:
-    """Return the most frequent error, in the words of its first occurrence."""
     if not errors:
         return ""
     code, count = Counter(error.error for error in errors).most_common(1)[0]
@@ -517,7 +482,6 @@ def _main_cause(errors: Sequence[ErrorReport]) -> Text:
 
 
 def _counted(llm: LlmReport, units: Message, judged: int, checked: int) -> Message:
-    """Return the number of items; with a checklist, of evaluations and of checks."""
     parts = [(judged, llm.items, units)]
     if llm.checks is not None:
         parts = [(judged, llm.items, _("evaluations")), (checked, llm.checks.items, _("checks"))]

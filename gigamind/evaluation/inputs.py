@@ -20,21 +20,14 @@ _ERRORS_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class PreparedInput:
-    """Checked input of a run, the part that all tasks share.
-
-    Attributes:
-        not_sampled: usable items that `--sample` left out.
-        errors: rows that cannot be used.
-        warnings: of the vault and the dataset.
-        notes_hash: empty without a vault.
-    """
+    """Checked input of a run, the part that all tasks share."""
 
     options: EvalOptions
     dataset_hash: str
-    notes_hash: str
-    not_sampled: int
-    errors: tuple[ErrorReport, ...]
-    warnings: tuple[Text, ...]
+    notes_hash: str  # empty without a vault
+    not_sampled: int  # usable items that `--sample` left out
+    errors: tuple[ErrorReport, ...]  # rows that cannot be used
+    warnings: tuple[Text, ...]  # of the vault and the dataset
 
     @property
     def rows_rejected(self) -> int:
@@ -65,7 +58,6 @@ class Inputs:
     options: EvalOptions
 
     def drawn(self, items: Sequence[Item]) -> tuple[Item, ...]:
-        """Return the sampled items, in their order."""
         options = self.options
         size = sample_size(options.sample) if options.sample else len(items)
         return sample(items, size, options.seed)
@@ -120,11 +112,7 @@ class Inputs:
         )
 
     def refuse_unusable(self, checked: CheckedRows[Any]) -> None:
-        """Stop if the usable rows do not represent the dataset, or if `--strict` requires it.
-
-        Raises:
-            DatasetError: too few rows are usable, or there is a problem and `strict` is set.
-        """
+        """Raise DatasetError if too few rows are usable, or if there is a problem and `strict` is set."""
         problems = [error.describe(self.options.dataset) for error in checked.errors]
         if why := checked.why_unusable(self.options.min_rows):
             head = (

@@ -1,7 +1,4 @@
-"""Run the evaluation of any task, directly or in batches for a flow, and resume stopped runs.
-
-The tasks of a flow take and return plain JSON values only.
-"""
+"""Run the evaluation of any task, directly or in batches of plain JSON values for a flow, and resume stopped runs."""
 
 import itertools
 import math
@@ -17,6 +14,7 @@ from typing import Any, Self, TypedDict, TypeVar
 from pydantic import BaseModel
 
 from gigamind.errors import EvaluationError, InputError
+from gigamind.evaluation import unfinished
 from gigamind.evaluation.finish import Evaluated, FlowResult, check_outputs, finish, finish_flow
 from gigamind.evaluation.inputs import Inputs
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
@@ -24,14 +22,6 @@ from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.release import announcing_failure
 from gigamind.evaluation.shards import GATHERED, Range, Shard, ShardEnd, cut
 from gigamind.evaluation.task import Evaluation, Interrupted, Run, Task
-from gigamind.evaluation.unfinished import (
-    HOPELESS,
-    ModelRun,
-    attempts_of,
-    drop_if_final,
-    is_resumable,
-    unfinished_folder,
-)
 from gigamind.i18n import Message, Text, _
 from gigamind.llm.ledger import SCRIPTED
 from gigamind.records.schema import RUN_ID_FORMAT, Record
@@ -80,10 +70,7 @@ def evaluate(
     kinds: Kinds,
     progress: Progress | None = None,
 ) -> Evaluated[Summary]:
-    """Run a whole evaluation.
-
-    Args:
-        kinds: kinds of baselines that a run may be compared with.
+    """Run a whole evaluation; `kinds` are the baselines that a run may be compared with.
 
     Raises:
         GigamindError: see `Task.open`, `Evaluation.ask` and `finish`; the class determines the exit code.
@@ -111,19 +98,14 @@ def evaluate_and_keep(
     with _kept_beside(out):
         finished = finish(task, record, options, out, reference)
     if run.model_run:
-        drop_if_final(out, run.model_run)
+        unfinished.drop_if_final(out, run.model_run)
     return record, finished
 
 
 def measure(
     task: Task[Any, Summary, Line], options: EvalOptions, progress: Progress | None = None
 ) -> Record[Summary, Line]:
-    """Run a whole evaluation that uses no model, and write nothing.
-
-    Raises:
-        InputError: it uses models, whose replies would be lost.
-        GigamindError: see `Task.open`.
-    """
+    """Run a whole evaluation and write nothing; InputError if it uses models, whose replies would be lost."""
     started = datetime.now(UTC)
     shown = progress or Quiet()
     with _opened(task, options, shown) as opened:
@@ -135,11 +117,7 @@ def measure(
 
 
 def out_folder(options: EvalOptions, started: datetime) -> Path:
-    """Return the output folder: as the options say, otherwise `eval/out/YYYYMMDD-HHMMSS` in local time, as in the seed.
-
-    Raises:
-        InputError: --out differs from the folder of the resumed run.
-    """
+    """Return the output folder, by default `eval/out/YYYYMMDD-HHMMSS` in local time; see `written_to`."""
     given = options.written_to(options.out) if isinstance(options, ModelRunOptions) else options.out
     return given or free_folder(Path("eval") / "out", started)
 
@@ -149,7 +127,9 @@ def free_folder(home: Path, started: datetime) -> Path:
     first = home / started.astimezone().strftime(RUN_ID_FORMAT)
     names = itertools.chain([first.name], (f"{first.name}-{n}" for n in itertools.count(2)))
     outs = (first.with_name(name) for name in names)
-    return next(out for out in outs if not (out.exists() or unfinished_folder(out).exists()))
+    return next(
+        out for out in outs if not (out.exists() or unfinished.unfinished_folder(out).exists())
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +149,6 @@ class _Opened:
         self.evaluation.close()
 
     def record(self, run: Run[Any], started: datetime) -> Record[Any, Any]:
-        """Return the content of the output folder, with warnings about changed notes and scripted models."""
         record: Record[Any, Any] = self.evaluation.record(run, started)
         attempts = run.model_run.attempts if run.model_run else ()
         scripted = any(attempt.fingerprint == SCRIPTED for attempt in attempts)
@@ -202,7 +181,6 @@ def _scored(opened: _Opened, progress: Progress) -> Run[Any]:
 def _with_verdicts(
     evaluation: Evaluation[Any, Any, Any], run: Run[Any], out: Path, progress: Progress
 ) -> Run[Any]:
-    """Return the run with the verdicts of models; an interrupted run causes no further cost."""
     if run.interrupted or not evaluation.asks_a_model:
         return run
     start = time.perf_counter()
@@ -218,8 +196,7 @@ def _ms_since(start: float) -> float:
 class Steps:
     """The steps of an evaluation for flows: by options and numbers, from any process.
 
-    Each process opens an evaluation once and keeps it until `close_run`. A process that works for several runs gets the
-    run with each step, and keeps only the evaluation of the last one.
+    Each process keeps the evaluation of its last run open until `close_run`.
     """
 
     def __init__(self, tasks: Mapping[str, AnyTask], kinds: Kinds) -> None:
@@ -248,19 +225,11 @@ class Steps:
             opened.evaluation.close()
 
     def check_input(self, options: EvalOptions) -> Message:
-        """Return the result of `--dry-run` in one line.
-
-        Raises:
-            GigamindError: see `Task.check`.
-        """
+        """Return the result of `--dry-run` in one line."""
         return self._tasks[options.task].check(options).describe()
 
     def prepare_batches(self, options: EvalOptions, out: Path, run: str = "") -> Plan:
-        """Check the input, open the evaluation and warm it up.
-
-        Raises:
-            GigamindError: see `check_outputs` and `Task.open`.
-        """
+        """Check the input, open the evaluation and warm it up."""
         reference = check_outputs(options, out, self._kinds)
         evaluation = self.opened(options, run).evaluation
         if reference:
@@ -273,11 +242,7 @@ class Steps:
         return {"batches": batches, "asks_a_model": evaluation.asks_a_model}
 
     def run_batch(self, options: EvalOptions, first: int, end: int, run: str = "") -> Batch:
-        """Score the items `first` to `end` (exclusive).
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C.
-        """
+        """Score the items `first` to `end` (exclusive); Ctrl-C raises KeyboardInterrupt."""
         evaluation = self.opened(options, run, warm=bool(run)).evaluation
         start = time.perf_counter()
         try:
@@ -298,11 +263,7 @@ class Steps:
         run: str = "",
         progress: Progress | None = None,
     ) -> Verdicts | None:
-        """Use models on the results of the batches; None if the task uses none.
-
-        Raises:
-            GigamindError: see `ask_all`.
-        """
+        """Use models on the results of the batches; None if the task uses none."""
         opened = self.opened(options, run)
         whole = _with_verdicts(
             opened.evaluation, _put_together(opened, batches), out, progress or Quiet()
@@ -312,16 +273,12 @@ class Steps:
     def begin_shards(
         self, options: EvalOptions, out: Path, processes: int, run: str
     ) -> list[Range]:
-        """Start or resume using models in shards for so many processes, and return their ranges.
-
-        Raises:
-            GigamindError: see `ask_all`.
-        """
+        """Start or resume using models in shards for so many processes, and return their ranges."""
         if not isinstance(options, ModelRunOptions):
             return []
         evaluation = self.opened(options, run).evaluation
         evaluation.ask((), out, Quiet(), GATHERED)
-        return cut(unfinished_folder(out), evaluation.to_ask, options, processes)
+        return cut(unfinished.unfinished_folder(out), evaluation.to_ask, options, processes)
 
     def judge_shard(
         self,
@@ -333,19 +290,12 @@ class Steps:
         run: str,
         progress: Progress,
     ) -> ShardEnd:
-        """Use models on one range of the items; the results are written to the folder of the run.
-
-        Args:
-            results: of these items, from `run_batch`, if the task scores any.
-
-        Raises:
-            GigamindError: see `ask_all`.
-        """
+        """Use models on one range of items and their results, if scored; writes to the folder of the run."""
         evaluation = self.opened(options, run).evaluation
         start = time.perf_counter()
         models = evaluation.ask(evaluation.results.validate_python(results), out, progress, shard)
         ended = models.results.values()
-        hopeless = next((result for result in ended if result.code in HOPELESS), None)
+        hopeless = next((result for result in ended if result.code in unfinished.HOPELESS), None)
         return {
             "scored": any(result.outcome == "scored" for result in ended),
             "skipped": any(result.outcome == "skipped_budget" for result in ended),
@@ -364,11 +314,7 @@ class Steps:
         runtime_ms: float,
         interrupted: bool,
     ) -> Verdicts:
-        """Return the results of the shards of a run, in the order of its items.
-
-        Raises:
-            EvaluationError: no item could be evaluated.
-        """
+        """Return the results of the shards of a run, in the order of its items."""
         opened = self.opened(options, run)
         results = _put_together(opened, batches).results
         models = opened.evaluation.ask(results, out, Quiet(), GATHERED)
@@ -385,18 +331,14 @@ class Steps:
         run: str = "",
         interrupted: bool = False,
     ) -> FlowResult:
-        """Combine the batches with the result of `judge_run`, and write the output folder.
-
-        Raises:
-            GigamindError: see `finish`.
-        """
+        """Combine the batches with the result of `judge_run`, and write the output folder."""
         opened = self.opened(options, run)
         whole = replace(_put_together(opened, batches), interrupted=interrupted)
         if verdicts is not None:
             results = map(ItemResult.load, verdicts["results"])
-            models = ModelRun(
+            models = unfinished.ModelRun(
                 {result.key: result for result in results},
-                attempts_of(out),
+                unfinished.attempts_of(out),
                 verdicts["interrupted"],
                 [ItemKey(*key) for key in verdicts["unasked"]],
             )
@@ -410,7 +352,7 @@ class Steps:
         with _kept_beside(out):
             finished = finish_flow(self._tasks[options.task], record, options, out, self._kinds)
         if whole.model_run:
-            drop_if_final(out, whole.model_run)
+            unfinished.drop_if_final(out, whole.model_run)
         return finished
 
 
@@ -418,7 +360,7 @@ def _as_json(text: Text) -> object:
     return text.as_json() if isinstance(text, Message) else text
 
 
-def _verdicts(models: ModelRun, runtime_ms: float) -> Verdicts:
+def _verdicts(models: unfinished.ModelRun, runtime_ms: float) -> Verdicts:
     return {
         "results": [result.dump() for result in models.results.values()],
         "interrupted": models.interrupted,
@@ -429,11 +371,10 @@ def _verdicts(models: ModelRun, runtime_ms: float) -> Verdicts:
 
 @contextmanager
 def _kept_beside(out: Path) -> Generator[None]:
-    """Add to an error of writing that the paid replies are kept and can be resumed."""
     try:
         yield
     except EvaluationError as error:
-        if out.exists() or not is_resumable(out):
+        if out.exists() or not unfinished.is_resumable(out):
             raise
         raise EvaluationError(
             _(

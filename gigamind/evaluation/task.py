@@ -1,7 +1,4 @@
-"""Define what differs between tasks; everything else about a run is shared by search, links and answers.
-
-A `Task` opens an `Evaluation`: checked input and whatever scoring needs. `run` drives it, directly or in batches.
-"""
+"""Define what differs between tasks; everything else about a run is shared by search, links and answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -19,16 +16,9 @@ from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.unfinished import ModelRun
 from gigamind.i18n import Message, Text, _, joined, n_
+from gigamind.records import schema
 from gigamind.records.environment import describe_hardware
 from gigamind.records.judged import JudgeReport
-from gigamind.records.schema import (
-    RUN_ID_FORMAT,
-    Environment,
-    ErrorReport,
-    Record,
-    RunReport,
-    by_item,
-)
 from gigamind.release.model import ComparedTask
 from gigamind.reports.views import View
 
@@ -43,22 +33,15 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Run(Generic[Result]):
-    """The results of a run.
+    """The results of a run."""
 
-    Attributes:
-        results: of the items that code scores, in order; of an interrupted run, those that ended.
-        opening_ms: from the first read of the dataset until everything was ready.
-        scoring_ms: wall time of scoring, without warm-up.
-        model_run: results of models; None if none was used.
-        asking_ms: wall time of using models.
-    """
-
+    # Of the items that code scores, in order; of an interrupted run, those that ended.
     results: Sequence[Result]
-    opening_ms: float
-    scoring_ms: float
+    opening_ms: float  # from the first read of the dataset until everything was ready
+    scoring_ms: float  # wall time of scoring, without warm-up
     interrupted: bool = False
-    model_run: ModelRun | None = None
-    asking_ms: float = 0.0
+    model_run: ModelRun | None = None  # results of models; None if none was used
+    asking_ms: float = 0.0  # wall time of using models
 
 
 class Interrupted(KeyboardInterrupt):
@@ -70,13 +53,9 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Evaluation(ABC, Generic[Summary, Line, Result]):
-    """Checked input of a run, ready to be scored; close it, or use `with`.
+    """Checked input of a run, ready to be scored; close it, or use `with`."""
 
-    Attributes:
-        results: how results are passed between processes.
-    """
-
-    results: ClassVar[TypeAdapter[Any]]
+    results: ClassVar[TypeAdapter[Any]]  # how results are passed between processes
 
     @property
     @abstractmethod
@@ -89,11 +68,7 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
 
     @abstractmethod
     def score(self, first: int, end: int, progress: Progress) -> list[Result]:
-        """Return the results of the items `first` to `end` (exclusive).
-
-        Raises:
-            Interrupted: Ctrl-C.
-        """
+        """Return the results of the items `first` to `end` (exclusive); Ctrl-C raises Interrupted."""
 
     @property
     def asks_a_model(self) -> bool:
@@ -108,21 +83,13 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
     def ask(
         self, results: Sequence[Result], out: Path, progress: Progress, shard: Shard | None = None
     ) -> ModelRun:
-        """Judge the items with models; replies are kept beside `out`, whatever happens.
-
-        Args:
-            results: of the items that are judged here, if code scores any.
-            shard: of the run; None for all of it.
-
-        Raises:
-            GigamindError: see `ask_all`.
-        """
+        """Judge the items (of a shard) with models, from their scored results; replies are kept beside `out`."""
         raise TypeError(
             f"{type(self).__name__} asks no model about {results} for {out} ({progress}, {shard})"
         )
 
     @abstractmethod
-    def record(self, run: Run[Result], started: datetime) -> Record[Summary, Line]:
+    def record(self, run: Run[Result], started: datetime) -> schema.Record[Summary, Line]:
         """Return the content of the output folder; equal runs give equal records, except for times."""
 
     def close(self) -> None:
@@ -137,27 +104,17 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One kind of work.
-
-    Attributes:
-        calls: HTTP requests if none fails; 0 for local work.
-        tokens: prompt and completion tokens, low and high.
-        usd: low and high; None if the price is unknown.
-        seconds: low and high.
-        speed: basis of the time; empty for local work.
-        in_batches: through the batch API, with its price and delay.
-    """
+    """One kind of work."""
 
     what: Text
-    calls: int
-    tokens: tuple[int, int]
-    usd: tuple[float, float] | None
-    seconds: tuple[float, float]
-    speed: Text = ""
-    in_batches: bool = False
+    calls: int  # HTTP requests if none fails; 0 for local work
+    tokens: tuple[int, int]  # prompt and completion tokens, low and high
+    usd: tuple[float, float] | None  # low and high; None if the price is unknown
+    seconds: tuple[float, float]  # low and high
+    speed: Text = ""  # basis of the time; empty for local work
+    in_batches: bool = False  # through the batch API, with its price and delay
 
     def describe(self) -> Message:
-        """Return the estimate in one line."""
         parts = [_dollars(self.usd)]
         if self.calls:
             low, high = self.tokens
@@ -210,46 +167,35 @@ def _time(low: float, high: float) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The result of `--dry-run`.
+    """The result of `--dry-run`."""
 
-    Attributes:
-        ready: what there is to evaluate; `terminal` has more details.
-        estimate: work of the run.
-        least_calls: requests needed to judge the first item completely; 0 if no model is used.
-    """
-
-    ready: Text
+    ready: Text  # what there is to evaluate; `terminal` has more details
     terminal: Text
-    errors: Sequence[ErrorReport]
+    errors: Sequence[schema.ErrorReport]
     warnings: Sequence[Text]
     dataset_hash: str
     notes_hash: str
-    estimate: Callable[[], Sequence[Estimate]] = tuple
+    estimate: Callable[[], Sequence[Estimate]] = tuple  # work of the run
+    # Requests needed to judge the first item completely; 0 if no model is used.
     least_calls: Callable[[], int] = int
 
     def describe(self) -> Message:
-        """Return the result in one line."""
         return _(
             "{ready}; rows with problems: {rows:,}; warnings: {warnings:,}",
             ready=self.ready,
-            rows=len(by_item(self.errors)),
+            rows=len(schema.by_item(self.errors)),
             warnings=len(self.warnings),
         )
 
 
 class Task(ABC, Generic[Options, Summary, Line]):
-    """A task.
+    """A task."""
 
-    Attributes:
-        name: as in run.json.
-        compared: the part that snapshots, comparisons and gates need.
-        view: how its runs are shown.
-    """
-
-    name: ClassVar[TaskName]
+    name: ClassVar[TaskName]  # as in run.json
     options: type[Options]
+    # The part that snapshots, comparisons and gates need.
     compared: ComparedTask[Summary, Line, Any]
-    view: View[Summary, Line, Any]
+    view: View[Summary, Line, Any]  # how its runs are shown
 
     @property
     def judged(self) -> "JudgedKind | None":
@@ -258,47 +204,35 @@ class Task(ABC, Generic[Options, Summary, Line]):
 
     @abstractmethod
     def open(self, options: Options, progress: Progress) -> Evaluation[Summary, Line, Any]:
-        """Check the input and prepare the evaluation.
-
-        Raises:
-            GigamindError: the options, the dataset or the vault cannot be used; the class determines the exit code.
-        """
+        """Check the input and prepare the evaluation; the class of a GigamindError determines the exit code."""
 
     def forewarn(self, options: Options) -> tuple[Text, ...]:
-        """Return warnings about the options alone, shown before the run; the run's warnings include them.
-
-        Raises:
-            InputError: the options cannot be used.
-        """
+        """Return warnings about the options alone, shown before the run, or raise InputError; the run repeats them."""
         del options
         return ()
 
-    def shortfall(self, record: Record[Summary, Line]) -> Text | None:
+    def shortfall(self, record: schema.Record[Summary, Line]) -> Text | None:
         """Return why the figures of a finished run do not represent its dataset, apart from models."""
         del record
         return None
 
     @abstractmethod
     def check(self, options: Options) -> Checked:
-        """Check the input only; no model is used, and nothing is embedded.
-
-        Raises:
-            GigamindError: as for `open`.
-        """
+        """Check the input as `open` does; no model is used, and nothing is embedded."""
 
 
 def run_report(
     prepared: PreparedInput,
     started: datetime,
     status: Literal["complete", "interrupted"],
-    environment: Environment,
+    environment: schema.Environment,
     judge: JudgeReport | None = None,
-) -> RunReport:
+) -> schema.RunReport:
     """Return the content of run.json."""
     options = prepared.options
-    return RunReport.like(
+    return schema.RunReport.like(
         prepared,
-        run_id=started.astimezone().strftime(RUN_ID_FORMAT),
+        run_id=started.astimezone().strftime(schema.RUN_ID_FORMAT),
         created_at=started.isoformat(timespec="seconds"),
         task=options.task,
         status=status,

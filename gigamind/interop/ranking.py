@@ -1,7 +1,4 @@
-"""Parse rankings from JSON or Python values: notes of one query, best first.
-
-Values are not corrected here: a score that is not a number becomes NaN, a repeated note stays repeated.
-"""
+"""Parse rankings, best first, from JSON or Python values, uncorrected: repeated notes stay, scores may become NaN."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -34,38 +31,27 @@ _PAIR = 2
 
 @dataclass(frozen=True, slots=True)
 class RankedNote:
-    """One note of a ranking, or one context of an answer.
+    """One note of a ranking, or one context of an answer."""
 
-    Attributes:
-        note: path in the vault, or any name that datasets use; "" for a context given as text.
-        base_score: higher is better, on the system's own scale; None if not given, NaN if not a number.
-        text: the retrieved passage; "" if the system does not provide it.
-        place: position in the note's file, `[start, end)` in UTF-16 code units; None if not given.
-    """
-
-    note: str
+    note: str  # path in the vault, or any name that datasets use; "" for a context given as text
+    # higher is better, on the system's own scale; None if not given, NaN if not a number
     base_score: float | None = None
-    text: str = ""
+    text: str = ""  # the retrieved passage; "" if the system does not provide it
+    # position in the note's file, `[start, end)` in UTF-16 code units; None if not given
     place: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Ranking(Generic[Hit_co]):
-    """The results of a system for one query.
+    """The results of a system for one query."""
 
-    Attributes:
-        hits: best first.
-        oddities: number of occurrences per anomaly.
-    """
-
-    hits: tuple[Hit_co, ...]
+    hits: tuple[Hit_co, ...]  # best first
+    # number of occurrences per anomaly
     oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])
 
 
 def parse_hits(payload: object) -> tuple[RankedNote, ...]:
     """Parse hits from a list, or from "hits" of an object: each is a note, [note, score], or an object with `note`.
-
-    An object may also have `score`, `text`, `start` and `end`.
 
     Raises:
         ValueError: neither a list nor an object with hits, or a hit without a note.

@@ -1,7 +1,4 @@
-"""Hide some links of a vault, to check whether they are suggested again.
-
-A vault is assumed to lack a share `MISSING` of its links, and equally many are hidden.
-"""
+"""Hide as many links of a vault as it is assumed to lack, to check whether they are suggested again."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -57,7 +54,6 @@ def hidden_links(vault: Vault, identities: Identities) -> Draws:
 
 
 def _hidden(by_note: Mapping[str, Sequence[NoteLink]], missing: float, draw: int) -> list[Hidden]:
-    """Draw notes and hide their drawn links; `missing` per link of a note."""
     drawn = (
         ([link for link in links if _drawn(link, draw)], len(links)) for links in by_note.values()
     )

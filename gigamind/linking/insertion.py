@@ -1,8 +1,4 @@
-"""Insert links into the text of a note: at exact ranges, and only if the note is otherwise parsed as before.
-
-Text is never removed. Suggestions are not trusted: each range must be running text, and the parsed note with links must
-differ from the one without only by these links.
-"""
+"""Insert links into running text of a note, at exact ranges, only if the note is otherwise parsed as before."""
 
 import re
 from bisect import bisect_right
@@ -30,15 +26,10 @@ _END = Mark("leaf", "", 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """A link that replaces its own words.
+    """A link that replaces its own words."""
 
-    Attributes:
-        span: of the words, in code points of the note without links.
-        link: as written; it contains the words.
-    """
-
-    span: Span
-    link: str
+    span: Span  # of the words, in code points of the note without links
+    link: str  # as written; it contains the words
     suggestion: LinkSuggestion
 
 
@@ -56,24 +47,16 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class LinkedNote:
-    """A note with inserted links.
-
-    Attributes:
-        text: the whole file with them.
-        insertions: in the order of the text.
-    """
+    """A note with inserted links."""
 
     note: Note
-    text: str
-    insertions: tuple[Insertion, ...]
+    text: str  # the whole file with them
+    insertions: tuple[Insertion, ...]  # in the order of the text
     refusals: tuple[Refusal, ...] = ()
 
 
 def insert(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter) -> LinkedNote:
-    """Insert these links where possible, each at the first of its places that can hold it.
-
-    The time is that of parsing the note a few times, plus once for each place that fails.
-    """
+    """Insert these links where possible, each at the first of its places that can hold it."""
     # Each with the refusal at its suggested place.
     tried: dict[LinkSuggestion, Refusal | None] = dict.fromkeys(suggestions)
     refusals: list[Refusal] = []
@@ -96,7 +79,6 @@ def insert(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter
 def _elsewhere(
     suggestion: LinkSuggestion, note: Note, taken: Sequence[Span]
 ) -> LinkSuggestion | None:
-    """Return the suggestion at its next place that is free."""
     for number, span in enumerate(suggestion.elsewhere, start=1):
         if not any(span.iou(other) for other in taken):
             anchor, others = span.slice(note.text), suggestion.elsewhere[number:]
@@ -105,7 +87,6 @@ def _elsewhere(
 
 
 def _inserted(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter) -> LinkedNote:
-    """Insert the links that can be written exactly where they are suggested."""
     refusals: list[Refusal] = []
     wanted: list[Insertion] = []
     places = _places(note, [suggestion.span for suggestion in suggestions])
@@ -133,12 +114,7 @@ def _inserted(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWri
 def _insertion(
     note: Note, suggestion: LinkSuggestion, writer: LinkWriter, *, in_table: bool | None, done: int
 ) -> Insertion | Reason:
-    """Return the insertion or the reason against it.
-
-    Args:
-        in_table: None outside running text.
-        done: end of the previous insertion.
-    """
+    """Return the insertion or the reason against it; `in_table` is None outside running text."""
     span = suggestion.span
     if in_table is None or span.slice(note.text) != suggestion.anchor:
         return "no_text"
@@ -203,7 +179,6 @@ def _places(note: Note, spans: Sequence[Span]) -> dict[Span, bool]:
 
 
 def _follow(open_tags: list[str], html: str) -> None:
-    """Track the elements that are open after a piece of inline HTML."""
     tag = _TAG.match(html)
     if tag is None:
         return
@@ -278,7 +253,6 @@ def _without_links(text: str, insertions: Sequence[Insertion], body: int) -> Ite
     missing = set(starts)
 
     def origin(at: int) -> int:
-        """Return the place in the body without links."""
         count = bisect_right(starts, at)
         if count and at < ends[starts[count - 1]]:
             return insertions[count - 1].span.start - body

@@ -1,8 +1,4 @@
-"""Cache the suggestions of a vault in a file named by everything that they depend on.
-
-These are path and content of every note, the embedder, and the code and weights of link suggestion, so that an edited
-note leads to another file. A damaged, truncated or outdated file is ignored.
-"""
+"""Cache the suggestions of a vault in a file named by the notes, embedder, code and weights that they depend on."""
 
 import contextlib
 import hashlib
@@ -38,12 +34,7 @@ class RatedCandidate(NamedTuple):
 
 
 class Kept:
-    """The cached suggestions of a vault.
-
-    Args:
-        folder: of all such files; None disables the cache.
-        embedding_model: full name of the embedder.
-    """
+    """The cached suggestions of a vault; a `folder` of None disables the cache."""
 
     def __init__(self, folder: Path | None, vault: Vault, embedding_model: str | None) -> None:
         self.habits: Habits | None = None
@@ -87,7 +78,6 @@ class Kept:
 
 
 def _name(vault: Vault, embedding_model: str | None) -> str:
-    """Return a hash of everything that suggestions depend on, 24 hexadecimal digits."""
     digest = hashlib.sha256(f"{_code()} {embedding_model}".encode())
     for note in vault.notes:
         path = note.path.encode("utf-8", "surrogatepass")

@@ -1,7 +1,6 @@
 """Find notes that a phrase means without naming them, by vectors of their names and beginnings.
 
-A note has one vector for each of its names (title, alias, heading, texts of links to it) and one for its title with its
-first paragraph. Vectors come from the search's embedder and share its cache.
+Names are title, alias, heading, and texts of links to a note. Vectors come from the search's embedder and its cache.
 """
 
 import re
@@ -28,22 +27,14 @@ _NO_PROSE = {"code", "heading", "table", "html", "math", "rule"}
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """A note that a phrase may mean.
-
-    Attributes:
-        name_cosine: of the phrase and the nearest name of the note, in [-1, 1].
-        beginning_cosine: of the phrase and the note's beginning.
-        name: the nearest name.
-        passage: the nearer of name and beginning.
-        lead: difference of the sum of both to that of the next note, from 0.
-    """
+    """A note that a phrase may mean."""
 
     note: str
-    name: str
-    name_cosine: float
-    beginning_cosine: float
-    lead: float
-    passage: str
+    name: str  # the nearest name
+    name_cosine: float  # of the phrase and the nearest name of the note, in [-1, 1]
+    beginning_cosine: float  # of the phrase and the note's beginning
+    lead: float  # difference of the sum of both to that of the next note, from 0
+    passage: str  # the nearer of name and beginning
 
     @property
     def cosine(self) -> float:
@@ -52,11 +43,7 @@ class Meant:
 
 
 class Meanings:
-    """The notes of a vault by meaning.
-
-    Args:
-        names: path of a note -> its names, the title first; at least one.
-        cache: file of the embedding cache; None disables it.
+    """The notes of a vault by meaning; `names` are those of each path, the title first; `cache` may be None.
 
     Raises:
         EmbeddingError: the model failed.
@@ -133,7 +120,6 @@ class Meanings:
 
 
 def _largest(table: Vectors, most: int) -> list[list[int]]:
-    """Return for each row the columns of its largest values, largest first; ties in order."""
     most = min(most, table.shape[1])
     bounds = np.partition(table, -most, axis=1)[:, -most]
     columns: list[list[int]] = []

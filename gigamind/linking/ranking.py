@@ -1,8 +1,6 @@
 """Estimate how likely a person would link a place to a note: two small models, for names and for phrases.
 
-Weights are in `weights.toml`, fitted by benchmarks/fit_links.py on links removed from vaults. None is negative: more of
-a feature never makes a link less likely. The scores of a suggestion in the seed are parts of the same sum, shown
-separately.
+Weights are in `weights.toml`, fitted by benchmarks/fit_links.py on links removed from vaults. None is negative.
 """
 
 import tomllib
@@ -25,21 +23,12 @@ def _logit(share: float) -> float:
 
 
 def _is_named(features: NamedFeatures) -> bool:
-    """Return whether the words are a name, or several words.
-
-    A single word that was linked once or twice is often just a word.
-
-    "Korean" may link a note on leave in one place; elsewhere it is the language.
-    """
+    """Return whether the words are a name, or several words; a single word linked once or twice is often a word."""
     return features.kind != "text" or features.words > 1
 
 
 def _is_distinct(features: NamedFeatures) -> bool:
-    """Return whether the words alone show that a note is meant.
-
-    One common word does not ("approval" in "no approval needed", the alias "패스" in "학생 패스"), unless it is a title
-    spelled as one.
-    """
+    """Return whether the words alone show that a note is meant; one common word that is no title does not."""
     return features.words > 1 or (
         features.spelled_as_name and features.kind in {"title", "heading"}
     )
@@ -122,17 +111,11 @@ class WeightFile(Models, frozen=True):
 
 
 class Scores(NamedTuple):
-    """The evidence for a suggestion, each in (0, 1).
+    """The evidence for a suggestion, each in (0, 1)."""
 
-    Attributes:
-        mention: the words themselves: a name of the target, or close to it in meaning.
-        context: the surroundings, and texts, links and folders of both notes.
-        centrality: PageRank of the target divided by the highest.
-    """
-
-    mention: float
-    context: float
-    centrality: float
+    mention: float  # the words themselves: a name of the target, or close to it in meaning
+    context: float  # the surroundings, and texts, links and folders of both notes
+    centrality: float  # PageRank of the target divided by the highest
 
 
 def terms(features: Features) -> dict[str, float]:

@@ -1,7 +1,4 @@
-"""Suggest links for the notes of a vault: names of other notes in the running text, and phrases that mean one.
-
-`candidates.py` finds them, `ranking.py` weighs them, `calibration.py` fits both to this vault.
-"""
+"""Suggest links for the notes of a vault: names of other notes in the running text, and phrases that mean one."""
 
 from bisect import bisect_left, insort
 from collections import defaultdict
@@ -41,29 +38,19 @@ _CALIBRATED_WITH = 5  # suggestions per note, which people look at most
 
 @dataclass(frozen=True, slots=True)
 class SuggestOptions:
-    """What to suggest.
+    """What to suggest."""
 
-    Attributes:
-        max_suggestions: maximum number; the most confident ones are kept.
-        min_confidence: in [0, 1].
-        exclude_existing: leave out targets that the note links to already. Existing links themselves never change.
-        context_chars: code points of the paragraph around an anchor that are compared with the target, and shown.
-        unlikely: include suggestions below `LEAST_CONFIDENCE`.
-        language: of the reasons; None: that of the note.
-    """
-
-    max_suggestions: int = 10
-    min_confidence: float = SHOWN_CONFIDENCE
+    max_suggestions: int = 10  # maximum number; the most confident ones are kept
+    min_confidence: float = SHOWN_CONFIDENCE  # in [0, 1]
+    # leave out targets that the note links to already. Existing links themselves never change.
     exclude_existing: bool = True
+    # code points of the paragraph around an anchor that are compared with the target, and shown
     context_chars: int = 400
-    unlikely: bool = False
-    language: str | None = None
+    unlikely: bool = False  # include suggestions below `LEAST_CONFIDENCE`
+    language: str | None = None  # of the reasons; None: that of the note
 
     def least(self, features: Features) -> float:
-        """Return the minimum confidence of a suggestion with these features.
-
-        A note's own names have none: their author chose the name, and may want every place that mentions it.
-        """
+        """Return the minimum confidence of a suggestion; none for a note's own names, which their author chose."""
         is_own = isinstance(features, NamedFeatures) and features.kind != "text"
         every = self.unlikely or is_own
         return self.min_confidence if every else max(self.min_confidence, LEAST_CONFIDENCE)
@@ -71,29 +58,20 @@ class SuggestOptions:
 
 @dataclass(frozen=True, slots=True)
 class LinkSuggestion:
-    """A link that a note could have.
+    """A link that a note could have."""
 
-    Attributes:
-        anchor: text of the link, as in the note.
-        span: in code points.
-        target: path of the target note.
-        confidence: in [0, 1]: probability that a person makes this link, given the links of this vault; the maximum
-            over the places with the same name.
-        scores: the evidence at this place, separately.
-        reason: the evidence in words, in the note's language.
-        context: text around the anchor.
-        elsewhere: other places of the same name, in the order in which they are tried if this one cannot hold a link.
-    """
-
-    anchor: str
-    span: Span
-    target: str
+    anchor: str  # text of the link, as in the note
+    span: Span  # in code points
+    target: str  # path of the target note
     target_title: str
+    # in [0, 1]: probability that a person makes this link, given the links of this vault; the maximum over the places
+    # with the same name
     confidence: float
-    scores: Scores
-    reason: str
-    context: str
+    scores: Scores  # the evidence at this place, separately
+    reason: str  # the evidence in words, in the note's language
+    context: str  # text around the anchor
     features: Features
+    # other places of the same name, in the order in which they are tried if this one cannot hold a link
     elsewhere: tuple[Span, ...] = ()
 
     @property
@@ -112,7 +90,6 @@ class LinkSuggester:
 
     Args:
         embedder: compares meanings; None suggests names only.
-        cache: None disables it.
         progress: called with (texts embedded, total texts).
 
     Raises:
@@ -212,7 +189,6 @@ class LinkSuggester:
             self._cache.prune()
 
     def _is_kept(self, note: Note, options: SuggestOptions) -> bool:
-        """Return whether the suggestions are cached: not for drafts, nor with `unlikely`."""
         return not options.unlikely and self.vault.note(note.path) is note
 
     def _known(self, note: Note, options: SuggestOptions) -> list[RatedCandidate] | None:
@@ -221,7 +197,6 @@ class LinkSuggester:
         )
 
     def _rated(self, note: Note, options: SuggestOptions) -> list[RatedCandidate]:
-        """Return candidates with enough confidence, the most confident first."""
         return [
             RatedCandidate(meaning.candidate, confidence, meaning.elsewhere)
             for meaning in self._best(note, options)
@@ -233,10 +208,7 @@ class LinkSuggester:
         return frozenset(self.finder.neighbours.linked_from(path))
 
     def _best(self, note: Note, options: SuggestOptions) -> "list[_Weighed]":
-        """Return the likeliest meaning of each place and the best place of each target, without overlaps, best first.
-
-        Phrases that are certainly below the minimum may be missing.
-        """
+        """Return the `_chosen` ones, best first; phrases that are certainly below the minimum may be missing."""
         linked = self.finder.linked(note) if options.exclude_existing else frozenset[str]()
         return _chosen(note, self._places(note, options), linked, self.habits)
 
@@ -296,7 +268,6 @@ def load_suggester(
 
 
 def _query_key(options: SuggestOptions) -> str:
-    """Return a key of the options that affect the suggestions."""
     linked = "new" if options.exclude_existing else "all"
     return f"{linked} {options.context_chars} {options.min_confidence}"
 
@@ -339,8 +310,7 @@ def _chosen(
 ) -> "list[_Weighed]":
     """Return the likeliest meaning of each place and the best place of each target, without overlaps, best first.
 
-    A confident name takes precedence over phrases: names are right more often than phrases with the same confidence,
-    and suggested names should not depend on whether meaning is compared.
+    A confident name takes precedence over phrases: names are right more often than phrases with the same confidence.
     """
     meanings = [meaning for place in places for meaning in _meanings(place, linked, habits)]
     of_target: defaultdict[str, list[_Weighed]] = defaultdict(list)
@@ -389,10 +359,7 @@ def _scored(best: "Sequence[_Weighed]") -> list[Scored]:
 
 
 def _meanings(place: Iterable[Candidate], linked: frozenset[str], habits: Habits) -> list[_Weighed]:
-    """Return the likeliest meaning of an unlinked name, or all meanings of a phrase.
-
-    Another phrase may have the likeliest one. None if a name is as likely to mean a note that is already linked.
-    """
+    """Return the likeliest meaning of an unlinked name, or all of a phrase, of which another may have the likeliest."""
     weighed = [_weigh(candidate, habits) for candidate in place]
     free = [meaning for meaning in weighed if meaning.candidate.target not in linked]
     if not free or free[0].is_phrase:

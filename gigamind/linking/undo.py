@@ -1,7 +1,6 @@
-"""Remove links from notes again, using a file that records every insertion.
+"""Remove links from notes again, using a file that records every insertion before its note is written.
 
-An undo file is in `.gigamind/links/<time>/` of the vault, which readers of notes ignore, with the original notes in
-`notes` beside it. Its lines are `UndoRow`s, each written before its note.
+It is in `.gigamind/links/<time>/` of the vault, which readers of notes ignore, beside the original `notes`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -83,23 +82,15 @@ def _edits(linked: LinkedNote) -> Iterator[UndoEdit]:
 
 
 class Undone(NamedTuple):
-    """The result for the notes of an undo file, each once.
+    """The result for the notes of an undo file, each once."""
 
-    Attributes:
-        restored: have their original bytes again.
-        untouched: already had them.
-        problems: unchanged, with the reason.
-    """
-
-    restored: tuple[str, ...]
-    untouched: tuple[str, ...]
-    problems: tuple[NotesError, ...]
+    restored: tuple[str, ...]  # have their original bytes again
+    untouched: tuple[str, ...]  # already had them
+    problems: tuple[NotesError, ...]  # unchanged, with the reason
 
 
 def undo(file: Path) -> Undone:
-    """Restore every note that has not changed since links were inserted, byte by byte.
-
-    It can be repeated, for example after a kill: a note with its original bytes is left unchanged.
+    """Restore every note that has not changed since links were inserted, byte by byte; it can be repeated after a kill.
 
     Raises:
         InputError: the file is not an undo file, or not in its original place.
@@ -121,7 +112,6 @@ def undo(file: Path) -> Undone:
 
 
 def _restore(row: UndoRow, files: NoteFiles, backup: Path) -> bool:
-    """Restore a note, and return whether that was necessary."""
     now = files.read(row.note)
     if content_hash(now) == row.before:
         return False
@@ -163,7 +153,6 @@ def _without_links(text: str, edits: Sequence[UndoEdit]) -> str | None:
 
 
 def _vault_of(file: Path) -> Path:
-    """Return the vault of an undo file."""
     if not file.is_file():
         raise InputError(
             _(

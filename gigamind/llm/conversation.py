@@ -30,18 +30,13 @@ _NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 @dataclass(slots=True)
 class Conversation:
-    """The requests of one logical call, and the last answer.
-
-    Attributes:
-        messages: Messages of the first request.
-        refused: Parameters that the model rejected; shared by all conversations with it.
-    """
+    """The requests of one logical call, and the last answer."""
 
     sender: Booking
     call: Call
     messages: Sequence[Message]
     parameters: dict[str, int | float]
-    refused: set[str]
+    refused: set[str]  # parameters that the model rejected; shared by all conversations with it
     _last_text: str = ""
     _longer: bool = False
 
@@ -65,11 +60,7 @@ class Conversation:
         return self._completion(await self._send(messages, schema))
 
     async def ask(self, reply: type[Reply]) -> Reply:
-        """Return a validated reply.
-
-        Raises:
-            LlmError: The model, the budget or the store gave none.
-        """
+        """Return a validated reply; raise LlmError if the model, the budget or the store gave none."""
         from instructor.core.exceptions import InstructorRetryException
 
         _conversation.set(self)
@@ -104,11 +95,7 @@ class Conversation:
         return answer.text or ""
 
     def read(self, reply: type[Reply]) -> Reply:
-        """Parse the last answer as a reply; a number in quotes is invalid.
-
-        Raises:
-            ValidationError: The answer is invalid.
-        """
+        """Parse the last answer strictly (a number in quotes is invalid); raise ValidationError."""
         try:
             return reply.model_validate_json(self._last_text, strict=True)
         except ValidationError:
@@ -136,7 +123,6 @@ class Conversation:
                 self.refused.add(error.parameter)
 
     def _completion(self, answer: Answer) -> Any:  # noqa: ANN401
-        """Return the answer in the form that instructor reads."""
         from openai.types.chat import ChatCompletion
 
         self._last_text = answer.text or ""
@@ -151,7 +137,6 @@ _conversation: ContextVar[Conversation] = ContextVar("_conversation")
 
 
 def _sendable(message: Message) -> Message:
-    """Return the message without lone surrogates, which HTTP cannot carry; a model's answer may contain one."""
     content = message.get("content")
     if not isinstance(content, str):
         return message
@@ -170,7 +155,6 @@ def _strict(
 
 @cache
 def _instructed(mode: Mode) -> Any:  # noqa: ANN401
-    """Return one instructor client for all calls; it sends through the conversation of the current task."""
     instructor = load_instructor()
     modes = {"json_schema": instructor.Mode.JSON_SCHEMA, "md_json": instructor.Mode.MD_JSON}
 

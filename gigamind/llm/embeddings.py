@@ -24,11 +24,7 @@ _TOO_SMALL = 1e-12  # a zero vector stays zero
 
 
 class LitellmEmbedder:
-    """An embedding model by its litellm name, such as `openai/text-embedding-3-small`.
-
-    Args:
-        backoff_s: Longest wait after the first error; doubled after each further one.
-    """
+    """An embedding model by its litellm name; `backoff_s` is the longest wait after the first error, later doubled."""
 
     def __init__(
         self, model: str, *, api_base: str | None = None, backoff_s: float = _BACKOFF_S
@@ -50,11 +46,7 @@ class LitellmEmbedder:
         return np.concatenate([self._embed(batch) for batch in batches])
 
     def embed_query(self, text: str) -> Vectors:
-        """Return a unit vector, float32, shape (dimensions,).
-
-        Raises:
-            EmbeddingError: See `embed_passages`.
-        """
+        """Return a unit vector, float32, shape (dimensions,); raises as `embed_passages`."""
         return self._embed([text])[0]
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
@@ -63,9 +55,8 @@ class LitellmEmbedder:
         try:
             reply = self._retrying()(self._request, inputs)
         except Exception as error:  # noqa: BLE001  litellm's exceptions have no common base class
-            raise EmbeddingError(
-                self._explain(error)
-            ) from None  # the exception chain can contain the key
+            # The exception chain can contain the key.
+            raise EmbeddingError(self._explain(error)) from None
         return self._read(reply.data, len(texts))
 
     def _read(self, data: Any, count: int) -> Vectors:  # noqa: ANN401
@@ -80,14 +71,13 @@ class LitellmEmbedder:
             ) from None
         whole = whose == list(range(count)) and vectors.ndim == 2 and vectors.shape[1] > 0  # noqa: PLR2004
         if not whole or not (np.abs(vectors) < _TOO_LARGE).all():
-            raise EmbeddingError(
-                n_(
-                    "{model}: the response has no finite embedding for {n} text",
-                    "{model}: the response does not have one finite embedding for each of {n} texts",
-                    n=count,
-                    model=self.name,
-                )
+            message = n_(
+                "{model}: the response has no finite embedding for {n} text",
+                "{model}: the response does not have one finite embedding for each of {n} texts",
+                n=count,
+                model=self.name,
             )
+            raise EmbeddingError(message)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return (vectors / np.maximum(lengths, _TOO_SMALL)).astype(np.float32)
 
@@ -132,7 +122,6 @@ class LitellmEmbedder:
         )
 
     def _where(self) -> str:
-        """Return the address without its secret parts."""
         if not self._api_base:
             return ""
         return f" at {self._api_base.partition('?')[0].rpartition('@')[2]}"

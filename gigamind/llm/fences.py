@@ -198,15 +198,10 @@ class Source:
 
 
 class Fenced(NamedTuple):
-    """Notes ready for a prompt.
+    """Notes ready for a prompt."""
 
-    Attributes:
-        nonce: Part of every tag; the system message names it.
-        text: All notes, numbered, each in its tags.
-    """
-
-    nonce: str
-    text: str
+    nonce: str  # part of every tag; the system message names it
+    text: str  # all notes, numbered, each in its tags
 
 
 def fence(sources: Sequence[Source], key: bytes, *, tag: str = "note", first: int = 1) -> Fenced:
@@ -259,15 +254,14 @@ def fence_key(folder: Path, mode: StoreMode) -> bytes:
     except OSError:  # missing, or the folder is read-only or full, which the store reports later
         return secrets.token_bytes(_KEY_BYTES)
     if len(key) != _KEY_BYTES:
-        raise InputError(
-            _(
-                "{file}: this is not a key of gigamind ({actual} bytes instead of {expected}). Delete it. Replies"
-                " stored with another key are requested again.",
-                file=path,
-                actual=len(key),
-                expected=_KEY_BYTES,
-            )
+        message = _(
+            "{file}: this is not a key of gigamind ({actual} bytes instead of {expected}). Delete it. Replies"
+            " stored with another key are requested again.",
+            file=path,
+            actual=len(key),
+            expected=_KEY_BYTES,
         )
+        raise InputError(message)
     return key
 
 

@@ -62,13 +62,12 @@ def read_prices(path: Path) -> dict[str, Price]:
         rows = toml_values(path.read_text(encoding="utf-8"), Decimal)
         return {name: row.price() for name, row in _File.model_validate(rows).models.items()}
     except ValidationError as error:
-        raise InputError(
-            _(
-                '{file}: {problem}. Write [models."NAME"] with prompt and completion, in USD per million tokens.',
-                file=path,
-                problem=first_problem(error),
-            )
-        ) from None
+        message = _(
+            '{file}: {problem}. Write [models."NAME"] with prompt and completion, in USD per million tokens.',
+            file=path,
+            problem=first_problem(error),
+        )
+        raise InputError(message) from None
     except OSError as error:
         raise InputError(
             _("{file}: the price file cannot be read: {reason}", file=path, reason=reason_of(error))
@@ -129,7 +128,6 @@ def _listed_price(row: Mapping[str, Any]) -> Price | None:
 
 
 def _batch_price(row: Mapping[str, Any], price: Price) -> Price:
-    """Return the batch price: Anthropic halves all; OpenAI reduces cached tokens only for models with flex prices."""
     half = price.halved()
     prompt, completion = row.get(_IN_BATCH), row.get(_OUT_BATCH)
     if prompt is not None and completion is not None:

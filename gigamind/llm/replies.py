@@ -35,13 +35,10 @@ class Most:
     """Maximum length of a string or list, part of the schema so that generation by a grammar ends.
 
     Auxiliary values are truncated to it; values that a verdict needs are not.
-
-    Attributes:
-        kept: Do not truncate even if auxiliary, because a truncated quote proves nothing.
     """
 
     length: int
-    kept: bool = False
+    kept: bool = False  # never truncated: half a quote proves nothing
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -108,13 +105,9 @@ class ModelReply(BaseModel, extra="forbid", frozen=True):
 
 @dataclass(slots=True)
 class _Draft:
-    """The values of a reply, and what was dropped of them.
+    """The values of a reply, and what was dropped of them."""
 
-    Attributes:
-        fields: By the names in the schema for the model.
-    """
-
-    fields: Mapping[str, FieldInfo]
+    fields: Mapping[str, FieldInfo]  # by the names in the schema for the model
     values: dict[str, Any]
     lost: list[str]
 
@@ -247,11 +240,7 @@ def share_of(given: object) -> float:
 
 
 def confidence_of(given: object) -> Confidence:
-    """Return the level of a confidence in any words or numbers that models use: below .5 low, below .8 medium.
-
-    Raises:
-        ValueError: The value is not a confidence.
-    """
+    """Return the level of a confidence in words or numbers: below .5 low, below .8 medium; else ValueError."""
     if isinstance(given, str) and (word := given.strip(" .\"'\n").casefold()) in _WORDS:
         return _WORDS[word]
     share = share_of(given)

@@ -83,7 +83,6 @@ class Sender(Booking):
 
     @property
     def _is_measured(self) -> bool:
-        """Whether the server is self-hosted and some setting depends on its speed."""
         settings = self.settings
         is_fixed = settings.timeout_fixed and settings.in_flight_fixed
         return self.gates.alone and bool(settings.api_base) and not is_fixed
@@ -101,16 +100,15 @@ class Sender(Booking):
             return row
 
         def unmeasured(why: str) -> None:
-            self.gates.tell(
-                _(
-                    "{model}: the speed could not be measured ({reason}): time limit {seconds:g} s per request"
-                    " (--model-timeout-s), {allowed} requests in flight (--max-in-flight)",
-                    model=settings.model,
-                    reason=why,
-                    seconds=settings.timeout_s,
-                    allowed=gate.allowed,
-                )
+            message = _(
+                "{model}: the speed could not be measured ({reason}): time limit {seconds:g} s per request"
+                " (--model-timeout-s), {allowed} requests in flight (--max-in-flight)",
+                model=settings.model,
+                reason=why,
+                seconds=settings.timeout_s,
+                allowed=gate.allowed,
             )
+            self.gates.tell(message)
 
         left = self.budget.calls_left
         if left is not None and _PROBE_SHARE * left < MOST_CALLS:
@@ -130,27 +128,24 @@ class Sender(Booking):
             return speed  # no setting needs to change
         if not settings.in_flight_fixed and speed.slots is not None:
             gate.limit(speed.slots)
-        self.gates.tell(
-            _(
-                "{model}: {speed}: time limit {seconds:.0f} s per request (--model-timeout-s), {allowed} requests in"
-                " flight (--max-in-flight)",
-                model=settings.model,
-                speed=speed.describe(),
-                seconds=self._limit_s(request, speed),
-                allowed=gate.most,
-            )
+        message = _(
+            "{model}: {speed}: time limit {seconds:.0f} s per request (--model-timeout-s), {allowed} requests in"
+            " flight (--max-in-flight)",
+            model=settings.model,
+            speed=speed.describe(),
+            seconds=self._limit_s(request, speed),
+            allowed=gate.most,
         )
+        self.gates.tell(message)
         return speed
 
     def _limit_s(self, request: Request, speed: Speed | None) -> float:
-        """Return the time limit of a request, based on the measured speed if there is one."""
         if self.settings.timeout_fixed or speed is None:
             return self.settings.timeout_s
         prompt = tokens.likely(request)
         return speed.limit_s(prompt, request.max_tokens, self._limiter.most)
 
     def _may_end_in_time(self, call: Call, error: LlmError) -> bool:
-        """Return whether a request that timed out should be sent again at once."""
         place = call.place
         if error.code != "timeout" or place is None or not place.timed_out or call.role == PROBE:
             return False

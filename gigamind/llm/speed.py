@@ -35,19 +35,12 @@ _PROPS_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """The measured speed of a server.
+    """The measured speed of a server."""
 
-    Attributes:
-        prompt_s: Seconds per token of a prompt.
-        completion_s: Seconds per token of a reply.
-        at_once: Concurrent requests in the time of one, at least 1.
-        slots: Requests that it accepts at the same time; None if no limit was seen.
-    """
-
-    prompt_s: float
-    completion_s: float
-    at_once: float = 1.0
-    slots: int | None = None
+    prompt_s: float  # seconds per token of a prompt
+    completion_s: float  # seconds per token of a reply
+    at_once: float = 1.0  # concurrent requests in the time of one, at least 1
+    slots: int | None = None  # requests accepted at the same time; None if no limit was seen
 
     def seconds(self, prompt_tokens: float, completion_tokens: float) -> float:
         """Return the time of a single request with these tokens."""
@@ -99,15 +92,11 @@ async def measure(
     *,
     beside: bool,
 ) -> Speed:
-    """Return the speed of a server, from the ledger rows of requests sent by `send`.
+    """Return the speed of a server, from the ledger rows of requests like `request`; raises as `send`.
 
     Args:
-        request: Example of the requests to come.
         slots: Slots that the server reports.
         beside: Whether the number of concurrent requests is needed.
-
-    Raises:
-        LlmError: Raised by `send`.
     """
     parameters = request.parameters
     await send(request_of(parameters, 1))  # loads the model and connects
@@ -151,10 +140,7 @@ class _Props(BaseModel):
 
 
 def reported_slots(api_base: str) -> int | None:
-    """Return how many requests a llama.cpp server computes at a time, as it reports; None for other servers.
-
-    No key is sent.  Blocks for at most two seconds.
-    """
+    """Return how many requests a llama.cpp server reports to compute at a time, in two seconds and without a key."""
     parts = urlsplit(api_base)
     if parts.scheme not in {"http", "https"}:
         return None

@@ -10,30 +10,17 @@ Vectors = npt.NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """A model that maps text to unit vectors.
-
-    Attributes:
-        name: Provider, model and version: everything that can change the vectors.  Caches, reports and snapshots use
-            it.
-    """
+    """A model that maps text to unit vectors; its name has all that can change them: provider, model and version."""
 
     @property
     def name(self) -> str: ...
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors of texts to be found (at least one), float32, shape (len(texts), dimensions).
-
-        Raises:
-            EmbeddingError: The model failed.
-        """
+        """Return unit vectors, float32, shape (len(texts), dimensions), len > 0; EmbeddingError if the model failed."""
         ...
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the unit vector of a question, float32, shape (dimensions,).
-
-        Raises:
-            EmbeddingError: The model failed.
-        """
+        """Return the unit vector, float32, shape (dimensions,); EmbeddingError if the model failed."""
         ...
 
 

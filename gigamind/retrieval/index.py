@@ -28,15 +28,10 @@ LAST_DIGIT = 10**-_DIGITS
 
 @dataclass(frozen=True)
 class Chunk:
-    """One indexed part of a note.
+    """One indexed part of a note."""
 
-    Attributes:
-        passage: The text in the file; empty for a note without a body.
-        context: The note's title and the headings above the passage, separated by " › ".
-    """
-
-    passage: Passage
-    context: str
+    passage: Passage  # the text in the file; empty for a note without a body
+    context: str  # the note's title and the headings above the passage, separated by " › "
 
     @property
     def indexed_text(self) -> str:
@@ -50,10 +45,7 @@ class Chunk:
 
     @cached_property
     def indexed_sentences(self) -> tuple[Sentence, ...]:
-        """Sentences of the context, then of the passage; the line break between them ends a sentence.
-
-        Spans refer to the text that a sentence is from.
-        """
+        """Sentences of the context, then of the passage; spans refer to the text that a sentence is from."""
         return (*cut(self.context), *self.sentences)
 
 
@@ -61,27 +53,15 @@ class VectorIndex(Protocol):
     """Chunks by vector; a chunk's id is its index in the list that the index was built from."""
 
     def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
-        """Return the `limit` chunks with the highest cosine, best first, each with its cosine in [-1, 1].
-
-        Raises:
-            IndexingError: The engine failed.
-        """
+        """Return the `limit` nearest chunks, best first, with cosines in [-1, 1]; may raise IndexingError."""
         ...
 
     def shortlist(self, query: Vectors, limit: int) -> tuple[Ids, Cosines, float]:
-        """Return at least the `limit` nearest chunks in any order with cosines, and an upper bound for all others.
-
-        Raises:
-            IndexingError: The engine failed.
-        """
+        """Return at least the `limit` nearest chunks with cosines, in any order, and a bound for all others."""
         ...
 
     def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
-        """Return the cosine in [-1, 1] of each of these chunks, in their order.
-
-        Raises:
-            IndexingError: The engine failed.
-        """
+        """Return the cosine in [-1, 1] of each of these chunks, in their order."""
         ...
 
     def close(self) -> None:
@@ -91,17 +71,11 @@ class VectorIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndexContent:
-    """The content of an index.
+    """The content of an index."""
 
-    Attributes:
-        name: Derived from the embedder, the chunking and the notes' bytes: equal names mean equal content.
-        chunks: Indexed chunks, in order.
-        vectors: Computes the chunks' vectors, shape (len(chunks), dimensions); called only if the index is missing.
-    """
-
-    name: str
+    name: str  # from embedder, chunking and the notes' bytes: equal names mean equal content
     chunks: Sequence[Chunk]
-    vectors: Callable[[], Vectors]
+    vectors: Callable[[], Vectors]  # shape (len(chunks), dimensions); called only if needed
 
 
 def payload(chunk: Chunk) -> dict[str, str | int]:

@@ -15,15 +15,10 @@ from gigamind.text import places_of, sentences, tokens, unwrapped
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence of a text.
-
-    Attributes:
-        span: Position in the text.
-        tokens: Distinct keyword tokens, sorted; equal tokens of all sentences are one object, which saves memory.
-    """
+    """One sentence of a text."""
 
     span: Span
-    tokens: tuple[str, ...]
+    tokens: tuple[str, ...]  # distinct, sorted; equal ones are one object, which saves memory
 
 
 def cut(text: str) -> tuple[Sentence, ...]:
@@ -37,11 +32,9 @@ def cut(text: str) -> tuple[Sentence, ...]:
 def evidence(
     passage: Passage, sentences: Sequence[Sentence], weights: Mapping[str, float]
 ) -> Passage:
-    """Return the sentence of `passage` with the highest weight of query words (the first if equal), or the passage.
+    """Return the sentence (from `cut`) with the highest weight of query words (the first if equal), or the passage.
 
-    Args:
-        sentences: The sentences of its text, from `cut`.
-        weights: Inverse document frequency of each token of the query, >= 0.
+    `weights` are inverse document frequencies of the query's tokens, >= 0.
     """
     best, best_weight = None, 0.0
     for sentence in sentences:

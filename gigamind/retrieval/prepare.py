@@ -77,7 +77,6 @@ def open_retriever(
 
 
 def _content_key(vault: Vault, chunk_chars: int) -> str:
-    """Return a name of everything that determines the chunks, 24 hexadecimal digits."""
     digest = hashlib.sha256(RAG_SCHEMA_VERSION.encode())
     if chunk_chars != DEFAULT_CHUNK_CHARS:  # names of older versions had no chunk size
         digest.update(f" {chunk_chars}".encode())
@@ -126,11 +125,7 @@ def _semantic_leg(
 
 
 def vector_content(vault: Vault, settings: RetrievalSettings, progress: Progress) -> IndexContent:
-    """Return the content of a vault's vector index; see `open_retriever`.
-
-    Raises:
-        InputError: There is no such embedder.
-    """
+    """Return the content of a vault's vector index; raise InputError if there is no such embedder."""
     embedder = load_embedder(settings.embedder, api_base=settings.embedding_api_base)
     known = Cache(settings.cache).embeddings if settings.cache else None
     chunks = chunk_notes(vault.notes, settings.chunk_chars)
@@ -169,6 +164,5 @@ def _open_index(
 
 
 def _slug(embedder: Embedder) -> str:
-    """Return the embedder's name as part of a file or collection name, made unique by digits of its hash."""
     readable = re.sub(r"[^a-z0-9]+", "-", embedder.name.lower()).strip("-")[:40]
     return f"{readable}-{hashlib.sha256(embedder.name.encode()).hexdigest()[:8]}"

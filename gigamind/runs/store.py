@@ -1,10 +1,8 @@
 """Store the results of a run, item by item: `items.jsonl` in its folder, which a later process can resume.
 
-The file is an append-only journal of JSON lines with checksums and a single writer, so a killed process loses no
-result.
-A half-written last line is cut off when the file is opened for writing, and ignored by readers. The first line is the
-identity of the run (dataset, notes, judge, options, as hashes); it is resumed only with the same identity. Each further
-line is an item; the last line of an item counts.
+The file is an append-only journal of JSON lines with checksums and a single writer. A half-written last line is cut off
+when the file is opened for writing. The first line is the identity of the run (dataset, notes, judge, options, as
+hashes); it is resumed only with the same identity. The last line of an item counts.
 """
 
 import asyncio
@@ -164,25 +162,16 @@ class ItemKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """The result of an item.
-
-    Attributes:
-        code: of the error; empty if scored.
-        message: the error and how to fix it; empty if scored.
-        value: JSON values; None without a verdict, unless intermediate values were kept.
-        latency_ms: wall time, including waiting.
-        passing: whether the error may be temporary, regardless of the outcome.
-        part: see `ItemKey`.
-    """
+    """The result of an item."""
 
     item_id: str
     outcome: Outcome
-    code: str = ""
-    message: Text = ""
-    value: Any = None
-    latency_ms: float = 0.0
-    passing: bool = False
-    part: str = ""
+    code: str = ""  # of the error; empty if scored
+    message: Text = ""  # the error and how to fix it; empty if scored
+    value: Any = None  # JSON values; None without a verdict, unless intermediate values were kept
+    latency_ms: float = 0.0  # wall time, including waiting
+    passing: bool = False  # whether the error may be temporary, regardless of the outcome
+    part: str = ""  # see `ItemKey`
 
     @property
     def key(self) -> ItemKey:
@@ -216,17 +205,12 @@ class ItemResult:
 
 @dataclass(frozen=True, slots=True)
 class Unscored:
-    """An item without a verdict whose intermediate values are worth keeping.
-
-    Attributes:
-        kept: JSON values.
-        passing: whether another attempt may succeed.
-    """
+    """An item without a verdict whose intermediate values are worth keeping."""
 
     code: str
     message: Text
-    kept: Any
-    passing: bool = False
+    kept: Any  # JSON values
+    passing: bool = False  # whether another attempt may succeed
 
 
 class RunStore:
@@ -286,7 +270,6 @@ def check_run(folder: Path, identity: Mapping[str, str]) -> None:
 
 
 def _results(rows: Sequence[Mapping[str, Any]]) -> dict[ItemKey, ItemResult]:
-    """Return the results after the first line; the last result of an item counts."""
     try:
         results = [ItemResult.load(row) for row in rows[1:]]
     except TypeError as error:
@@ -353,10 +336,9 @@ async def evaluate_all(
     *,
     max_in_flight: int,
 ) -> list[ItemResult]:
-    """Evaluate all items and return a result for each, in the order of `items`.
+    """Evaluate all items and return a result for each, in their order; `evaluate` returns JSON values or `Unscored`.
 
-    `evaluate` returns JSON values or `Unscored`. A known error ends its item, which a resumed run repeats if that may
-    help. Any other error is a bug and ends the run; earlier results are kept.
+    A known error ends its item, which a resumed run repeats if that may help. Any other error ends the run.
     """
     waiting = iter([key for key in items if store.final(key) is None])
     skipped: dict[ItemKey, ItemResult] = {}

@@ -1,10 +1,7 @@
-"""Change points in series of measurements, tested by permutation.
+"""Change points in series, by Pettitt's statistic (Applied Statistics 28, 1979), tested by permutation of whole rows.
 
-The statistic is Pettitt's (A. N. Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics
-28, 1979), standardised at each position, and its maximum over positions and series.  Ranks make it robust against a
-single outlier.  Whole rows are permuted, so the test is exact for any distribution, with ties, and for correlated
-series such as the metrics of a run.  Autocorrelated series give more false alarms than `LEVEL`
-(`benchmarks/change_points.py`).
+Its maximum is over positions and series, so the test is exact with ties and for correlated series such as the metrics
+of a run.  Autocorrelated series give more false alarms than `LEVEL` (`benchmarks/change_points.py`).
 """
 
 import hashlib
@@ -25,17 +22,11 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class LevelChange:
-    """A position at which some series change their level.
+    """A position at which some series change their level."""
 
-    Attributes:
-        at: the first row of the new level.
-        p_value: of the largest statistic over all series and positions.
-        series: the series that change, the most significant first.
-    """
-
-    at: int
-    p_value: float
-    series: tuple[str, ...]
+    at: int  # the first row of the new level
+    p_value: float  # of the largest statistic over all series and positions
+    series: tuple[str, ...]  # the series that change, the most significant first
 
 
 def level_changes(
@@ -49,9 +40,7 @@ def level_changes(
 
     Args:
         series: by name, finite, oldest first.
-        seed: of the permutations.
         level: probability of a false alarm in a history without a change, in (0, 1).
-        shuffles: number of permutations.
 
     Raises:
         ValueError: the series differ in length, or a value is not finite.
@@ -115,7 +104,6 @@ def _distances(orders: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _largest(ranks: Matrix, stream: str, shuffles: int) -> npt.NDArray[np.float64]:
-    """Return the largest statistic of each permutation of the rows."""
     digest = hashlib.sha256(f"level-changes\0{stream}".encode()).digest()
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
     step = max(1, (1 << 20) // ranks.size)

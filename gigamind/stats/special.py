@@ -1,8 +1,7 @@
 """Probabilities and quantiles of the binomial, beta and Student's t distributions, to about 13 digits.
 
-All are based on the regularised incomplete beta function I_x(a, b), the share of Beta(a, b) below x: NIST Digital
-Library of Mathematical Functions (DLMF) 8.17.  SciPy (114 MB) is only the oracle of the tests.  Functions take both x
-and 1 - x, as the difference from 1 would lose digits.
+All are based on the regularised incomplete beta function I_x(a, b): NIST Digital Library of Mathematical Functions
+(DLMF) 8.17.  Functions take both x and 1 - x, as the difference from 1 would lose digits.
 """
 
 from functools import lru_cache
@@ -123,7 +122,6 @@ def _log_odds(below: float, above: float, a: float, b: float) -> float:
 
 
 def _is_above(a: float, b: float, x: float) -> bool:
-    """Return whether the continued fraction converges faster for 1 - x than for x."""
     return x > (a + 1) / (a + b + 2)
 
 

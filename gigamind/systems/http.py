@@ -184,11 +184,7 @@ class HttpSystem(Generic[Response]):
 
 
 def _without_userinfo(address: str) -> tuple[str, tuple[str, str] | None]:
-    """Split user and password off an address, because HTTP clients log addresses.
-
-    Raises:
-        ValueError: the address has no host or is malformed.
-    """
+    """Split user and password off an address, because HTTP clients log addresses."""
     parts = urlsplit(address)
     if not parts.hostname:
         raise ValueError(_("the address has no host"))
@@ -199,7 +195,6 @@ def _without_userinfo(address: str) -> tuple[str, tuple[str, str] | None]:
 
 
 def _wait(state: RetryCallState) -> float:
-    """Return the delay that the server requests, otherwise 0.2 s, 0.4 s, ..."""
     requested = state.outcome.result().after_s if state.outcome else None
     wait = 0.1 * 2**state.attempt_number if requested is None else requested
     return min(_LONGEST_WAIT_S, wait)

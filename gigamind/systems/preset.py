@@ -1,8 +1,7 @@
 """Describe how to query an endpoint and read its response: a preset in `systems/`, or a user's own file.
 
-Templates are Jinja templates. They know `query`, `id` and `topk` for a search, `question` and `id` for answers, and
-`vector` if an embedder is named. A path goes through objects by name and through lists by number: "results.0.hits".
-"" is the whole value.
+Templates are Jinja templates of `id`, `query` and `topk` or `question`, and `vector` if an embedder is named. A path
+goes through objects by name and through lists by number: "results.0.hits". "" is the whole value.
 """
 
 import hashlib
@@ -142,7 +141,6 @@ class Preset(Endpoint[Ranking[RankedNote]]):
         return Ranking(ranked_notes, dict(self._lacking(ranked_notes)))
 
     def _lacking(self, ranked_notes: Sequence[RankedNote]) -> Iterator[tuple[Oddity, int]]:
-        """Yield values that no hit has at their path."""
         if (
             ranked_notes
             and self.score is not None
@@ -153,7 +151,6 @@ class Preset(Endpoint[Ranking[RankedNote]]):
             yield "no_texts", len(ranked_notes)
 
     def _hit(self, hit: object, place: int) -> object:
-        """Return a hit for `parse_hits`; a hit that is not an object is a name or a pair, as in any ranking."""
         fields = self.fields_of(hit)
         note = fields["note"]
         if isinstance(note, str | int) and not isinstance(note, bool):

@@ -1,7 +1,4 @@
-"""Detect the language of a text: Korean by its letters; English, German and Spanish by function words.
-
-For a note only prose counts, because Korean notes may be full of code, addresses and English note names.
-"""
+"""Detect the language of a text: Korean by its letters; English, German and Spanish by function words."""
 
 import re
 import unicodedata
@@ -48,7 +45,6 @@ def note_language(note: Note) -> str:
 
 @lru_cache(maxsize=16)  # called for each suggestion of a note
 def _language_of_note(text: str, body_start: int) -> str:
-    """Return the language of the prose, or of the whole text if it has no prose."""
     body = text[body_start:]
     if _HANGUL.search(unicodedata.normalize("NFC", body)) is None:
         return "en"
@@ -57,7 +53,6 @@ def _language_of_note(text: str, body_start: int) -> str:
 
 
 def _prose(body: str) -> Iterator[str]:
-    """Yield the text of sentences, without code, HTML, math, comments and bare targets of wikilinks."""
     closed = 0
     for mark in marks(mask_comments(body)):
         if mark.phase == "leaf":
@@ -75,9 +70,7 @@ def text_language(text: str) -> str:
 
 
 def question_language(question: str) -> str:
-    """Return `ko` or `en`, the language in which a question is answered.
-
-    A short Korean question may consist mostly of English terms.
+    """Return `ko` or `en`, the language in which a question is answered; short Korean ones may be mostly English terms.
 
     "OAuth refresh token 만료 시간은?" is Korean: a third of its words, or the last one, are Hangul.
     "What is 휴가?" is English, because it has more English function words than Korean words.

@@ -23,15 +23,10 @@ _UNDECODABLE = re.compile("[\udc80-\udcff]")
 
 @dataclass(frozen=True, slots=True)
 class VaultFile:
-    """A file of a vault.
+    """A file of a vault."""
 
-    Attributes:
-        path: relative to the root, with "/" separators, NFC.
-        location: path to open; its name may be in another Unicode form.
-    """
-
-    path: str
-    location: Path
+    path: str  # relative to the root, with "/" separators, NFC
+    location: Path  # path to open; its name may be in another Unicode form
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +42,6 @@ def walk(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Walk:
 
     A pattern is a glob: "name" matches files and folders of that name at any depth, "name/" only folders. A pattern
     with "/" inside or in front matches the path from the root ("drafts/*.md", "/eval", "**" for any folders).
-
     Links to folders are not followed, links to files only within the vault. Results of gigamind are excluded: in a
     folder named "eval" only Markdown counts, and a folder with a run is skipped.
 
@@ -141,7 +135,6 @@ def unreadable(what: Path | str, error: OSError) -> NotesError:
 
 
 def _problem(entry: os.DirEntry[str], root: Path) -> Text:
-    """Return why an entry is left out; "" if it is not."""
     if _UNDECODABLE.search(entry.name):
         return _("skipped, because the name is not valid UTF-8. Rename it.")
     if entry.is_symlink():
@@ -165,8 +158,7 @@ HashMode = Literal["content", "mtime"]
 def notes_hash(root: Path, mode: HashMode = "content", exclude: Sequence[str] = ()) -> str:
     """Return the SHA-256, in hexadecimal, of all files of a vault in path order, attachments included.
 
-    "content" covers paths and bytes; "mtime" covers paths and modification times in nanoseconds. `exclude` adds
-    patterns (see `walk`) to the default ones.
+    "content" covers paths and bytes; "mtime" covers paths and modification times in nanoseconds.
 
     Raises:
         NotesError: the folder is missing, or something in it cannot be read.

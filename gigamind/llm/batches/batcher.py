@@ -35,19 +35,12 @@ _TELL_EACH = 10  # progress reports per batch
 
 @dataclass(frozen=True, slots=True)
 class BatchTimes:
-    """Times in seconds.
+    """Times in seconds."""
 
-    Attributes:
-        poll: Between the first two polls of a batch.
-        longest_poll: Between any two polls.
-        quiet: Time without another request after which the collected ones are sent.
-        listed: Time after which a created batch is certainly in the provider's list.
-    """
-
-    poll: float = 10.0
-    longest_poll: float = 300.0
-    quiet: float = 1.0
-    listed: float = 30.0
+    poll: float = 10.0  # between the first two polls of a batch
+    longest_poll: float = 300.0  # between any two polls
+    quiet: float = 1.0  # time without another request after which the collected ones are sent
+    listed: float = 30.0  # time after which a created batch is certainly in the provider's list
 
     @classmethod
     def of(cls, poll: float) -> "BatchTimes":
@@ -59,13 +52,7 @@ class BatchTimes:
 
 
 class Batches:
-    """The batches of a run, of all its models.
-
-    Args:
-        out: Output folder of the run.
-        folder: Folder of the run's files until it is finished.
-        note: Receives progress messages.
-    """
+    """The batches of all models of a run; `folder` has its files until it is finished, `note` receives messages."""
 
     def __init__(
         self, out: Path, folder: Path, times: BatchTimes, note: Callable[[str], None]
@@ -84,42 +71,30 @@ def provider_of(settings: ModelSettings) -> Provider:
         LlmError: The key is not in the environment.
     """
     name, _slash, model = settings.model.partition("/")
-    name, _slash, model = settings.model.partition("/")
     if name not in _PROVIDERS:
-        raise InputError(
-            _(
-                "--batch: batch files are supported for openai/... and anthropic/..., not for {model}. Omit --batch.",
-                model=settings.model,
-            )
+        message = _(
+            "--batch: batch files are supported for openai/... and anthropic/..., not for {model}. Omit --batch.",
+            model=settings.model,
         )
+        raise InputError(message)
     return _PROVIDERS[name](settings, model)
 
 
 @dataclass(slots=True)
 class Entry:
-    """A request on its way.
-
-    Attributes:
-        worst: Its row if nothing comes of it.
-        identity: Hash of the request and its item.
-        started: Whether its upper bound is in the ledger, because its batch may have been created.
-    """
+    """A request on its way."""
 
     request: Request
-    worst: Attempt
+    worst: Attempt  # its row if nothing comes of it
     identity: str
     ended: asyncio.Future[Answer] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
-    started: bool = False
+    started: bool = False  # its batch may exist, so its upper bound is in the ledger
 
 
 class Batcher:
-    """The batches of one model in one role.
-
-    Args:
-        booking: Owner of the requests, with their budget and ledger.
-    """
+    """The batches of one model in one role; `booking` owns the requests, with their budget and ledger."""
 
     def __init__(self, provider: Provider, batches: Batches, booking: Booking) -> None:
         self._provider = provider
@@ -138,11 +113,7 @@ class Batcher:
         self._waited_for: dict[str, Batch] = {}
 
     async def ready(self) -> None:
-        """Wait for the batches of the resumed run.
-
-        Raises:
-            LlmError: They are not available.
-        """
+        """Wait for the batches of the resumed run; raise LlmError if they are not available."""
         self._budget.start()
         if self._recovery is None:
             self._recovery = asyncio.create_task(self._recover())
@@ -154,11 +125,7 @@ class Batcher:
         return answers.popleft() if answers else None
 
     async def ask(self, entry: Entry) -> Answer:
-        """Return the answer to a request.
-
-        Raises:
-            LlmError: There is none.
-        """
+        """Return the answer to a request; raise LlmError if there is none."""
         self._gathered.append(entry)
         if self._timer:
             self._timer.cancel()
@@ -177,21 +144,19 @@ class Batcher:
         self._journal.close()
         out = self._batches.out
         for batch in self._waited_for.values():
-            self._batches.note(
-                _(
-                    "batch {batch} continues at {provider}: wait for it with --resume {out}, or stop it with: gigamind"
-                    " llm batches {out} --cancel",
-                    batch=batch.batch_id,
-                    provider=self._provider.name,
-                    out=out,
-                )
+            message = _(
+                "batch {batch} continues at {provider}: wait for it with --resume {out}, or stop it with: gigamind"
+                " llm batches {out} --cancel",
+                batch=batch.batch_id,
+                provider=self._provider.name,
+                out=out,
             )
+            self._batches.note(message)
 
     def _after_quiet(self, then: Callable[[], None]) -> asyncio.TimerHandle:
         return asyncio.get_running_loop().call_later(self._times.quiet / 2, then)
 
     def _wait_once_more(self) -> None:
-        """Wait another interval: a busy loop calls late, with further requests still to come."""
         self._timer = self._after_quiet(self._depart)
 
     def _depart(self) -> None:
@@ -252,11 +217,7 @@ class Batcher:
         return await self._outcomes(self._created(batch, state))
 
     async def _create(self, batch: Batch, lines: Sequence[bytes]) -> State:
-        """Create the batch of these lines exactly once.
-
-        Raises:
-            LlmError: It was not created.
-        """
+        """Create the batch of these lines exactly once; raise LlmError if it was not created."""
 
         async def attempt() -> State:
             try:
@@ -269,16 +230,15 @@ class Batcher:
         return await with_retries(attempt, self._settings)
 
     def _created(self, batch: Batch, state: State) -> Batch:
-        self._batches.note(
-            n_(
-                "batch {batch} at {provider}: {n} request to {model}",
-                "batch {batch} at {provider}: {n:,} requests to {model}",
-                n=len(batch.requests),
-                batch=state.batch_id,
-                provider=self._provider.name,
-                model=batch.model,
-            )
+        message = n_(
+            "batch {batch} at {provider}: {n} request to {model}",
+            "batch {batch} at {provider}: {n:,} requests to {model}",
+            n=len(batch.requests),
+            batch=state.batch_id,
+            provider=self._provider.name,
+            model=batch.model,
         )
+        self._batches.note(message)
         return self._journal.enter(batch, "created", batch_id=state.batch_id)
 
     async def _outcomes(self, batch: Batch) -> dict[str, RequestOutcome]:
@@ -317,26 +277,24 @@ class Batcher:
             except LlmError as error:
                 if error.code not in TRANSIENT:
                     raise _with_hint(error) from None
-                self._batches.note(
-                    _(
-                        "batch {batch}: {reason}; trying again",
-                        batch=batch.batch_id,
-                        reason=error.message,
-                    )
+                message = _(
+                    "batch {batch}: {reason}; trying again",
+                    batch=batch.batch_id,
+                    reason=error.message,
                 )
+                self._batches.note(message)
             else:
                 share = _TELL_EACH * state.done // max(state.total, 1)
                 if (state.status, share) != announced:
                     announced = state.status, share
-                    self._batches.note(
-                        _(
-                            "batch {batch}: {status}, {done:,} of {total:,} done",
-                            batch=batch.batch_id,
-                            status=state.status,
-                            done=state.done,
-                            total=state.total,
-                        )
+                    message = _(
+                        "batch {batch}: {status}, {done:,} of {total:,} done",
+                        batch=batch.batch_id,
+                        status=state.status,
+                        done=state.done,
+                        total=state.total,
                     )
+                    self._batches.note(message)
                 if state.ended:
                     return state
             async with self._budget.waiting():
@@ -344,14 +302,12 @@ class Batcher:
             wait = min(_SLOWER * wait, self._times.longest_poll)
 
     async def _lost(self, batch: Batch) -> State | None:
-        """Find a batch like `_find`, but raise an error that does not lead to another attempt to create it."""
         try:
             return await self._find(batch)
         except LlmError as error:
             raise _UnknownError(error) from None
 
     async def _find(self, batch: Batch) -> State | None:
-        """Return the batch whose creation was requested, if it was created."""
         others = {known.batch_id for known in self._journal}
         while True:
             is_late = time.time() >= batch.at + self._times.listed
@@ -366,19 +322,17 @@ class Batcher:
         """Return whether a found batch is ours; one without a tag is recognised by its results."""
         if self._provider.is_tagged:
             return True
-        self._batches.note(
-            _(
-                "batch {batch}: possibly the one whose id was lost; checked when it ends",
-                batch=state.batch_id,
-            )
+        message = _(
+            "batch {batch}: possibly the one whose id was lost; checked when it ends",
+            batch=state.batch_id,
         )
+        self._batches.note(message)
         ended = await self._until_ended(replace(batch, batch_id=state.batch_id))
         path = self._journal.results_of(batch)
         await self._provider.download(ended, path)
         return any(custom_id in batch.requests for custom_id in self._read(path))
 
     async def _recover(self) -> None:
-        """Resume the batches of the resumed run, and keep their answers."""
         settings = self._settings
         whose = (settings.model, settings.role, settings.api_base)
         mine = [each for each in self._journal if (each.model, each.role, each.api_base) == whose]
@@ -396,7 +350,6 @@ class Batcher:
                     self._kept[batch.requests[custom_id]].append(outcome)
 
     async def _drop(self, batch: Batch) -> None:
-        """Forget a batch that was never created."""
         for row in filter(None, map(self._ledger.row_of, batch.requests)):
             self._ledger.withdraw(row)
             await self._budget.settle(0, -(row.cost_pico_usd or 0))
@@ -405,18 +358,16 @@ class Batcher:
             try:
                 await self._provider.discard(batch.file_id)
             except LlmError as error:  # an unused file costs nothing
-                self._batches.note(
-                    _(
-                        "file {file} could not be deleted at {provider}: {reason}",
-                        file=batch.file_id,
-                        provider=self._provider.name,
-                        reason=error.message,
-                    )
+                message = _(
+                    "file {file} could not be deleted at {provider}: {reason}",
+                    file=batch.file_id,
+                    provider=self._provider.name,
+                    reason=error.message,
                 )
+                self._batches.note(message)
         self._journal.enter(batch, "dropped")
 
     async def _book(self, custom_id: str, outcome: RequestOutcome) -> None:
-        """Write the row of a request of the resumed run, if it has none but its upper bound."""
         settings = self._settings
         unknown = Attempt("", 1, HTTP, UNFINISHED, settings.model, role=settings.role)
         # After a power cut the ledger may lack rows that the journal of batches has.
@@ -429,8 +380,6 @@ class Batcher:
 
 
 class _UnknownError(Exception):
-    """Whether a batch was created is unknown."""
-
     def __init__(self, error: LlmError) -> None:
         super().__init__(str(error))
         self.error = error
@@ -498,11 +447,7 @@ def _line(part: Part, entry: Entry, provider: Provider) -> bytes:
 
 
 async def look_at_all(batches: Iterable[Batch], *, cancel: bool) -> list[str]:
-    """Return the state of batches, one line each; with `cancel`, stop those in progress.
-
-    Raises:
-        LlmError: A provider could not be reached.
-    """
+    """Return the state of batches, one line each, and `cancel` them; raise LlmError if a provider is unreachable."""
     return [await _look_at(batch, cancel=cancel) for batch in batches]
 
 

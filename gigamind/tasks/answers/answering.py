@@ -29,11 +29,7 @@ class AnswerReply(ModelReply, frozen=True):
 
 
 def load_answer_prompt(language: Language) -> Prompt:
-    """Return the prompt in one language.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
+    """Return the prompt in one language, or raise InputError."""
     return load_prompt(asset("prompts") / PROMPT / f"{language}.jinja", _GIVEN)
 
 
@@ -47,11 +43,7 @@ async def answer_from(
     item_id: str,
     fence_key: bytes,
 ) -> str:
-    """Return an answer; without notes, a fixed answer that says so, without calling the model.
-
-    Raises:
-        LlmError: The model gave no answer.
-    """
+    """Return an answer, or raise LlmError; without notes, a fixed answer that says so, without calling the model."""
     if not notes:
         return NO_NOTES[language]
     messages = answer_messages(prompt, question, notes, fence_key)

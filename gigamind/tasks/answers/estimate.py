@@ -1,7 +1,4 @@
-"""Estimates the cost and duration of judging a dataset before it starts; see `estimate`.
-
-Stored replies and failed requests are not considered.
-"""
+"""Estimates the cost and duration of judging, without stored replies and failed requests; see `estimate`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -21,11 +18,7 @@ _MIN_ANSWER = 40  # tokens
 
 
 def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
-    """Return the estimates of a prepared run: answering if a model answers, judging, checking.
-
-    Raises:
-        InputError: The price file cannot be read, or the cost is limited and the price is unknown.
-    """
+    """Return estimates (see `asking`) of a prepared run: answering if a model answers, judging, checking."""
     options, judge = prepared.options, prepared.judge.judge
     works: list[Estimate] = []
     gates = Gates()

@@ -1,7 +1,4 @@
-"""Prepares an answer run: reads its answers, or its questions with the notes to answer them from.
-
-The notes of a question are the top search results, 12 000 characters in total (seed 004).
-"""
+"""Prepares an answer run: its answers, or questions with the top search results, 12 000 characters (seed 004)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -39,11 +36,7 @@ from gigamind.vault.notes import Vault, read_vault
 
 
 def choose_answer_judge(options: AnswerEvalOptions) -> Chosen[Judge[AnswerCase, Any]]:
-    """Return the judge of the options.
-
-    Raises:
-        InputError: Its file cannot be used, or no model is given.
-    """
+    """Return the judge of the options; InputError if its file cannot be used, or no model is given."""
     if options.judge is None and options.model is None:
         raise InputError(
             _(
@@ -58,11 +51,7 @@ def choose_answer_judge(options: AnswerEvalOptions) -> Chosen[Judge[AnswerCase, 
 
 @dataclass(frozen=True, slots=True)
 class SearchedCases:
-    """Queries with their retrieved notes.
-
-    Attributes:
-        embedding_model: None in keyword mode.
-    """
+    """Queries with their retrieved notes."""
 
     cases: tuple[EvalCase, ...]
     not_sampled: int
@@ -70,7 +59,7 @@ class SearchedCases:
     warnings: tuple[str, ...]
     vault: Vault
     dataset_hash: str
-    embedding_model: str | None
+    embedding_model: str | None  # None in keyword mode
 
 
 def cases_from_search(options: AnswerEvalOptions, progress: Progress) -> SearchedCases:
@@ -148,13 +137,7 @@ def _cases(
 
 
 def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedAnswers:
-    """Read and check all input of a run; with `--answer-model`, search for the context.
-
-    Raises:
-        InputError: The dataset or the judge file cannot be used, or no model is given.
-        DatasetError: Too few rows are usable, or a row is invalid under `--strict`.
-        NotesError, IndexingError, EmbeddingError: The vault cannot be read or searched.
-    """
+    """Read and check all input of a run; with `--answer-model`, search for the context (see `cases_from_search`)."""
     judge, gate = choose_answer_judge(options), choose_gate(options)
     refuse_idle(options)
     if options.system is not None:
@@ -168,7 +151,6 @@ def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedA
 
 
 def _idle_model(options: AnswerEvalOptions) -> tuple[Text, ...]:
-    """Return a warning if `--model` has no effect."""
     if not options.typed(["model"]):
         return ()
     warning = _(
@@ -207,11 +189,7 @@ def _from_answers(
 
 
 def refuse_idle(options: AnswerEvalOptions) -> None:
-    """Check that each option has an effect in the run.
-
-    Raises:
-        InputError: One has none.
-    """
+    """Check that each option has an effect in the run; raises InputError otherwise."""
     if options.system is None:
         if idle := options.flags(OF_SYSTEMS):
             raise InputError(_("{option}: requires --system. Remove it.", option=idle))

@@ -6,15 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gigamind.i18n import Language, Translator, _, translator
-from gigamind.metrics.answerability import (
-    BestThreshold,
-    Confusion,
-    SweepPoint,
-    best_f1,
-    confusion,
-    point_at,
-    sweep,
-)
+from gigamind.metrics import answerability
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import in_order, keys_in, label
 from gigamind.reports.figures import Figure, figure_of, figures_of, measured, metric_name
@@ -74,50 +66,42 @@ def slices(summary: SummaryReport, tags: int) -> Iterator[Slice]:
 
 
 def _difficulty(key: str) -> tuple[int, str]:
-    """Return a sort key from easy to hard, as in the seed; unknown values last."""
     return (_DIFFICULTIES.index(key) if key in _DIFFICULTIES else len(_DIFFICULTIES), key)
 
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """The verdicts of a run, and the effect of other thresholds.
+    """The verdicts of a run, and the effect of other thresholds."""
 
-    Attributes:
-        kind: Kind of the judge.
-        setting: The threshold; None for a judge without one.
-        points: Results at every threshold, ascending; empty for a judge without one.
-        best: Threshold with the best F1; None without both kinds of queries, or if no threshold detects any
-            unanswerable one.
-    """
-
-    kind: str
-    counts: Confusion
-    setting: float | None
-    points: list[SweepPoint]
-    best: BestThreshold | None
+    kind: str  # kind of the judge
+    counts: answerability.Confusion
+    setting: float | None  # the threshold; None for a judge without one
+    points: list[
+        answerability.SweepPoint
+    ]  # results at every threshold, ascending; empty for a judge without one
+    # Threshold with the best F1; None without both kinds of queries, or if no threshold detects any unanswerable one.
+    best: answerability.BestThreshold | None
 
     @property
     def both_kinds(self) -> bool:
-        """Whether there are both unanswerable and answerable queries."""
         counts = self.counts
         return bool(counts.tp + counts.fn and counts.fp + counts.tn)
 
-    def at(self, setting: float) -> SweepPoint:
-        """Return the result at another threshold."""
-        return point_at(self.points, setting)
+    def at(self, setting: float) -> answerability.SweepPoint:
+        return answerability.point_at(self.points, setting)
 
 
 def judging(record: RunRecord) -> Judging:
     """Count the verdicts, and sweep the threshold over the run's queries."""
-    counts = confusion(
+    counts = answerability.confusion(
         (not item.answerable, bool(item.judged_unanswerable)) for item in judged_items(record)
     )
     judge = record.run.judge
     if judge is None or judge.setting is None:
         return Judging(judge.kind if judge else "none", counts, None, [], None)
     scored = [(not item.answerable, item.answerable_score) for item in judged_items(record)]
-    best = best_f1(scored, seed=seed_of(record.run))
-    return Judging(judge.kind, counts, judge.setting, sweep(scored), best)
+    best = answerability.best_f1(scored, seed=seed_of(record.run))
+    return Judging(judge.kind, counts, judge.setting, answerability.sweep(scored), best)
 
 
 def judged_items(record: RunRecord) -> list[ItemReport]:
@@ -209,7 +193,6 @@ def _scores(record: RunRecord, kind: str, current: Mark, say: Translator) -> Ste
 
 
 def _score_range(items: Sequence[ItemReport], marks: Sequence[Mark]) -> tuple[float, float]:
-    """Return a range that contains all scores and thresholds with a margin; within [0, 1] if they are."""
     scores = [0.0 if item.answerable_score is None else item.answerable_score for item in items]
     shown = scores + [mark.at for mark in marks]
     low, high = min(shown), max(shown)

@@ -1,7 +1,4 @@
-"""Searches and scores the queries of a run: one ranking becomes one line of per_item.jsonl.
-
-A judge that calls a model runs afterwards, on all queries at once; see `judging`.
-"""
+"""Searches and scores the queries of a run, a line of per_item.jsonl each; `judging` calls models afterwards."""
 
 import itertools
 import re
@@ -38,14 +35,8 @@ from gigamind.systems.builtin import Builtin
 from gigamind.systems.dialect import Rankings
 from gigamind.systems.open import SystemRetriever, open_system
 from gigamind.systems.protocol import Query, Retriever
+from gigamind.tasks.search import hits
 from gigamind.tasks.search.free_judges import FreeJudges, free_judges, judge_freely
-from gigamind.tasks.search.hits import (
-    EngineHits,
-    ForeignHits,
-    HitReader,
-    ShownRanking,
-    passage_report,
-)
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
 from gigamind.tasks.search.schema import ItemReport, ItemResult, SummaryReport
@@ -57,7 +48,7 @@ def item_report(
     prepared: Prepared,
     judges: FreeJudges,
     query: CheckedQuery,
-    ranking: ShownRanking,
+    ranking: hits.ShownRanking,
     latency_ms: float,
 ) -> ItemReport:
     """Apply the free judges to the ranking of one query, and measure its evidence; see `with_ranking_metrics`."""
@@ -69,7 +60,7 @@ def item_report(
         cross_lingual=_is_cross_lingual(prepared, query),
         expected_notes=query.relevant,
         gains=query.qrels if query.is_judged else {},
-        expected_spans=tuple(passage_report(prepared, span) for span in query.spans),
+        expected_spans=tuple(hits.passage_report(prepared, span) for span in query.spans),
         gone_spans=query.gone,
         ranking=ranking.reports,
         judged_unanswerable=verdict.unanswerable if verdict else None,
@@ -106,7 +97,7 @@ def with_ranking_metrics(
 
 
 def _evidence_metrics(
-    query: CheckedQuery, ranking: ShownRanking, options: SearchEvalOptions
+    query: CheckedQuery, ranking: hits.ShownRanking, options: SearchEvalOptions
 ) -> dict[str, float | None]:
     """Measure the evidence of the top notes. Over all ten notes, precision with one relevant note is at most 0.1."""
     shown = [piece for piece in ranking.evidence[: options.evidence_notes] if piece is not None]
@@ -114,7 +105,6 @@ def _evidence_metrics(
 
 
 def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
-    """Return whether a query has the tag, or its language differs from that of all its expected notes."""
     if CROSS_LINGUAL_TAG in query.item.tags:
         return True
     notes = (prepared.vault.note(path) for path in query.relevant)
@@ -124,7 +114,6 @@ def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
 
 
 def _primary(language: str) -> str:
-    """Return a language without its region or script: "ko-KR" becomes "ko"."""
     return re.split("[-_]", language.strip().lower())[0]
 
 
@@ -133,19 +122,14 @@ _results: TypeAdapter[list[ItemResult]] = TypeAdapter(list[ItemResult])
 
 @dataclass(frozen=True)
 class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
-    """Checked input and a search that is ready.
-
-    Attributes:
-        recalled: The same search with cached query embeddings, for repeated queries.
-        engine: gigamind's own engine over the vault; None if another system searches.
-    """
+    """Checked input and a search that is ready."""
 
     prepared: Prepared
     retriever: Retriever[Any]
-    recalled: Retriever[Any]
-    reader: HitReader
+    recalled: Retriever[Any]  # the same search with cached query embeddings, for repeated queries
+    reader: hits.HitReader
     judges: FreeJudges
-    engine: Engine | None
+    engine: Engine | None  # gigamind's own engine over the vault; None if another system searches
     results = _results
 
     @property
@@ -158,11 +142,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         return judge is not None and not isinstance(judge.judge, RuleJudge)
 
     def warm_up(self) -> int:
-        """Run the first `--warmup` queries unmeasured.
-
-        Raises:
-            EvaluationError: All of them failed, so every query would fail.
-        """
+        """Run the first `--warmup` queries unmeasured; raises EvaluationError if all of them failed."""
         queries = self.prepared.queries[: self.prepared.options.pace.warmup]
         outcomes = self._retrieve(queries, Quiet())
         failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
@@ -205,7 +185,6 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         return record_run(prepared, self.judges, run, started, self._speed(run))
 
     def _speed(self, run: Run[ItemResult]) -> SpeedReport | None:
-        """Measure the speed of the queries that this run could search, without paid embedding calls."""
         options = self.prepared.options
         if run.interrupted or not options.speed_passes or not self.prepared.is_timed:
             return None
@@ -230,7 +209,6 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     def _retrieve(
         self, queries: Sequence[CheckedQuery], progress: Progress
     ) -> list[ItemOutcome[Ranking[Any]]]:
-        """Search each query; outcomes are in the order of `queries`."""
         pace, ended = self.prepared.options.pace, itertools.count(1)
         by_id = {query.item.id: Query(query.item.id, query.item.query) for query in queries}
         search = self.retriever.search
@@ -263,14 +241,9 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
 
 
 def open_search(
-    options: SearchEvalOptions,
-    progress: Progress,
-    retriever: Retriever[RankedNote] | None = None,
+    options: SearchEvalOptions, progress: Progress, retriever: Retriever[RankedNote] | None = None
 ) -> SearchEvaluation:
-    """Check the input, and index the vault or open the other system.
-
-    Args:
-        retriever: The system of `--system`, if the caller has opened it.
+    """Check the input, and index the vault or open the other system, unless the caller has opened `retriever`.
 
     Raises:
         InputError, DatasetError: Options or dataset cannot be used (exit code 1).
@@ -296,7 +269,7 @@ def open_search(
         prepared,
         Builtin(engine),
         Builtin(recalled),
-        EngineHits(prepared, recalled),
+        hits.EngineHits(prepared, recalled),
         free_judges(prepared.judge, recalled),
         engine,
     )
@@ -322,14 +295,13 @@ def _open_system(
         prepared,
         retriever,
         retriever,
-        ForeignHits(prepared, keywords, frozenset(labelled)),
+        hits.ForeignHits(prepared, keywords, frozenset(labelled)),
         free_judges(prepared.judge, None),
         None,
     )
 
 
 def _judged_with(prepared: Prepared, engine: Engine) -> Prepared:
-    """Return the input with the judge for the embedder in use."""
     embedder = engine.semantic.embedder.name if engine.semantic else None
     judge = choose_judge(prepared.options, embedder)
     warnings = (*(judge.warnings if judge else ()), *prepared.warnings)
