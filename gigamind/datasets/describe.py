@@ -20,8 +20,7 @@ class Description:
     kind: DatasetKind
     rows: int  # usable rows
     rejected: int  # rows that cannot be used
-    # field -> value -> rows; rows without a value count as "(none)", a row with several values for each
-    counts: Mapping[str, Mapping[str, int]]
+    counts: Mapping[str, Mapping[str, int]]  # field -> value -> rows; "(none)" without a value
     figures: Mapping[str, float]  # name -> number, over all rows
 
 

@@ -42,10 +42,8 @@ class SuggestOptions:
 
     max_suggestions: int = 10  # maximum number; the most confident ones are kept
     min_confidence: float = SHOWN_CONFIDENCE  # in [0, 1]
-    # leave out targets that the note links to already. Existing links themselves never change.
-    exclude_existing: bool = True
-    # code points of the paragraph around an anchor that are compared with the target, and shown
-    context_chars: int = 400
+    exclude_existing: bool = True  # leave out targets that the note links to already
+    context_chars: int = 400  # code points around an anchor that are compared and shown
     unlikely: bool = False  # include suggestions below `LEAST_CONFIDENCE`
     language: str | None = None  # of the reasons; None: that of the note
 
@@ -64,15 +62,12 @@ class LinkSuggestion:
     span: Span  # in code points
     target: str  # path of the target note
     target_title: str
-    # in [0, 1]: probability that a person makes this link, given the links of this vault; the maximum over the places
-    # with the same name
-    confidence: float
+    confidence: float  # probability that a person makes this link; maximum of its places
     scores: Scores  # the evidence at this place, separately
     reason: str  # the evidence in words, in the note's language
     context: str  # text around the anchor
     features: Features
-    # other places of the same name, in the order in which they are tried if this one cannot hold a link
-    elsewhere: tuple[Span, ...] = ()
+    elsewhere: tuple[Span, ...] = ()  # places of the same name, tried in order if this one fails
 
     @property
     def confidence_text(self) -> str:
