@@ -61,10 +61,7 @@ class GeneratedQueries:
 def generate_queries(
     notes: Path, out: Path, wanted: QueryForms, out_notes: Path | None = None
 ) -> GeneratedQueries:
-    """Write a dataset of questions about a vault. Equal vaults and seeds give equal bytes.
-
-    Args:
-        out_notes: folder for the copy without the left-out notes; required if notes are left out.
+    """Write a dataset of questions about a vault, and to `out_notes` the copy without left-out notes, if any.
 
     Raises:
         InputError: a path is invalid, no note has text, or none gives a question of these forms.

@@ -209,10 +209,7 @@ class NonInferiority:
 def non_inferiority(
     difference: float, interval: Interval, *, n: int, margin: float
 ) -> NonInferiority:
-    """Decide by a mean paired difference, current - baseline, and its interval.
-
-    Args:
-        margin: at least 0, in the unit of the metric.
+    """Decide by a mean paired difference, current - baseline, and its interval; the margin is in the metric's unit.
 
     Raises:
         ValueError: the margin is negative or not a number.
