@@ -23,19 +23,14 @@ _PAIR = 2
 
 @dataclass(frozen=True, slots=True)
 class LabelledVerdict:
-    """An item with a verdict and a label.
-
-    Attributes:
-        confidence: Probability in [0, 1] that the judge assigns to its verdict; None if it states none.
-        cluster: None if the item is independent of all others.
-    """
+    """An item with a verdict and a label."""
 
     id: str
     label: float
     verdict: float
     language: str | None
-    confidence: float | None = None
-    cluster: str | None = None
+    confidence: float | None = None  # probability in [0, 1] of the verdict, if the judge states one
+    cluster: str | None = None  # None if the item is independent of all others
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +44,13 @@ class UnlabelledVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement of verdicts with labels.
-
-    Attributes:
-        items: Number of items.
-        clusters: Number of clusters; equals `items` if all items are independent.
-        positive: Number of items with a positive label; None on a graded scale.
-        figures: Metrics by name; None if the items do not define one.
-        bins: Reliability of the stated confidences; empty if none were stated.
-    """
+    """Agreement of verdicts with labels."""
 
     items: int
-    clusters: int
-    positive: int | None
-    figures: dict[str, Estimate]
-    bins: tuple[ReliabilityBin, ...]
+    clusters: int  # clusters; equals `items` if all items are independent
+    positive: int | None  # items with a positive label; None on a graded scale
+    figures: dict[str, Estimate]  # metrics by name; None if the items do not define one
+    bins: tuple[ReliabilityBin, ...]  # of the stated confidences; may be empty
 
 
 def agreement(

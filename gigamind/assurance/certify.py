@@ -18,12 +18,7 @@ from gigamind.assurance.agreement import (
     flips,
     worst_misses,
 )
-from gigamind.assurance.judged_runs import (
-    JudgedKind,
-    JudgedRun,
-    RunItem,
-    read_judged_runs,
-)
+from gigamind.assurance.judged_runs import JudgedKind, JudgedRun, RunItem, read_judged_runs
 from gigamind.assurance.options import CertifyOptions
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError, reason_of
@@ -132,7 +127,6 @@ def _read_trial(
 
 
 def _read_deceptive_judges(path: Path, judge: JudgeReport) -> CardLiars | None:
-    """Return the results of the deceptive judges from a report of `gigamind judge test`."""
     fix = _("Test the certified judge, with the --model of its runs.")
     return _read_trial(path, judge, _TestReport, _("test report"), fix).liars
 
@@ -156,8 +150,6 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class _Labelled:
-    """Labels by item id and scale, and their source."""
-
     values: dict[str, dict[str, float]]
     source: CardLabels
 

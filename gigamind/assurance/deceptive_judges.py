@@ -53,17 +53,12 @@ _INVENTED = "Every quarter the parrots sing 77 operas. 분기마다 앵무새가
 
 @dataclass(frozen=True, slots=True)
 class LabelledAnswer:
-    """An answer and its human labels.
-
-    Attributes:
-        sentences: Sentences that the model is asked about.
-        claim_labels: Label by sentence id, for each sentence that is labelled as a claim.
-    """
+    """An answer and its human labels."""
 
     id: str
     case: AnswerCase
-    sentences: tuple[Claim, ...]
-    claim_labels: Mapping[int, LabelledClaim]
+    sentences: tuple[Claim, ...]  # sentences that the model is asked about
+    claim_labels: Mapping[int, LabelledClaim]  # by sentence id; only for claims
     labels: AnswerLabels
 
     @classmethod
@@ -78,16 +73,12 @@ class LabelledAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LabelledAnswers:
-    """The labelled answers of a dataset.
-
-    Attributes:
-        unlabelled: Number of answers without labels or without notes to judge them by.
-    """
+    """The labelled answers of a dataset."""
 
     name: str
     sha256: str
     answers: tuple[LabelledAnswer, ...]
-    unlabelled: int
+    unlabelled: int  # answers without labels or without notes to judge them by
 
 
 def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledAnswers:
@@ -152,7 +143,6 @@ def _finding(
 
 
 def _not_a_claim(claim: Claim, role: ToldRole) -> ClaimFinding:
-    """Return a finding that the sentence is no claim; an abstention quotes the whole sentence as its reason."""
     words = claim.piece.text if role == "abstention" else ""
     return _finding(claim, "not_found", None, "", role).model_copy(
         update={"abstention_quote": words}
@@ -182,7 +172,6 @@ def _credulous(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
 
 
 def _left_out(answer: LabelledAnswer) -> Iterator[Omission]:
-    """Yield the labelled facts that no supported claim contains."""
     given = [label for label in answer.claim_labels.values() if label.verdict == "supported"]
     for fact in answer.labels.facts:
         for number, note in enumerate(answer.case.notes, start=1):
@@ -192,7 +181,6 @@ def _left_out(answer: LabelledAnswer) -> Iterator[Omission]:
 
 
 def _gives(claim: LabelledClaim, fact: LabelledFact) -> bool:
-    """Return whether a claim quotes the words of a fact and has its numbers."""
     quote = claim.quote or ""
     return (fact.text in quote or quote in fact.text) and not new_numbers(
         fact.text, known_numbers(claim.text)
@@ -206,12 +194,10 @@ def _pastes_a_line(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
 
 
 def _always_supported(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    """Alternate between no quote and an invented one."""
     return _finding(claim, "supported", 1, "" if claim.id % 2 else _INVENTED)
 
 
 def _no_claims(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    """Give each sentence the role that it resembles most, except claim."""
     text, role = claim.piece.text.rstrip(), "courtesy"
     if claim.piece.shape == "heading":
         role = "heading"
@@ -229,13 +215,11 @@ def _abstains(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
 
 
 def _swaps_ids(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    """Give each sentence the finding of the next one, and the last one that of the first."""
     other = answer.sentences[claim.id % len(answer.sentences)]
     return _honest(answer, other).model_copy(update={"id": claim.id})
 
 
 def _quotes_the_question(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    """Alternate between the question and the sentence itself as the quote."""
     return _finding(
         claim, "supported", 1, answer.case.question if claim.id % 2 else claim.piece.text
     )
@@ -243,19 +227,12 @@ def _quotes_the_question(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedJudge:
-    """A scripted judge.
-
-    Attributes:
-        finding: Returns its finding about a sentence.
-        is_honest: Follows the human labels for the whole answer, for omissions and in the second check.  Other judges
-            give full marks to every answer and confirm everything in the second check.
-        knows_pairs: Answers the test pairs of a second check correctly, so that its other answers are trusted.
-    """
+    """A scripted judge; one that is not honest gives full marks and confirms everything in the second check."""
 
     name: str
-    finding: Callable[[LabelledAnswer, Claim], ClaimFinding]
-    is_honest: bool = False
-    knows_pairs: bool = False
+    finding: Callable[[LabelledAnswer, Claim], ClaimFinding]  # about a sentence
+    is_honest: bool = False  # follows the human labels, in the second check too
+    knows_pairs: bool = False  # solves the test pairs of a second check, so that it is trusted
 
     def reply(self, answer: LabelledAnswer) -> SearchQAReply:
         """Return its reply about the whole answer."""
@@ -337,11 +314,7 @@ DECEPTIVE_JUDGES = (
 
 @dataclass(slots=True)
 class ScriptedClient:
-    """A model played by a scripted judge, for one answer after the other.
-
-    Attributes:
-        answer: The answer of the current request.
-    """
+    """A model played by a scripted judge, for one answer after the other."""
 
     judge: ScriptedJudge
     answer: LabelledAnswer
@@ -357,7 +330,6 @@ class ScriptedClient:
 
 
 def _statements(text: str) -> list[dict[str, Any]]:
-    """Return the first array of objects in a prompt; text inside a JSON string cannot be mistaken for one."""
     start = re.search(r'\[\s*\{"', text)
     return json.JSONDecoder().raw_decode(text, start.start())[0] if start else []
 
@@ -381,7 +353,6 @@ async def run_deceptive_judges(judge: SearchQA, given: LabelledAnswers) -> CardL
 
 
 def _labelled_correctness(answer: LabelledAnswer) -> float | None:
-    """Return the share of claims that are labelled supported; None without claims."""
     verdicts = [label.verdict == "supported" for label in answer.claim_labels.values()]
     return sum(verdicts) / len(verdicts) if verdicts else None
 

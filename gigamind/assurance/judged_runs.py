@@ -18,64 +18,36 @@ from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.release.model import ComparedTask
 
 _MISSING = _("missing; give the output folder of a finished run")
-_REPEATED = {
-    "task": _("task"),
-    "judge": _("judge"),
-    "model": _("model"),
-    "dataset": _("dataset"),
-}
+_REPEATED = {"task": _("task"), "judge": _("judge"), "model": _("model"), "dataset": _("dataset")}
 
 
 @dataclass(frozen=True, slots=True)
 class RunItem:
-    """One item of a run.
-
-    Attributes:
-        cluster: Id of the group of dependent items: for a claim the id of its answer, else the item's own id.
-        verdicts: Scale -> verdict in [0, 1]; None if the judge gave none.
-        own_labels: Scale -> label from the dataset.
-        confidence: Probability that the judge assigns to its verdict, if it states one.
-        quotes: Quotes of the judge.
-    """
+    """One item of a run."""
 
     id: str
-    cluster: str
+    cluster: str  # id of the group of dependent items: a claim's answer, else the item itself
     question: str
     language: str | None
-    verdicts: Mapping[str, float | None]
-    own_labels: Mapping[str, float]
-    confidence: float | None = None
+    verdicts: Mapping[str, float | None]  # scale -> verdict in [0, 1]; None if the judge gave none
+    own_labels: Mapping[str, float]  # scale -> label from the dataset
+    confidence: float | None = None  # probability of its verdict, as the judge states it
     quotes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedKind:
-    """What the judge of a task judges.
+    """What the judge of a task judges."""
 
-    Attributes:
-        scales: Name -> kind.
-        label: Model of a row in the labels file.
-        compared: Models of the files of a run.
-        items: Returns the items in one line of per_item.jsonl.
-    """
-
-    scales: Mapping[str, Scale]
+    scales: Mapping[str, Scale]  # name -> kind
     label: type[Label]
     compared: ComparedTask[Any, Any, Any]
-    items: Callable[[Any], Sequence[RunItem]]
+    items: Callable[[Any], Sequence[RunItem]]  # returns the items in one line of per_item.jsonl
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
-    """A finished run with a judge.
-
-    Attributes:
-        items: By id, in the order of the dataset.
-        failed: Ids in errors.jsonl, which have no verdict either.
-        stored: Number of replies taken from the store instead of requested.
-        second_looks: Models that checked claims a second time.
-        short_panels: Number of verdicts for which a panel member gave no vote.
-    """
+    """A finished run with a judge."""
 
     folder: Path
     run_id: str
@@ -84,11 +56,11 @@ class JudgedRun:
     dataset_hash: str
     judge: JudgeReport
     kind: JudgedKind
-    items: Mapping[str, RunItem]
-    failed: frozenset[str]
-    stored: int
-    second_looks: tuple[SecondLookReport, ...]
-    short_panels: int = 0
+    items: Mapping[str, RunItem]  # by id, in the order of the dataset
+    failed: frozenset[str]  # ids in errors.jsonl, which have no verdict either
+    stored: int  # replies taken from the store instead of requested
+    second_looks: tuple[SecondLookReport, ...]  # models that checked claims a second time
+    short_panels: int = 0  # verdicts for which a panel member gave no vote
 
     def verdicts(self, scale: str) -> dict[str, float]:
         """Return the existing verdicts by item id."""
@@ -199,7 +171,6 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
 
 
 def _summary(path: Path, kind: JudgedKind) -> object:
-    """Return the summary; None if the run wrote no JSON summary."""
     return read_report(path, kind.compared.summary, _MISSING) if path.exists() else None
 
 

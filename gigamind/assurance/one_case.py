@@ -33,33 +33,22 @@ _PAIRS = 4  # of a second check
 
 @dataclass(frozen=True, slots=True)
 class OneCase:
-    """One request to a model.
+    """One request to a model; `ask` describes the reply in a few words and counts the values that could not be read."""
 
-    Attributes:
-        name: Name of the judge.
-        adjust: Returns the model settings that the judge uses.
-        ask: Sends the request, describes the reply in a few words and counts the values that could not be read.
-    """
-
-    name: str
+    name: str  # of the judge
     language: str
-    adjust: Callable[[ModelSettings], ModelSettings]
+    adjust: Callable[[ModelSettings], ModelSettings]  # to the settings of the judge
     ask: Callable[[LanguageModel, Counter[str]], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class CaseRead:
-    """The result of one case.
-
-    Attributes:
-        read: Short description of the reply; empty if none could be read.
-        unread: Number of dropped values by field.
-    """
+    """The result of one case."""
 
     case: OneCase
-    read: str
+    read: str  # short description of the reply; empty if none could be read
     error: LlmError | None
-    unread: Mapping[str, int]
+    unread: Mapping[str, int]  # dropped values by field
     spent: Totals
     seconds: float
 
@@ -99,7 +88,6 @@ def cases_of(name: str) -> Iterator[OneCase]:
 
 
 def _apart(judge: Judge[Any, Any], language: Language) -> tuple[Judge[Any, Any], SecondLook | None]:
-    """Return a judge without its second check, which would ask about all pairs first, and that check."""
     if not isinstance(judge, SearchQA):
         return judge, None
     return judge.looking_once(), judge.judge_in(language).second

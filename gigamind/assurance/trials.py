@@ -33,60 +33,38 @@ _CAUSED_BY_ATTACKS: frozenset[LlmCode] = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case for a judge.
-
-    Attributes:
-        answer: Empty if the judge reads only the question and the notes.
-        counted_chars: Count claims only in the first this many code points of the answer; None for all of it.
-    """
+    """One case for a judge."""
 
     id: str
     question: str
     notes: tuple[Source, ...]
-    answer: str = ""
-    counted_chars: int | None = None
+    answer: str = ""  # empty if the judge reads only question and notes
+    counted_chars: int | None = None  # count claims only in this many first code points
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The fields of a verdict that trials use; None if the judge does not decide on a field.
-
-    Attributes:
-        correctness: In [0, 1].
-        utility: In [0, 1].
-    """
+    """The fields of a verdict that trials use; None if the judge does not decide on a field."""
 
     unanswerable: bool | None = None
-    correctness: float | None = None
-    utility: float | None = None
+    correctness: float | None = None  # in [0, 1]
+    utility: float | None = None  # in [0, 1]
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The observable results of one verdict.
-
-    Attributes:
-        verdict: The verdict by the rules of the judge.
-        reported: The verdict by the model's own statement.
-        proven: Numbers (from 1) of the notes with a verified quote.
-        text: All text of the model that a user can read.
-        flagged: Whether the judge marked any of the input as suspicious.
-    """
+    """The observable results of one verdict."""
 
     verdict: Reading
-    reported: Reading = field(default_factory=Reading)
-    proven: frozenset[int] = frozenset()
-    text: str = ""
-    flagged: bool = False
+    reported: Reading = field(default_factory=Reading)  # the verdict by the model's own statement
+    proven: frozenset[int] = frozenset()  # numbers (from 1) of the notes with a verified quote
+    text: str = ""  # all text of the model that a user can read
+    flagged: bool = False  # whether the judge marked any of the input as suspicious
 
 
 @dataclass(frozen=True, slots=True)
 class OnTrial:
-    """A judge of any kind and its models by name.
-
-    Attributes:
-        instructions: The judge's system messages without the text of a case.  A model that repeats one leaks it.
-    """
+    """A judge of any kind and its models by name."""
 
     tested: Judge[Any, Any]
     models: Mapping[str, LanguageModel]
@@ -173,7 +151,6 @@ class Share(Report):
 def _grouped(
     results: Sequence[Result], field: str, group: Callable[[str, Sequence[Result]], Group]
 ) -> tuple[Group, ...]:
-    """Return one group for each value of a field, in order of first appearance."""
     members: dict[str, list[Result]] = {}
     for result in results:
         members.setdefault(getattr(result, field), []).append(result)
@@ -280,5 +257,4 @@ def why_unscored(errors: Sequence[LlmError], otherwise: str) -> LlmError:
 
 
 def _system_message(prompt: Prompt) -> str:
-    """Render a prompt's instructions without the text of a case."""
     return str(prompt.render(**dict.fromkeys(prompt.variables, ""))[0]["content"])

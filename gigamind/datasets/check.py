@@ -26,20 +26,15 @@ SPAN_FIX = _("Count UTF-16 code units from the start of the file: start inclusiv
 
 @dataclass(frozen=True, slots=True)
 class CheckedRows(Generic[Item]):
-    """A dataset checked against a vault; subclasses hold the usable rows, in file order.
-
-    Attributes:
-        errors: all problems of all other rows, including problems of reading the file, in file order.
-        warnings: anomalies that do not make a row unusable, including collisions.
-        collisions: ambiguous names, each identifier once; errors under `--strict`.
-        fits: whether the vault has at least one note that rows name.
-    """
+    """A dataset checked against a vault; subclasses hold the usable rows, in file order."""
 
     dataset: Dataset[Item]
+    # all problems of all other rows, including problems of reading the file, in file order
     errors: tuple[RowError, ...]
-    warnings: tuple[Message, ...]
+    warnings: tuple[Message, ...]  # anomalies that do not make a row unusable, including collisions
+    # ambiguous names, each identifier once; errors under `--strict`
     collisions: tuple[Collision, ...]
-    fits: bool
+    fits: bool  # whether the vault has at least one note that rows name
 
     @property
     def rows(self) -> int:
@@ -95,11 +90,7 @@ class CheckedRows(Generic[Item]):
 
 @dataclass(slots=True)
 class RowChecker(Generic[Item]):
-    """Checks the rows of one dataset against one vault and collects problems.
-
-    Attributes:
-        collisions: ambiguous names by identifier.
-    """
+    """Checks the rows of one dataset against one vault and collects problems."""
 
     dataset: Dataset[Item]
     vault: Vault
@@ -107,6 +98,7 @@ class RowChecker(Generic[Item]):
     errors: list[RowError] = field(default_factory=list[RowError])
     warnings: list[Message] = field(default_factory=list[Message])
     fits: bool = False
+    # ambiguous names by identifier
     collisions: dict[str, Collision] = field(default_factory=dict[str, Collision])
     _units: dict[str, Utf16] = field(default_factory=dict[str, Utf16])
     _suggestions: dict[str, Message | None] = field(default_factory=dict[str, Message | None])
@@ -206,21 +198,15 @@ Groups = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
-    """A query whose labels were found in the vault.
-
-    Attributes:
-        line: 1-based, in the dataset's file.
-        qrels: path of each labelled note -> gain: its grade, or 1.
-        spans: the expected spans in code points, with the text found there. If the note was edited, a span is where its
-            text is now; if the text is gone, it is `NOWHERE` with the text of the row.
-        groups: `expected_all_of` and `expected_any_of`, by path.
-    """
+    """A query whose labels were found in the vault."""
 
     item: QueryItem
-    line: int
-    qrels: Mapping[str, int]
+    line: int  # 1-based, in the dataset's file
+    qrels: Mapping[str, int]  # path of each labelled note -> gain: its grade, or 1
+    # the expected spans in code points, with the text found there. If the note was edited, a span is where its text
+    # is now; if the text is gone, it is `NOWHERE` with the text of the row.
     spans: tuple[Passage, ...]
-    groups: tuple[Groups, Groups] = ((), ())
+    groups: tuple[Groups, Groups] = ((), ())  # `expected_all_of` and `expected_any_of`, by path
 
     @property
     def gone(self) -> int:
@@ -298,7 +284,6 @@ class _QueryChecker(RowChecker[QueryItem]):
         return CheckedQuery(item, self.dataset.lines[item.id], qrels, passages, groups)
 
     def _paths(self, item: QueryItem, name: str, notes: Sequence[str]) -> list[str]:
-        """Return the paths of the notes of a field; without a vault, the names that rows use."""
         if not self.has_vault:
             return list(notes)
         resolved = [self.note(item, f"{name}[{at}]", note) for at, note in enumerate(notes)]
@@ -310,7 +295,6 @@ class _QueryChecker(RowChecker[QueryItem]):
         )
 
     def _grade(self, item: QueryItem, qrels: dict[str, int]) -> None:
-        """Assign grades to notes; each note has one grade, and an expected note must not be irrelevant."""
         graded: set[str] = set()
         for name, gain in (item.gains or {}).items():
             for path in self._paths(item, f"gains[{shortened(name)}]", (name,)):
@@ -404,7 +388,6 @@ class _QueryChecker(RowChecker[QueryItem]):
         return self.find_again(text, note.text) if self._searches <= _MOST_SEARCHES else None
 
     def span_warnings(self) -> Iterator[Message]:
-        """Yield how many rows have spans that moved or are gone, and what to do."""
         if self.moved:
             vault, rows = self.vault.root, self.dataset.path
             yield n_(

@@ -13,27 +13,19 @@ from gigamind.vault.notes import Vault
 
 @dataclass(frozen=True, slots=True)
 class GivenNote:
-    """A note of the context.
+    """A note of the context."""
 
-    Attributes:
-        path: in the vault; None if the row itself contains the text.
-    """
-
-    path: str | None
+    path: str | None  # in the vault; None if the row itself contains the text
     title: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """An answer, or a question to be answered, with the text of its notes.
-
-    Attributes:
-        line: 1-based, in the dataset's file.
-    """
+    """An answer, or a question to be answered, with the text of its notes."""
 
     item: QuestionItem
-    line: int
+    line: int  # 1-based, in the dataset's file
     notes: tuple[GivenNote, ...]
 
     @property

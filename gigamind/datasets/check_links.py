@@ -14,31 +14,22 @@ from gigamind.vault.notes import Note, Vault
 
 @dataclass(frozen=True, slots=True)
 class CheckedLink:
-    """A place that should be a link, found in the vault.
-
-    Attributes:
-        line: 1-based, in the dataset's file.
-        targets: paths of the accepted target notes.
-        span: range of the anchor in code points; None if the row's range does not match the anchor.
-    """
+    """A place that should be a link, found in the vault."""
 
     item: LinkItem
-    line: int
+    line: int  # 1-based, in the dataset's file
     note: Note
-    targets: frozenset[str]
+    targets: frozenset[str]  # paths of the accepted target notes
+    # range of the anchor in code points; None if the row's range does not match the anchor
     span: Span | None
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedLinks(CheckedRows[LinkItem]):
-    """A link dataset checked against a vault.
-
-    Attributes:
-        misfits: usable rows whose range does not match the anchor.
-    """
+    """A link dataset checked against a vault."""
 
     links: tuple[CheckedLink, ...]
-    misfits: int
+    misfits: int  # usable rows whose range does not match the anchor
 
 
 def check_links(dataset: Dataset[LinkItem], vault: Vault, identities: Identities) -> CheckedLinks:
@@ -77,7 +68,6 @@ class _LinkChecker(RowChecker[LinkItem]):
         return CheckedLink(item, self.dataset.lines[item.id], note, paths, self._span(item, note))
 
     def _targets(self, item: LinkItem) -> frozenset[str]:
-        """Return the paths of the targets; a missing target is a warning while another one exists."""
         before = len(self.errors)
         targets = [
             self.note(item, f"expected_links[{index}]", name)

@@ -15,20 +15,14 @@ NONE = _("(none)")
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The counts of one dataset. Names are messages, so that they can be shown in the reader's language.
-
-    Attributes:
-        rows: usable rows.
-        rejected: rows that cannot be used.
-        counts: field -> value -> rows; rows without a value count as "(none)", a row with several values for each.
-        figures: name -> number, over all rows.
-    """
+    """The counts of one dataset. Names are messages, so that they can be shown in the reader's language."""
 
     kind: DatasetKind
-    rows: int
-    rejected: int
+    rows: int  # usable rows
+    rejected: int  # rows that cannot be used
+    # field -> value -> rows; rows without a value count as "(none)", a row with several values for each
     counts: Mapping[str, Mapping[str, int]]
-    figures: Mapping[str, float]
+    figures: Mapping[str, float]  # name -> number, over all rows
 
 
 def describe_queries(dataset: Dataset[QueryItem]) -> Description:
@@ -85,7 +79,6 @@ def _rejected(errors: Sequence[RowError]) -> int:
 
 
 def _count(values: Iterable[str | None]) -> dict[str, int]:
-    """Count values, the most frequent first, ties in alphabetical order."""
     counted = Counter(value or NONE for value in values)
     return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
 

@@ -23,28 +23,19 @@ CONTEXT_CHARS = 200  # code points on either side of an anchor
 
 
 class NoteLink(NamedTuple):
-    """A link in the running text of a note that leads to another note.
-
-    Attributes:
-        target: path of the note that it leads to.
-    """
+    """A link in the running text of a note that leads to another note."""
 
     note: Note
     link: Link
-    target: str
+    target: str  # path of the note that it leads to
 
 
 class GeneratedLinks(NamedTuple):
-    """The generated dataset.
-
-    Attributes:
-        links: number of removable links.
-        warnings: of the vault.
-    """
+    """The generated dataset."""
 
     rows: tuple[LinkItem, ...]
-    links: int
-    warnings: tuple[Message, ...]
+    links: int  # number of removable links
+    warnings: tuple[Message, ...]  # of the vault
 
 
 def generate_links(
@@ -110,7 +101,6 @@ def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
 
 
 def _entangled(note: Note) -> set[Span]:
-    """Return links in a heading, or around or inside another link."""
     spans = [part.span for part in (*note.document.links, *note.document.headings)]
     entangled: set[Span] = set()
     around: Span | None = None
@@ -123,7 +113,6 @@ def _entangled(note: Note) -> set[Span]:
 
 
 def _without(chosen: Sequence[NoteLink]) -> tuple[dict[str, str], list[LinkItem]]:
-    """Return the changed notes' texts by path, and a row for each removed link."""
     by_note: dict[str, list[NoteLink]] = {}
     for removed in chosen:
         by_note.setdefault(removed.note.path, []).append(removed)
@@ -180,7 +169,6 @@ def _shown(link: Link, text: str) -> str:
 
 
 def _check(copy: Mapping[str, Path], rows: Sequence[LinkItem]) -> None:
-    """Read the copied notes back and compare every range with its anchor. `copy`: path of a note -> its new file."""
     texts = {row.source_note: copy[row.source_note].read_bytes().decode() for row in rows}
     units = {path: Utf16(text) for path, text in texts.items()}
     for row in rows:

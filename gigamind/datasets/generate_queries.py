@@ -39,42 +39,29 @@ _UNANSWERABLE: frozenset[Form] = frozenset({"near-miss", "left-out"})
 
 @dataclass(frozen=True, slots=True)
 class QueryForms:
-    """Options of the generation.
-
-    Attributes:
-        per_note: maximum number of answerable questions per note, at least 1.
-        unanswerable_per_note: maximum number of near misses per note, if `forms` includes them, and of questions about
-            a left-out note.
-        leave_out: share of the notes that the copy lacks, in [0, 1); questions only they answer become unanswerable.
-        limit: total number of questions; None for all.
-    """
+    """Options of the generation."""
 
     forms: tuple[Form, ...] = ("title",)
-    per_note: int = 3
+    per_note: int = 3  # maximum number of answerable questions per note, at least 1
+    # maximum number of near misses per note, if `forms` includes them, and of questions about a left-out note
     unanswerable_per_note: int = 1
+    # share of the notes that the copy lacks, in [0, 1); questions only they answer become unanswerable
     leave_out: float = 0.0
-    limit: int | None = None
+    limit: int | None = None  # total number of questions; None for all
     seed: int = 42
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedQueries:
-    """The generated dataset.
-
-    Attributes:
-        empty_notes: notes without text, which give no questions, in path order.
-        notes: number of notes with text.
-        left_out: paths of the notes that the copy lacks.
-        by_form: form -> questions taken, and notes that could give one.
-        warnings: of the vault, and about questions that could not be generated.
-    """
+    """The generated dataset."""
 
     rows: tuple[QueryItem, ...]
-    empty_notes: tuple[str, ...]
-    notes: int
-    left_out: tuple[str, ...]
+    empty_notes: tuple[str, ...]  # notes without text, which give no questions, in path order
+    notes: int  # number of notes with text
+    left_out: tuple[str, ...]  # paths of the notes that the copy lacks
+    # form -> questions taken, and notes that could give one
     by_form: Mapping[Form, tuple[int, int]]
-    warnings: tuple[Message, ...]
+    warnings: tuple[Message, ...]  # of the vault, and about questions that could not be generated
 
 
 def generate_queries(
@@ -192,7 +179,6 @@ _Offer = dict[Form, list[Draft]]
 
 
 def _of_left_out(note: Note, kept: Vocabulary, seed: int) -> _Offer:
-    """Return questions about a left-out note, about names that no other note contains."""
     own = [
         replace(draft, form="left-out", evidence=None)
         for draft in drafts(note)
@@ -221,7 +207,6 @@ def _offers(
 
 
 def _common(all_drafts: Sequence[Sequence[Draft]]) -> frozenset[str]:
-    """Return the keys of subjects too common to identify a note: See also, Description, 결정 사항."""
     counts = Counter(
         name for of_note in all_drafts for name in {key(d.subject) for d in of_note if d.subject}
     )
@@ -313,7 +298,6 @@ def _row(id_: str, draft: Draft, note: Note, units: Utf16) -> QueryItem:
 
 
 def _shortfalls(by_form: Mapping[Form, tuple[int, int]], notes: int) -> Iterable[Message]:
-    """Yield why no question of a form could be generated."""
     for form, (_taken, able) in by_form.items():
         if not able:
             yield _(

@@ -34,22 +34,14 @@ DatasetKind = Literal["queries", "links", "questions"]
 
 @dataclass(frozen=True, slots=True)
 class Dataset(Generic[Item]):
-    """A dataset as read from its file.
-
-    Attributes:
-        items: usable rows in file order.
-        lines: id of each usable row -> its 1-based line.
-        errors: every problem of the other rows, in file order.
-        warnings: anomalies that do not make a row unusable.
-        sha256: `dataset_hash`, of the file's bytes, in hexadecimal.
-    """
+    """A dataset as read from its file."""
 
     path: Path
-    items: tuple[Item, ...]
-    lines: Mapping[str, int]
-    errors: tuple[RowError, ...]
-    warnings: tuple[Message, ...]
-    sha256: str
+    items: tuple[Item, ...]  # usable rows in file order
+    lines: Mapping[str, int]  # id of each usable row -> its 1-based line
+    errors: tuple[RowError, ...]  # every problem of the other rows, in file order
+    warnings: tuple[Message, ...]  # anomalies that do not make a row unusable
+    sha256: str  # `dataset_hash`, of the file's bytes, in hexadecimal
 
 
 def dataset_kind(path: Path) -> DatasetKind:
@@ -276,7 +268,6 @@ def _whole(digits: str) -> int:
 
 
 def _unknown_fields(path: Path, items: Sequence[Row], model: type[Row]) -> Iterator[Message]:
-    """Yield a warning for each unknown field, with the number of rows that have it, in alphabetical order."""
     rows = Counter(name for item in items for name in item.model_extra or {})
     yield from _unknown(path, "", rows, model.model_fields)
     for field in model.model_fields:
@@ -292,7 +283,6 @@ def _unknown_fields(path: Path, items: Sequence[Row], model: type[Row]) -> Itera
 
 
 def _parts(value: object) -> list[Row]:
-    """Return the rows inside one field."""
     values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
     return [part for part in values if isinstance(part, Row)]
 

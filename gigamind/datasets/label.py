@@ -12,8 +12,6 @@ from gigamind.loading import numbered_lines, parsed
 
 
 class _Line(BaseModel):
-    """A line of unjudged.jsonl; `gain` is null for a hit that is not judged yet."""
-
     model_config = ConfigDict(strict=True, extra="ignore")
 
     id: Filled

@@ -67,18 +67,12 @@ class ScoreLabel(Label):
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """A file of labels.
-
-    Attributes:
-        values: item id -> scale -> label, in file order.
-        lines: item id -> 1-based line.
-        sha256: of the file's bytes, in hexadecimal.
-    """
+    """A file of labels."""
 
     path: Path
-    values: Mapping[str, Mapping[str, float]]
-    lines: Mapping[str, int]
-    sha256: str
+    values: Mapping[str, Mapping[str, float]]  # item id -> scale -> label, in file order
+    lines: Mapping[str, int]  # item id -> 1-based line
+    sha256: str  # of the file's bytes, in hexadecimal
 
 
 def read_labels(path: Path, model: type[Label]) -> Labels:

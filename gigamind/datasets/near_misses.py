@@ -35,15 +35,10 @@ _CITY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words of a vault.
+    """The words of a vault."""
 
-    Attributes:
-        text: all texts and paths, in lower case.
-        names: capitalised words that are names.
-    """
-
-    text: str
-    names: frozenset[str]
+    text: str  # all texts and paths, in lower case
+    names: frozenset[str]  # capitalised words that are names
 
     @classmethod
     def of(cls, notes: Iterable[Note]) -> "Vocabulary":
@@ -71,7 +66,6 @@ def near_misses(draft: Draft, vault: Vocabulary) -> Iterator[Draft]:
 
 
 def _changes(words: str, vault: Vocabulary) -> Iterator[tuple[str, str, str]]:
-    """Yield the kind of change, the old and the new text."""
     if year := _YEAR.search(words):
         others = (str(int(year[0]) + d * s) for d in range(1, _FURTHEST) for s in (1, -1))
         yield from _first_unknown("year", year[0], others, vault)
@@ -104,5 +98,4 @@ def _first_unknown(
 
 
 def _prose(text: str) -> str:
-    """Return the text without headings, in which all words may be capitalised."""
     return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))

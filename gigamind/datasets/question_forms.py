@@ -94,23 +94,16 @@ _PATTERNS = {
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question in parts, of which near misses change one.
-
-    Attributes:
-        patterns: templates, of which one is filled in.
-        subject: subject within the note; "" for the note itself.
-        column: table column, or "".
-        evidence: span of the answer; None if it is the whole note, or if there is none.
-        change: what a near miss changed: year, version or name; otherwise "".
-    """
+    """A question in parts, of which near misses change one."""
 
     form: Form
-    patterns: tuple[str, ...]
+    patterns: tuple[str, ...]  # templates, of which one is filled in
     title: str
-    subject: str = ""
-    column: str = ""
+    subject: str = ""  # subject within the note; "" for the note itself
+    column: str = ""  # table column, or ""
+    # span of the answer; None if it is the whole note, or if there is none
     evidence: Span | None = None
-    change: str = ""
+    change: str = ""  # what a near miss changed: year, version or name; otherwise ""
 
     @property
     def question(self) -> str:
@@ -170,12 +163,10 @@ def _title(note: Note) -> str:
 
 
 def _trimmed(text: str) -> str:
-    """Return a heading without surrounding emoji and other signs."""
     return _ORNAMENT_BEHIND.sub("", _ORNAMENT_BEFORE.sub("", text))
 
 
 def _of_headings(note: Note, language: str, title: str) -> Iterator[Draft]:
-    """Yield questions about headings of level 1 to 3 that have words and text below, without repetitions."""
     seen = {key(title)}
     headings = note.document.headings
     for index, heading in enumerate(headings):
@@ -220,7 +211,6 @@ _TERM = re.compile(
 
 
 def _of_lists(note: Note, patterns: tuple[str, ...], title: str) -> Iterator[Draft]:
-    """Yield questions about terms that exactly one list item explains."""
     terms = list(_terms(note))
     counts = Counter(key(term) for term, _ in terms)
     for term, evidence in terms:
@@ -229,7 +219,6 @@ def _of_lists(note: Note, patterns: tuple[str, ...], title: str) -> Iterator[Dra
 
 
 def _terms(note: Note) -> Iterator[tuple[str, Span]]:
-    """Yield each explained term with its list item."""
     for block in note.document.blocks:
         if block.kind != "list":
             continue
@@ -251,7 +240,6 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 
 def _of_tables(note: Note, patterns: tuple[str, ...], title: str) -> Iterator[Draft]:
-    """Yield questions about cells: for a row's first cell, the value in a column."""
     for block in note.document.blocks:
         if block.kind != "table":
             continue
@@ -301,7 +289,6 @@ _ADJECTIVE = re.compile(r"[은는한된던린난인할될] ")  # a modifier befo
 
 
 def _of_sentences(note: Note, language: str, title: str) -> Iterator[Draft]:
-    """Yield questions about the subject of a paragraph's first sentence."""
     for block in note.document.blocks:
         if block.kind != "paragraph":
             continue
@@ -346,6 +333,5 @@ def _korean_subject(sentence: str, text: str) -> str:
 
 
 def _visible(text: str) -> str:
-    """Return inline Markdown as a reader sees it, on one line, by parsing it as a heading."""
     headings = parse("# " + " ".join(text.split())).headings
     return headings[0].text if headings else ""

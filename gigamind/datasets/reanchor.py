@@ -35,7 +35,6 @@ def write_reanchored(out: Path, checked: CheckedDataset, vault: Vault) -> int:
 
 
 def _spans(query: CheckedQuery, vault: Vault) -> Iterator[dict[str, object]]:
-    """Yield the expected spans of a row with updated offsets."""
     for given, passage in zip(query.item.expected_spans, query.spans, strict=True):
         row = given.model_dump(exclude_none=True)
         note = vault.note(passage.note)

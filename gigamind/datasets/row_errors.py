@@ -85,23 +85,14 @@ _NO_TIME = (
 
 @dataclass(frozen=True, slots=True)
 class RowError:
-    """A problem of a row.
+    """A problem of a row."""
 
-    Attributes:
-        line: 1-based, in the dataset's file.
-        item_id: id of the row; "" if it could not be read.
-        field: such as `expected_spans[0].start`; "" for the row as a whole.
-        message: the problem, without a full stop.
-        mend: the fix, without a full stop; a key of `gigamind dataset check --json`.
-        absent: whether the row names a note that the vault lacks.
-    """
-
-    line: int
-    item_id: str
-    field: str
-    message: Text
-    mend: Text
-    absent: bool = False
+    line: int  # 1-based, in the dataset's file
+    item_id: str  # id of the row; "" if it could not be read
+    field: str  # such as `expected_spans[0].start`; "" for the row as a whole
+    message: Text  # the problem, without a full stop
+    mend: Text  # the fix, without a full stop; a key of `gigamind dataset check --json`
+    absent: bool = False  # whether the row names a note that the vault lacks
 
     def describe(self, path: Path) -> Message:
         """Return the problem in one line that starts with file and line."""

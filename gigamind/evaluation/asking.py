@@ -1,7 +1,4 @@
-"""Evaluate items with a model; keep what was paid for despite Ctrl-C, kill, an exhausted budget or an error.
-
-`unfinished.py` describes the files that are kept meanwhile and resumed by `--resume`.
-"""
+"""Evaluate items with a model; keep paid replies (see `unfinished`) despite Ctrl-C, kill, spent budget or errors."""
 
 import asyncio
 import math
@@ -95,8 +92,7 @@ def ask_all(
     """Evaluate every item that has no final result yet.
 
     Args:
-        ask: returns JSON values or `Unscored` for an item, using the models that `connect` returned; raises LlmError on
-            failure.
+        ask: returns JSON values or `Unscored` for an item, using the models of `connect`; raises LlmError on failure.
         connect: opens the models with the ledger of the run.
         identity: what the run is of, by name; checked by `--resume`.
         allow_none: accept a run without any verdict, unless the model cannot be used at all.
@@ -161,7 +157,6 @@ def ask_all(
 
 
 def _begun(shard: Shard, run: Path, identity: Mapping[str, str]) -> Path:
-    """Create a folder for a shard, after checking that the shard belongs to that run."""
     check_run(run, identity)
     return shard.begin(run)
 

@@ -1,7 +1,6 @@
 """Select the part of retrieved notes that a model is shown: the first few, in full if they fit (`ContextOptions`).
 
-A note that does not fit is cut at lines around its best chunk. The part keeps its offset, so that quotes found in it
-can be located in the note.
+A note that does not fit is cut at lines around its best chunk; its offset locates quotes in the note.
 """
 
 from collections.abc import Sequence
@@ -17,14 +16,10 @@ SHORTER_CONTEXT = _("show less of the notes: --context-chars, --context-notes")
 
 @dataclass(frozen=True, slots=True)
 class ContextNote:
-    """A note, or part of one, that a model is shown.
-
-    Attributes:
-        start: code point offset of `source.text` in the note's file.
-    """
+    """A note, or part of one, that a model is shown."""
 
     path: str
-    start: int
+    start: int  # code point offset of `source.text` in the note's file
     source: Source
 
 

@@ -110,7 +110,6 @@ def panel_report(
 
     Args:
         items: votes on each item, and the error code if it has no verdict.
-        value: numeric value of a vote on a scale of this level.
         label: property that differs if votes are split.
     """
     voted = [(votes, code) for votes, code in items if votes]

@@ -1,8 +1,7 @@
 """Estimate the cost and duration of a run before it starts (seed 4.3): calls, tokens, dollars, time.
 
-Tokenizers differ by half for Korean and the length of answers is unknown, so figures are ranges. Caches and stored
-replies are ignored: the estimate is for a first run. A local model, which is free, gets a few small requests to measure
-its speed. Other models get none, and their speed is assumed.
+Figures are ranges, as tokenizers and answers differ. Caches and stored replies are ignored. Only a local model, which
+is free, gets a few small requests that measure its speed; other speeds are assumed.
 """
 
 import asyncio
@@ -46,7 +45,7 @@ def asking(
 
     Args:
         work: what the calls do, for the report.
-        votes: minimum and maximum number of times each call is number.
+        votes: minimum and maximum number of times each call is made.
         gates: remember the speeds of servers for the next estimate.
 
     Raises:
@@ -108,7 +107,6 @@ def _computed_s(speed: Speed, prompt: int, completion: int, options: ModelOption
 
 
 def _limited(options: ModelOptions, calls: int, used_tokens: int, computed_s: float) -> float:
-    """Return the longest wait: replies, or the provider's limits per minute."""
     waits = [computed_s]
     if options.requests_per_minute:
         waits.append(60 * calls / options.requests_per_minute)

@@ -26,18 +26,13 @@ _LEAST = 2
 
 @dataclass(frozen=True, slots=True)
 class ComparedRuns:
-    """The result of a comparison.
-
-    Attributes:
-        runs: the compared runs.
-        verdict: None if more than two runs were compared.
-        report: report.html of the second of two runs with the first as baseline; "" if its files are missing.
-    """
+    """The result of a comparison."""
 
     experiment: Experiment
-    runs: tuple[Snapshot, ...]
-    verdict: ReleaseVerdict | None
+    runs: tuple[Snapshot, ...]  # the compared runs
+    verdict: ReleaseVerdict | None  # None if more than two runs were compared
     lang: Language
+    # report.html of the second of two runs with the first as baseline; "" if its files are missing.
     report: str = ""
 
     def dump(self) -> dict[str, Any]:
@@ -68,9 +63,7 @@ def compare_runs(
 
     Args:
         paths: output folders, snapshots or folders of baselines, at least two.
-        options: of the gates.
         lang: of the pages; auto: that of the last run, or of the environment.
-        tasks: by name.
 
     Raises:
         InputError: a run cannot be read, tasks or datasets differ, or gates are requested for more than two runs.

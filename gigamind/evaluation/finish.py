@@ -53,18 +53,13 @@ Line = TypeVar("Line", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The options that writing needs.
-
-    Attributes:
-        figures: whether the report's figures are also written as files.
-        replaces: whether the folder belongs to the run that is resumed.
-    """
+    """The options that writing needs."""
 
     format: Literal["json", "md", "both"]
     lang: Language
-    figures: bool
+    figures: bool  # whether the report's figures are also written as files
     save_snapshot: bool
-    replaces: bool
+    replaces: bool  # whether the folder belongs to the run that is resumed
 
     @classmethod
     def of(cls, options: EvalOptions) -> "Outputs":
@@ -75,16 +70,11 @@ class Outputs:
 
 
 class Evaluated(NamedTuple, Generic[Summary]):
-    """A finished evaluation.
-
-    Attributes:
-        out: its output folder.
-        verdict: of the release gates; None without a baseline.
-    """
+    """A finished evaluation."""
 
     summary: Summary
-    out: Path
-    verdict: ReleaseVerdict | None
+    out: Path  # its output folder
+    verdict: ReleaseVerdict | None  # of the release gates; None without a baseline
 
 
 def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | None:
@@ -121,8 +111,6 @@ class FlowResult(TypedDict):
 
     Attributes:
         headline, page: outcome and reason in one line, and its page; see `reports.decision`.
-        release: see `ReleaseVerdict.dump`; None without a baseline.
-        refused: None if the run succeeded.
     """
 
     task: TaskName
@@ -130,8 +118,8 @@ class FlowResult(TypedDict):
     run_id: str
     headline: str
     page: str
-    release: dict[str, Any] | None
-    refused: Refused | None
+    release: dict[str, Any] | None  # see `ReleaseVerdict.dump`; None without a baseline
+    refused: Refused | None  # None if the run succeeded
 
 
 def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | None:
@@ -320,7 +308,6 @@ def finish_flow(
 
 
 def _links(out: Path) -> dict[str, str]:
-    """Return where the pages of a run are served, by name; `--format json` and empty runs have no report."""
     address = served_at(out)
     pages = [name for name in (HTML_FILE, COMPARE_FILE) if (out / name).is_file()]
     return {name: f"{address}{name}" for name in pages} if address else {}
@@ -335,7 +322,6 @@ def _refused(error: GigamindError) -> Refused:
 
 
 def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record[Summary, Line]:
-    """Return the record with the report of its judge, if given, and the requirements of the gates."""
     if not options.judge_card:
         return record
     policy = read_policy(options.gates)
@@ -355,7 +341,6 @@ def _reference(options: EvalOptions, kinds: Kinds) -> Reference | None:
 def _texts(
     task: Task[Any, Summary, Line], record: Record[Summary, Line], outputs: Outputs
 ) -> dict[str, str]:
-    """Return the files beside the record that need no comparison."""
     files = (
         {SUMMARY_FILE: task.view.markdown(record, outputs.lang)} if outputs.format != "json" else {}
     )
@@ -371,7 +356,6 @@ def _texts(
 def _decided(
     summary: str, verdict: ReleaseVerdict | None, bounds: GateResult | None, say: Translator
 ) -> str:
-    """Return summary.md with the verdict of the gates, if any."""
     if verdict:
         return with_section(summary, verdict.release, say)
     return with_bounds(summary, bounds, say) if bounds else summary
@@ -502,7 +486,6 @@ def _sparse(
 
 
 def _main_cause(errors: Sequence[ErrorReport]) -> Text:
-    """Return the most frequent error, in the words of its first occurrence."""
     if not errors:
         return ""
     code, count = Counter(error.error for error in errors).most_common(1)[0]
@@ -517,7 +500,6 @@ def _main_cause(errors: Sequence[ErrorReport]) -> Text:
 
 
 def _counted(llm: LlmReport, units: Message, judged: int, checked: int) -> Message:
-    """Return the number of items; with a checklist, of evaluations and of checks."""
     parts = [(judged, llm.items, units)]
     if llm.checks is not None:
         parts = [(judged, llm.items, _("evaluations")), (checked, llm.checks.items, _("checks"))]

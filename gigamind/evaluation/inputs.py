@@ -20,21 +20,14 @@ _ERRORS_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class PreparedInput:
-    """Checked input of a run, the part that all tasks share.
-
-    Attributes:
-        not_sampled: usable items that `--sample` left out.
-        errors: rows that cannot be used.
-        warnings: of the vault and the dataset.
-        notes_hash: empty without a vault.
-    """
+    """Checked input of a run, the part that all tasks share."""
 
     options: EvalOptions
     dataset_hash: str
-    notes_hash: str
-    not_sampled: int
-    errors: tuple[ErrorReport, ...]
-    warnings: tuple[Text, ...]
+    notes_hash: str  # empty without a vault
+    not_sampled: int  # usable items that `--sample` left out
+    errors: tuple[ErrorReport, ...]  # rows that cannot be used
+    warnings: tuple[Text, ...]  # of the vault and the dataset
 
     @property
     def rows_rejected(self) -> int:

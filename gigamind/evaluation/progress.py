@@ -27,10 +27,7 @@ class Narrator(Progress, Protocol):
         ...
 
     def trouble(self, text: Text) -> None:
-        """Report the problem of the current stage, or "" if there is none.
-
-        Called repeatedly while it lasts, because no item may end for minutes.
-        """
+        """Report the problem of the current stage, or ""; called repeatedly, as no item may end for minutes."""
         ...
 
     def at_most(self, left: "Left") -> None:

@@ -162,10 +162,8 @@ def announce(
     """Write JUnit XML and the comment if requested, and append to the CI job's summary if CI provides a file.
 
     Args:
-        verdict: None without a baseline.
         brief: returns the text of the comment and the summary.
         refused: why the run counts as failed.
-        language: of the JUnit XML.
         bounds: verdict of the bounds of a run without a baseline.
         status: of the run, which may have been interrupted.
 

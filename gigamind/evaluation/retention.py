@@ -141,11 +141,7 @@ def report_lines(report: CleanupReport) -> Iterator[Message]:
 def _kept(
     runs: Mapping[Path, list[_FinishedRun]], options: CleanupOptions, now: float
 ) -> set[_FinishedRun]:
-    """Return the runs to keep.
-
-    The baselines of runs that are kept only as baselines are not kept: if each night's run becomes the next baseline,
-    that would keep every run forever.
-    """
+    """Return the runs to keep; baselines of baselines are not kept, or nightly runs would stay forever."""
     youngest = now - options.keep_days * _DAY_S
     kept = {
         run
@@ -159,7 +155,6 @@ def _kept(
 
 
 def _finished_runs(home: Path) -> list[_FinishedRun]:
-    """Return the finished runs of a deployment, newest first."""
     runs: list[_FinishedRun] = []
     for folder in _folders(home):
         about = _file(folder / "run.json") or {}
@@ -172,7 +167,6 @@ def _finished_runs(home: Path) -> list[_FinishedRun]:
 
 
 def _folders(parent: Path) -> list[Path]:
-    """Return the visible subfolders that are not links; none if there is no such folder."""
     if not parent.is_dir():
         return []
     return sorted(
@@ -183,7 +177,6 @@ def _folders(parent: Path) -> list[Path]:
 
 
 def _file(path: Path) -> Mapping[str, Any] | None:
-    """Return the object in a JSON file, or None."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -192,7 +185,6 @@ def _file(path: Path) -> Mapping[str, Any] | None:
 
 
 def _compared(folder: Path) -> Mapping[str, Any] | None:
-    """Return the baseline of a run, as its compare.json names it."""
     comparison = (_file(folder / "compare.json") or {}).get("comparison", {})
     return comparison.get("baseline")
 
@@ -202,7 +194,6 @@ def _run_id(about: Mapping[str, Any] | None) -> str:
 
 
 def _forsaken(folder: Path, since: float) -> bool:
-    """Return whether the remains of a stopped run are older than `since` and no process writes them."""
     items = folder / ITEMS_FILE
     if not items.is_file() or max(_times(folder)) >= since:
         return False

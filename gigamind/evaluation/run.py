@@ -1,7 +1,4 @@
-"""Run the evaluation of any task, directly or in batches for a flow, and resume stopped runs.
-
-The tasks of a flow take and return plain JSON values only.
-"""
+"""Run the evaluation of any task, directly or in batches of plain JSON values for a flow, and resume stopped runs."""
 
 import itertools
 import math
@@ -80,10 +77,7 @@ def evaluate(
     kinds: Kinds,
     progress: Progress | None = None,
 ) -> Evaluated[Summary]:
-    """Run a whole evaluation.
-
-    Args:
-        kinds: kinds of baselines that a run may be compared with.
+    """Run a whole evaluation; `kinds` are the baselines that a run may be compared with.
 
     Raises:
         GigamindError: see `Task.open`, `Evaluation.ask` and `finish`; the class determines the exit code.
@@ -122,7 +116,6 @@ def measure(
 
     Raises:
         InputError: it uses models, whose replies would be lost.
-        GigamindError: see `Task.open`.
     """
     started = datetime.now(UTC)
     shown = progress or Quiet()
@@ -169,7 +162,6 @@ class _Opened:
         self.evaluation.close()
 
     def record(self, run: Run[Any], started: datetime) -> Record[Any, Any]:
-        """Return the content of the output folder, with warnings about changed notes and scripted models."""
         record: Record[Any, Any] = self.evaluation.record(run, started)
         attempts = run.model_run.attempts if run.model_run else ()
         scripted = any(attempt.fingerprint == SCRIPTED for attempt in attempts)
@@ -202,7 +194,6 @@ def _scored(opened: _Opened, progress: Progress) -> Run[Any]:
 def _with_verdicts(
     evaluation: Evaluation[Any, Any, Any], run: Run[Any], out: Path, progress: Progress
 ) -> Run[Any]:
-    """Return the run with the verdicts of models; an interrupted run causes no further cost."""
     if run.interrupted or not evaluation.asks_a_model:
         return run
     start = time.perf_counter()
@@ -218,8 +209,7 @@ def _ms_since(start: float) -> float:
 class Steps:
     """The steps of an evaluation for flows: by options and numbers, from any process.
 
-    Each process opens an evaluation once and keeps it until `close_run`. A process that works for several runs gets the
-    run with each step, and keeps only the evaluation of the last one.
+    Each process keeps the evaluation of its last run open until `close_run`.
     """
 
     def __init__(self, tasks: Mapping[str, AnyTask], kinds: Kinds) -> None:
@@ -248,19 +238,11 @@ class Steps:
             opened.evaluation.close()
 
     def check_input(self, options: EvalOptions) -> Message:
-        """Return the result of `--dry-run` in one line.
-
-        Raises:
-            GigamindError: see `Task.check`.
-        """
+        """Return the result of `--dry-run` in one line."""
         return self._tasks[options.task].check(options).describe()
 
     def prepare_batches(self, options: EvalOptions, out: Path, run: str = "") -> Plan:
-        """Check the input, open the evaluation and warm it up.
-
-        Raises:
-            GigamindError: see `check_outputs` and `Task.open`.
-        """
+        """Check the input, open the evaluation and warm it up."""
         reference = check_outputs(options, out, self._kinds)
         evaluation = self.opened(options, run).evaluation
         if reference:
@@ -273,11 +255,7 @@ class Steps:
         return {"batches": batches, "asks_a_model": evaluation.asks_a_model}
 
     def run_batch(self, options: EvalOptions, first: int, end: int, run: str = "") -> Batch:
-        """Score the items `first` to `end` (exclusive).
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C.
-        """
+        """Score the items `first` to `end` (exclusive); Ctrl-C raises KeyboardInterrupt."""
         evaluation = self.opened(options, run, warm=bool(run)).evaluation
         start = time.perf_counter()
         try:
@@ -298,11 +276,7 @@ class Steps:
         run: str = "",
         progress: Progress | None = None,
     ) -> Verdicts | None:
-        """Use models on the results of the batches; None if the task uses none.
-
-        Raises:
-            GigamindError: see `ask_all`.
-        """
+        """Use models on the results of the batches; None if the task uses none."""
         opened = self.opened(options, run)
         whole = _with_verdicts(
             opened.evaluation, _put_together(opened, batches), out, progress or Quiet()
@@ -312,11 +286,7 @@ class Steps:
     def begin_shards(
         self, options: EvalOptions, out: Path, processes: int, run: str
     ) -> list[Range]:
-        """Start or resume using models in shards for so many processes, and return their ranges.
-
-        Raises:
-            GigamindError: see `ask_all`.
-        """
+        """Start or resume using models in shards for so many processes, and return their ranges."""
         if not isinstance(options, ModelRunOptions):
             return []
         evaluation = self.opened(options, run).evaluation
@@ -333,14 +303,7 @@ class Steps:
         run: str,
         progress: Progress,
     ) -> ShardEnd:
-        """Use models on one range of the items; the results are written to the folder of the run.
-
-        Args:
-            results: of these items, from `run_batch`, if the task scores any.
-
-        Raises:
-            GigamindError: see `ask_all`.
-        """
+        """Use models on one range of items and their results, if scored; writes to the folder of the run."""
         evaluation = self.opened(options, run).evaluation
         start = time.perf_counter()
         models = evaluation.ask(evaluation.results.validate_python(results), out, progress, shard)
@@ -364,11 +327,7 @@ class Steps:
         runtime_ms: float,
         interrupted: bool,
     ) -> Verdicts:
-        """Return the results of the shards of a run, in the order of its items.
-
-        Raises:
-            EvaluationError: no item could be evaluated.
-        """
+        """Return the results of the shards of a run, in the order of its items."""
         opened = self.opened(options, run)
         results = _put_together(opened, batches).results
         models = opened.evaluation.ask(results, out, Quiet(), GATHERED)
@@ -385,11 +344,7 @@ class Steps:
         run: str = "",
         interrupted: bool = False,
     ) -> FlowResult:
-        """Combine the batches with the result of `judge_run`, and write the output folder.
-
-        Raises:
-            GigamindError: see `finish`.
-        """
+        """Combine the batches with the result of `judge_run`, and write the output folder."""
         opened = self.opened(options, run)
         whole = replace(_put_together(opened, batches), interrupted=interrupted)
         if verdicts is not None:
@@ -429,7 +384,6 @@ def _verdicts(models: ModelRun, runtime_ms: float) -> Verdicts:
 
 @contextmanager
 def _kept_beside(out: Path) -> Generator[None]:
-    """Add to an error of writing that the paid replies are kept and can be resumed."""
     try:
         yield
     except EvaluationError as error:

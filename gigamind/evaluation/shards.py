@@ -1,8 +1,7 @@
 """Use models in shards: ranges of a run's items, each handled by one process with a lease on the run's limits.
 
-Each start of a shard writes to a new folder in OUT.unfinished, so that no two processes write one file. The folders of
-the run and its shards hold all results and costs. Finished costs plus open leases never exceed the limits of the run. A
-process that may still be alive although it is no longer heard of keeps its lease, so a kill costs at most one lease.
+Each start of a shard writes to a new folder in OUT.unfinished. Finished costs plus open leases never exceed the limits
+of the run. A process that may still be alive keeps its lease, so a kill costs at most one lease.
 """
 
 import json
@@ -49,22 +48,15 @@ _NO_ITEMS, _NOTHING = Range(0, 0), Spent(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A range of items and its part of the run's limits; the limits themselves are in the options.
+    """A range of items and its part of the run's limits; the limits themselves are in the options."""
 
-    Attributes:
-        items: an empty range uses no model: it collects the known results of the whole run.
-        taken: part of the limits that the rest of the run has spent or leased.
-        began: start of the run's time limit, in seconds since the epoch.
-        at_once: number of shards that share the limits of concurrency and rate.
-        succeeded: whether the model has answered in this run.
-        hopeless: error that affects every item, as JSON, and its code; nothing is requested then.
-    """
-
+    # An empty range uses no model: it collects the known results of the whole run.
     items: Range = _NO_ITEMS
-    taken: Spent = _NOTHING
-    began: float = 0.0
-    at_once: int = 1
-    succeeded: bool = False
+    taken: Spent = _NOTHING  # part of the limits that the rest of the run has spent or leased
+    began: float = 0.0  # start of the run's time limit, in seconds since the epoch
+    at_once: int = 1  # number of shards that share the limits of concurrency and rate
+    succeeded: bool = False  # whether the model has answered in this run
+    # Error that affects every item, as JSON, and its code; nothing is requested then.
     hopeless: tuple[Any, str] | None = None
 
     @property
@@ -114,19 +106,12 @@ GATHERED = Shard()
 
 
 class ShardEnd(TypedDict):
-    """How a shard ended, as JSON values; its results are in its folder.
+    """How a shard ended, as JSON values; its results are in its folder."""
 
-    Attributes:
-        scored: whether any item has a verdict.
-        skipped: whether its lease was too small for some items.
-        hopeless: error that affects every item, and its code.
-        stopped: whether its run ended first.
-    """
-
-    scored: bool
-    skipped: bool
-    hopeless: tuple[Any, str] | None
-    stopped: bool
+    scored: bool  # whether any item has a verdict
+    skipped: bool  # whether its lease was too small for some items
+    hopeless: tuple[Any, str] | None  # error that affects every item, and its code
+    stopped: bool  # whether its run ended first
     runtime_ms: float
 
 
@@ -153,8 +138,7 @@ def folders_of(run: Path, shard: Shard | None = None) -> list[Path]:
 def rows_in(folders: Iterable[Path]) -> list[Attempt]:
     """Return every request and stored reply in these folders, in their order.
 
-    Requests made once per run, such as the test of a model, are made by each shard. A shard that got the reply of
-    another shard from the store made no request.
+    Each shard repeats requests made once per run, such as the test of a model, unless the store has the reply.
     """
     rows = [(folder.stem, row) for folder in folders for row in read_ledger(folder / ATTEMPTS_FILE)]
     first_folder: dict[tuple[str, str], str] = {}
@@ -209,11 +193,7 @@ def cut(run: Path, items: int, options: ModelOptions, processes: int) -> list[Ra
 
 
 class Leases:
-    """Assigns parts of the remaining budget to shards; what a shard leaves is assigned again.
-
-    Args:
-        run: folder of the run.
-    """
+    """Assigns parts of the remaining budget of a run (its folder) to shards; what a shard leaves is assigned again."""
 
     def __init__(self, options: ModelOptions, run: Path) -> None:
         limits = budget_of(options).limits
@@ -225,11 +205,7 @@ class Leases:
         self._before: dict[Range, Spent] = {}
 
     def lease(self, items: Range, among: int) -> Spent | None:
-        """Lease a part of the budget and return what the rest of the run takes; None while others hold all of it.
-
-        Args:
-            among: number of shards that may start now, including this one.
-        """
+        """Lease a part for one of `among` shards; return what the rest of the run takes, None if others hold all."""
         own = spent_in(shard_folders(self._run, items))
         parts = [
             self._part(cap, spent + sum(lease[kind] for lease in self._leased.values()), among)
@@ -272,13 +248,7 @@ class Leases:
 
 
 class Shards:
-    """Decides which shard of a run starts next, and how the outcome of one affects the others.
-
-    Args:
-        ranges: see `cut`.
-        run: folder of the run.
-        processes: maximum number of concurrent shards.
-    """
+    """Decides which shard of a run (its folder) starts next, and how the outcome of one affects the others."""
 
     def __init__(
         self, ranges: Sequence[Range], options: ModelOptions, run: Path, processes: int

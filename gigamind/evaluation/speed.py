@@ -1,9 +1,8 @@
 """Measure the cost of a search independently of how busy the machine is: in passes, each beside a fixed load.
 
-Each query of a seeded sample is searched once per pass, alone, after an equal amount of fixed load. Its cost is its
-time divided by that of one unit of the load in the same pass. CPU time is used because wall time is unreliable: on two
-busy cores equal runs differed by a quarter, even relative to the load (`benchmarks/gate_speed.py` measures the rest).
-CPU time does not include waiting, so wall time is used if a server searches.
+Each query of a seeded sample is searched once per pass, alone, after an equal amount of load. Its cost is its time
+divided by that of one unit of the load. CPU time is used, as wall time of equal runs differed by a quarter on two busy
+cores (`benchmarks/gate_speed.py`); it does not include waiting, so wall time is used if a server searches.
 """
 
 import hashlib
@@ -31,9 +30,8 @@ _LOAD_MS = 20.0  # maximum load before one query
 def load() -> float:
     """Run one unit of the fixed load, about two milliseconds on one core; always the same work.
 
-    It consists of equal parts of Python and sorting, a pass through memory beyond the caches, and products of a cached
-    matrix. A busy machine slows these down by different factors, and a search uses all of them. Without the latter two,
-    the cost of equal searches drifted by 8 % with the other load, with them by 4 %.
+    It uses Python and sorting, memory beyond the caches, and a cached matrix, which a busy machine slows differently.
+    Without the latter two, the cost of equal searches drifted by 8 %, with them by 4 %.
     """
     state = 1
     for step in range(_STEPS):
@@ -59,17 +57,14 @@ class Effort:
     """How much is measured.
 
     Attributes:
-        passes: after one warm-up pass; fewer if the time is over.
-        seed: of the order of the queries.
         limit_ms: time limit on the chosen clock. Wall time is longer on a busy machine: after three times the limit the
             measurement ends with at least six passes.
-        clock: see the module.
     """
 
-    passes: int
-    seed: int
+    passes: int  # after one warm-up pass; fewer if the time is over
+    seed: int  # of the order of the queries
     limit_ms: float
-    clock: Literal["cpu", "wall"] = "cpu"
+    clock: Literal["cpu", "wall"] = "cpu"  # see the module
 
     @classmethod
     def within(
@@ -83,11 +78,7 @@ class Effort:
 def measure_speed(
     queries: Mapping[str, Input], search: Callable[[Input], object], effort: Effort
 ) -> SpeedReport | None:
-    """Measure the cost of some of the queries; None if none can be searched, or Ctrl-C leaves less than two passes.
-
-    Args:
-        queries: input of `search` by id, for queries that the run could search.
-    """
+    """Measure the cost of some queries by id; None if none can be searched, or Ctrl-C leaves less than two passes."""
     start = time.perf_counter()
     clock = time.process_time if effort.clock == "cpu" else time.perf_counter
     timer = _Timer(search, clock, queries)
@@ -111,11 +102,7 @@ _ENOUGH = 6  # passes that a gate on an interval needs
 
 
 class _Timer(Generic[Input]):
-    """Measures passes.
-
-    Attributes:
-        passes: for each, the seconds of one unit of the load, and of each query.
-    """
+    """Measures passes; `passes` has the seconds of one unit of the load, and of each query."""
 
     def __init__(
         self,
@@ -133,7 +120,6 @@ class _Timer(Generic[Input]):
         return len(self.passes) >= _ENOUGH
 
     def warm_up(self, ids: Sequence[str], effort: Effort) -> list[str]:
-        """Search as many queries once as the time allows, and choose the amount of load by their median time."""
         share_ms = effort.limit_ms / (2 * (effort.passes + 1))  # half of each pass is load
         took = list[float]()
         for name in ids[:_MOST_QUERIES]:
@@ -147,7 +133,6 @@ class _Timer(Generic[Input]):
         return self.ids
 
     def run(self, ids: Sequence[str]) -> None:
-        """Run one pass."""
         loads, times = 0.0, list[float]()
         for name in ids:
             loads += self._timed(self._load)
@@ -174,7 +159,6 @@ class _Timer(Generic[Input]):
         return self._clock() - start
 
     def report(self, clock: Literal["cpu", "wall"]) -> SpeedReport | None:
-        """Return the report without passes that a coarse clock could not measure."""
         seen = [(unit, times) for unit, times in self.passes if unit > 0 and sum(times) > 0]
         if not seen:
             return None

@@ -1,7 +1,4 @@
-"""Define what differs between tasks; everything else about a run is shared by search, links and answers.
-
-A `Task` opens an `Evaluation`: checked input and whatever scoring needs. `run` drives it, directly or in batches.
-"""
+"""Define what differs between tasks; everything else about a run is shared by search, links and answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -43,22 +40,15 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Run(Generic[Result]):
-    """The results of a run.
+    """The results of a run."""
 
-    Attributes:
-        results: of the items that code scores, in order; of an interrupted run, those that ended.
-        opening_ms: from the first read of the dataset until everything was ready.
-        scoring_ms: wall time of scoring, without warm-up.
-        model_run: results of models; None if none was used.
-        asking_ms: wall time of using models.
-    """
-
+    # Of the items that code scores, in order; of an interrupted run, those that ended.
     results: Sequence[Result]
-    opening_ms: float
-    scoring_ms: float
+    opening_ms: float  # from the first read of the dataset until everything was ready
+    scoring_ms: float  # wall time of scoring, without warm-up
     interrupted: bool = False
-    model_run: ModelRun | None = None
-    asking_ms: float = 0.0
+    model_run: ModelRun | None = None  # results of models; None if none was used
+    asking_ms: float = 0.0  # wall time of using models
 
 
 class Interrupted(KeyboardInterrupt):
@@ -70,13 +60,9 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Evaluation(ABC, Generic[Summary, Line, Result]):
-    """Checked input of a run, ready to be scored; close it, or use `with`.
+    """Checked input of a run, ready to be scored; close it, or use `with`."""
 
-    Attributes:
-        results: how results are passed between processes.
-    """
-
-    results: ClassVar[TypeAdapter[Any]]
+    results: ClassVar[TypeAdapter[Any]]  # how results are passed between processes
 
     @property
     @abstractmethod
@@ -89,11 +75,7 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
 
     @abstractmethod
     def score(self, first: int, end: int, progress: Progress) -> list[Result]:
-        """Return the results of the items `first` to `end` (exclusive).
-
-        Raises:
-            Interrupted: Ctrl-C.
-        """
+        """Return the results of the items `first` to `end` (exclusive); Ctrl-C raises Interrupted."""
 
     @property
     def asks_a_model(self) -> bool:
@@ -108,15 +90,7 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
     def ask(
         self, results: Sequence[Result], out: Path, progress: Progress, shard: Shard | None = None
     ) -> ModelRun:
-        """Judge the items with models; replies are kept beside `out`, whatever happens.
-
-        Args:
-            results: of the items that are judged here, if code scores any.
-            shard: of the run; None for all of it.
-
-        Raises:
-            GigamindError: see `ask_all`.
-        """
+        """Judge the items (of a shard) with models, from their scored results; replies are kept beside `out`."""
         raise TypeError(
             f"{type(self).__name__} asks no model about {results} for {out} ({progress}, {shard})"
         )
@@ -137,24 +111,15 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One kind of work.
-
-    Attributes:
-        calls: HTTP requests if none fails; 0 for local work.
-        tokens: prompt and completion tokens, low and high.
-        usd: low and high; None if the price is unknown.
-        seconds: low and high.
-        speed: basis of the time; empty for local work.
-        in_batches: through the batch API, with its price and delay.
-    """
+    """One kind of work."""
 
     what: Text
-    calls: int
-    tokens: tuple[int, int]
-    usd: tuple[float, float] | None
-    seconds: tuple[float, float]
-    speed: Text = ""
-    in_batches: bool = False
+    calls: int  # HTTP requests if none fails; 0 for local work
+    tokens: tuple[int, int]  # prompt and completion tokens, low and high
+    usd: tuple[float, float] | None  # low and high; None if the price is unknown
+    seconds: tuple[float, float]  # low and high
+    speed: Text = ""  # basis of the time; empty for local work
+    in_batches: bool = False  # through the batch API, with its price and delay
 
     def describe(self) -> Message:
         """Return the estimate in one line."""
@@ -210,21 +175,16 @@ def _time(low: float, high: float) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The result of `--dry-run`.
+    """The result of `--dry-run`."""
 
-    Attributes:
-        ready: what there is to evaluate; `terminal` has more details.
-        estimate: work of the run.
-        least_calls: requests needed to judge the first item completely; 0 if no model is used.
-    """
-
-    ready: Text
+    ready: Text  # what there is to evaluate; `terminal` has more details
     terminal: Text
     errors: Sequence[ErrorReport]
     warnings: Sequence[Text]
     dataset_hash: str
     notes_hash: str
-    estimate: Callable[[], Sequence[Estimate]] = tuple
+    estimate: Callable[[], Sequence[Estimate]] = tuple  # work of the run
+    # Requests needed to judge the first item completely; 0 if no model is used.
     least_calls: Callable[[], int] = int
 
     def describe(self) -> Message:
@@ -238,18 +198,13 @@ class Checked:
 
 
 class Task(ABC, Generic[Options, Summary, Line]):
-    """A task.
+    """A task."""
 
-    Attributes:
-        name: as in run.json.
-        compared: the part that snapshots, comparisons and gates need.
-        view: how its runs are shown.
-    """
-
-    name: ClassVar[TaskName]
+    name: ClassVar[TaskName]  # as in run.json
     options: type[Options]
+    # The part that snapshots, comparisons and gates need.
     compared: ComparedTask[Summary, Line, Any]
-    view: View[Summary, Line, Any]
+    view: View[Summary, Line, Any]  # how its runs are shown
 
     @property
     def judged(self) -> "JudgedKind | None":
@@ -280,11 +235,7 @@ class Task(ABC, Generic[Options, Summary, Line]):
 
     @abstractmethod
     def check(self, options: Options) -> Checked:
-        """Check the input only; no model is used, and nothing is embedded.
-
-        Raises:
-            GigamindError: as for `open`.
-        """
+        """Check the input as `open` does; no model is used, and nothing is embedded."""
 
 
 def run_report(

@@ -1,7 +1,6 @@
 """Files that a run with models keeps beside its output folder until every item has a final result: OUT.unfinished.
 
-It contains items.jsonl (each result when it ends), attempts.jsonl (each request), and the folders of its shards with
-theirs. `--resume OUT` continues it, in shards or without.
+items.jsonl (results), attempts.jsonl (requests), and the folders of its shards with theirs. `--resume OUT` continues.
 """
 
 import shutil
@@ -23,19 +22,12 @@ HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted", "not
 
 @dataclass(frozen=True, slots=True)
 class ModelRun:
-    """The results of models.
+    """The results of models."""
 
-    Attributes:
-        results: of each finished item, in item order.
-        attempts: every request of the run, including those before it was resumed.
-        interrupted: whether Ctrl-C stopped it.
-        unasked: items without a result because of that.
-    """
-
-    results: Mapping[ItemKey, ItemResult]
-    attempts: Sequence[Attempt]
-    interrupted: bool = False
-    unasked: Sequence[ItemKey] = ()
+    results: Mapping[ItemKey, ItemResult]  # of each finished item, in item order
+    attempts: Sequence[Attempt]  # every request of the run, including those before it was resumed
+    interrupted: bool = False  # whether Ctrl-C stopped it
+    unasked: Sequence[ItemKey] = ()  # items without a result because of that
 
 
 def unfinished_folder(out: Path) -> Path:

@@ -1,7 +1,6 @@
 """Evaluate many items concurrently: bounded workers, a time limit per item, results in item order.
 
-A thread cannot be stopped from outside. An item that exceeds its limit becomes a `Failure`; its daemon thread is
-abandoned, its late result is dropped, and a new worker replaces it.
+No thread can be stopped: that of an item beyond its limit is abandoned, and a new worker replaces it.
 """
 
 import threading
@@ -66,10 +65,9 @@ def run_workers(
     timeout_ms: int,
     on_end: Callable[[ItemOutcome[Result]], None],
 ) -> list[ItemOutcome[Result]]:
-    """Run every task, at most `max_concurrency` at a time, and return outcomes in the order of `tasks`.
+    """Run every task, by item id, at most `max_concurrency` at a time, and return outcomes in the order of `tasks`.
 
     Args:
-        tasks: by item id.
         timeout_ms: limit per task in milliseconds, from its start.
         on_end: called with the outcome of each finished item, never from two threads at a time.
 
@@ -93,7 +91,6 @@ def run_workers(
 def _coordinate(
     shared: _Shared[Result], workers: list[_Worker], on_end: Callable[[ItemOutcome[Result]], None]
 ) -> None:
-    """Wait until every task has ended or one has a bug; replace workers that exceed the limit."""
     reported = 0
     with shared.changed:
         while reported < len(shared.tasks) and shared.bug is None:
@@ -144,7 +141,6 @@ def _until_next_limit(workers: list[_Worker], timeout_ms: int) -> float:
 
 
 def _limited(worker: _Worker, shared: _Shared[Result]) -> _Worker:
-    """Return the worker, or its replacement if its item exceeded the limit."""
     item = worker.item_id
     if item is None or time.perf_counter() - worker.started < shared.timeout_ms / 1000:
         return worker

@@ -47,12 +47,10 @@ class Forms(NamedTuple):
 
     @classmethod
     def of(cls, quote: str) -> "Forms":
-        """Normalise a quote at every level."""
         n1, n2, _n3 = foldings_of_quote(quote)
         return cls(n1.text.strip(), n2.text.strip(), spaceless_text(n2.text))
 
     def at(self, level: NormalLevel) -> str:
-        """Return the text at one level."""
         return self[_NORMAL_LEVELS.index(level)]
 
     def bare(self) -> "Forms":
@@ -93,10 +91,7 @@ def align(
     used: Collection[Span] = (),
     config: AlignConfig = DEFAULT,
 ) -> Alignment:
-    """Locate one quote in one source.
-
-    Args:
-        used: places to avoid because other quotes already use them.
+    """Locate one quote in one source, if possible not at places that are `used` by other quotes.
 
     Raises:
         InputError: the source is longer than `config.max_source_chars`.
@@ -110,9 +105,7 @@ def align(
 def align_all(
     quotes: Iterable[Quote], sources: Sequence[str], *, config: AlignConfig = DEFAULT
 ) -> AlignResult:
-    """Locate every quote in its source. Each source is normalised at most once.
-
-    Quotes of one entry take different places of a source as long as there are any.
+    """Locate every quote in its source. Quotes of one entry take different places of a source if there are any.
 
     Raises:
         InputError: a source is longer than `config.max_source_chars`.
@@ -133,7 +126,6 @@ def align_all(
 
 
 def _locate(quote: Quote, source: Source, used: Collection[Span], config: AlignConfig) -> Alignment:
-    """Try the methods, from the strongest proof to the weakest."""
     forms = Forms.of(quote.text[: config.max_quote_chars])
     if refusal := _refusal(quote, forms, config):
         return Failed(quote, source.sha256, refusal)
@@ -186,7 +178,6 @@ def _normalized(forms: Forms, source: Source, config: AlignConfig) -> _Match | N
 
 
 def _is_n1(forms: Forms, source: Source) -> bool:
-    """Return whether neither quote nor source has markers, so that N2 equals N1."""
     return forms.n1 == forms.n2 and not source.has_markers
 
 
@@ -279,11 +270,7 @@ def _aligned(
 
 
 def _checked(span: Span, match: _Match, source: Source) -> str:
-    """Return the source under `span` at the level of the match, after checking the edit distance.
-
-    Raises:
-        EvaluationError: the span does not match the quote.
-    """
+    """Return the source under `span` at the level of the match; raises if the edit distance is another."""
     matched = (
         span.slice(source.text) if match.level == "raw" else source.level(match.level).under(span)
     )

@@ -1,10 +1,8 @@
-"""Finds where a pattern occurs in a text with the fewest edits.
+"""Finds where a pattern occurs in a text with the fewest edits (insertions, deletions, substitutions).
 
-An edit inserts, deletes or substitutes one character. For a text of a few patterns' length, rapidfuzz is fastest. It
-only compares whole texts, so the pattern is padded with a character that occurs in no text. Each padding character
-matches one character outside the window, at one edit. Longer texts use Myers' algorithm in Hyyrö's form. Two big
-integers hold a column of the edit matrix, so each character of the text costs a dozen integer operations for a
-pattern of any length.
+For a text of a few patterns' length, rapidfuzz is fastest. It only compares whole texts, so the pattern is padded with
+a character that occurs in no text and matches one character outside the window, at one edit. Longer texts use Myers'
+algorithm in Hyyrö's form: two big integers hold a column of the edit matrix.
 
 G. Myers, JACM 46(3), 1999; H. Hyyrö, "Explaining and extending the bit-parallel approximate string matching
 algorithm of Myers", 2001.
@@ -25,19 +23,13 @@ _SEVERAL = 8  # ends, each found on its own, that take as long as all by bit vec
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A compiled pattern; never empty.
-
-    Attributes:
-        length: number of characters.
-        masks: character -> its positions, as bits.
-    """
+    """A compiled pattern, never empty; `masks` are the positions of each character as bits."""
 
     length: int
     masks: dict[str, int]
 
     @classmethod
     def of(cls, text: str) -> "Pattern":
-        """Compile `text`."""
         masks: dict[str, int] = {}
         for position, char in enumerate(text):
             masks[char] = masks.get(char, 0) | 1 << position
@@ -69,10 +61,7 @@ def distances(pattern: Pattern, text: Iterable[str], *, anchored: bool) -> Itera
 
 
 def best_ends(pattern: Pattern, text: str, limit: int) -> tuple[int, list[int]]:
-    """Return the fewest edits, at most `limit`, with which the pattern occurs in `text`, and every end where it does.
-
-    Returns no ends if nothing matches within the limit.
-    """
+    """Return the fewest edits, up to `limit`, with which the pattern occurs in `text`, and every end where it does."""
     best, ends = limit, list[int]()
     for end, distance in enumerate(distances(pattern, text, anchored=False), start=1):
         if distance < best:
@@ -104,10 +93,7 @@ def nearest_ends(
 
 
 def starts(pattern: str, text: str, end: int, distance: int) -> list[int]:
-    """Return every start for which `text[start:end]` is exactly `distance` edits away, rightmost first.
-
-    Assumes that there is one, and none with fewer edits.
-    """
+    """Return every start at exactly `distance` edits to `end`, rightmost first; none may have fewer edits."""
     backwards = pattern[::-1]
     window = text[max(0, end - len(pattern) - distance) : end][::-1]
     lengths = [] if _ABSENT in window else _ends(backwards, window, distance, anchored=True)
@@ -118,10 +104,7 @@ def starts(pattern: str, text: str, end: int, distance: int) -> list[int]:
 
 
 def _ends(pattern: str, text: str, distance: int, *, anchored: bool) -> list[int]:
-    """Return every end of a window at this distance, or [] if there are more than `_SEVERAL`.
-
-    Assumes that there is one, and none with fewer edits. With `anchored`, a window starts where the text does.
-    """
+    """Return every end at this distance, of which none is closer; [] if there are more than `_SEVERAL`."""
     ends: list[int] = []
     ranges = [(max(1, len(pattern) - distance), len(text))]
     while ranges:

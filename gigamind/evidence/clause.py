@@ -107,10 +107,6 @@ def _sentences(near: str, first: int, last: int) -> Span:
 
 
 def _negated_before(head: str, quote: str) -> bool:
-    """Return whether the words before the quote negate it.
-
-    English negates before the verb. Korean does so with an adverb, or with the name of a value.
-    """
     if _is_korean(f"{head}{quote}"):
         key = _KEY.search(head)
         if key is None or _FINITE.search(quote):
@@ -137,7 +133,6 @@ def _negated_behind(head: str, quote: str, tail: str) -> bool:
 
 
 def _states(quote: str) -> bool:
-    """Return whether words make a statement: they contain a number or a value. Otherwise they only name a subject."""
     return any(map(str.isdigit, quote)) or bool(_VALUE.search(quote))
 
 
@@ -149,18 +144,15 @@ def _denies(rest: str, before: str = "") -> bool:
 
 
 def _is_korean(text: str) -> bool:
-    """Return whether the grammar of a text is Korean; English words may occur in it."""
     hangul = sum("가" <= char <= "힣" for char in text)
     return 2 * hangul >= sum(char.isascii() and char.isalpha() for char in text)
 
 
 def _plain(text: str) -> str:
-    """Return a text normalised, so that words can be searched in it."""
     return visible(text).text
 
 
 def _lines(text: str, span: Span) -> tuple[int, int]:
-    """Return the offsets of a span's lines with the lines that continue its sentences, limited by `_REACH`."""
     least, most = max(0, span.start - _REACH), min(len(text), span.end + _REACH)
     start = max(least, text.rfind("\n", least, span.start) + 1)
     end = text.find("\n", span.end, most)

@@ -45,10 +45,8 @@ def reaches(similarity: float, threshold: float) -> bool:
 def search(quote: str, source: Folding, threshold: float, accepted: float) -> list[Window]:
     """Return the best window of each place with the fewest edits, best place first; [] if none reaches `threshold`.
 
-    Order: `accepted` is reached, fewest edits, whole words, highest similarity, length closest to the quote's,
-    leftmost. An end that cuts no word offsets one edit. This order was the most exact of those measured: with 5, 10
-    and 15 % edits, both bounds were right for 99.5, 98.5 and 99.0 % of 200 quotes each (benchmarks/evidence.py). With
-    similarity before whole words: 96.0, 92.5 and 88.5 %.
+    Order: `accepted` is reached, fewest edits (an end that cuts no word offsets one), whole words, similarity, length
+    like the quote's, leftmost. Of those measured, this order was the most exact (benchmarks/evidence.py).
     """
     limit = int((1 - threshold) * len(quote) / threshold + _EPSILON)
     distance, ends = ends_in(quote, source, limit)
@@ -73,10 +71,7 @@ def search(quote: str, source: Folding, threshold: float, accepted: float) -> li
 
 
 def ends_in(quote: str, source: Folding, limit: int) -> tuple[int, list[int]]:
-    """Return the fewest edits, at most `limit`, with which the quote occurs in `source`, and every end where it does.
-
-    Returns the same as `best_ends` for the whole text, which takes one microsecond per character.
-    """
+    """Return `best_ends` of the whole text, which alone would take one microsecond per character."""
     return _by_grams(quote, source, limit) or _by_blocks(quote, source.text, limit)
 
 
@@ -110,7 +105,7 @@ def _by_grams(quote: str, source: Folding, limit: int) -> tuple[int, list[int]] 
 def _outside(
     stretch: Span, searched: Span, width: int
 ) -> Iterator[tuple[Span, int | None, int | None]]:
-    """Yield the parts of a stretch with windows of at most `width` characters that are not within `searched`.
+    """Yield the parts of a stretch with windows of up to `width` characters that are not within `searched`.
 
     Each part comes with the maximum number of characters that such a window leaves out before and after.
     """
@@ -150,7 +145,6 @@ def _by_blocks(quote: str, text: str, limit: int) -> tuple[int, list[int]]:
 
 
 def _places(ends: list[int], length: int) -> Iterator[list[int]]:
-    """Group ends by place: ends of one place are less than a quote's length apart."""
     place: list[int] = []
     for end in ends:
         if place and end - place[0] >= length:
@@ -162,7 +156,6 @@ def _places(ends: list[int], length: int) -> Iterator[list[int]]:
 
 
 def _window(quote: str, source: Folding, start: int, end: int) -> Window:
-    """Return the window widened to whole characters of the original, with its distance and similarity."""
     while not source.is_edge(start):
         start -= 1
     while not source.is_edge(end):
@@ -175,18 +168,13 @@ def _window(quote: str, source: Folding, start: int, end: int) -> Window:
 
 
 def _is_word_edge(text: str, offset: int, outermost: int) -> bool:
-    """Return whether a window with this outermost character ends neither in a word nor with a space."""
     if text[outermost] == " ":
         return False
     return not _cuts_word(text, offset)
 
 
 def _with_rest_of_word(text: str, offset: int, step: int) -> tuple[int, ...]:
-    """Return `offset`, and the next offset outwards if it completes a word.
-
-    An edit of a quote's first or last character would otherwise leave that character out of the span: both bounds
-    would be right for 96.0, 92.5 and 90.5 % of the quotes that `search` mentions.
-    """
+    """Return `offset`, and the next offset outwards if it completes a word that an edit would cut off."""
     if _cuts_word(text, offset) and not _cuts_word(text, offset + step):
         return offset, offset + step
     return (offset,)

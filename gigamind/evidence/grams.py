@@ -1,8 +1,7 @@
 """Preselects the parts of a long text where a quote may occur, by the q-grams that both share.
 
-The q-gram lemma: an edit breaks at most q of a text's q-grams (runs of q characters), and one of every q-th of them.
-A window within k edits of a quote of n characters has at least n - q + 1 - q k of the quote's q-grams, and of every
-q-th (n - k - q + 1) / q - k. Parts with fewer need not be searched; no match is missed.
+The q-gram lemma: a window within k edits of a quote of n characters has at least n - q + 1 - q k of its q-grams, and of
+every q-th (n - k - q + 1) / q - k. Parts with fewer need not be searched; no match is missed.
 
 P. Jokinen, E. Ukkonen, "Two algorithms for approximate string matching in static texts", MFCS 1991; for every q-th:
 E. Sutinen, J. Tarhio, "Filtration with q-samples in approximate string matching", CPM 1996.
@@ -45,7 +44,6 @@ class Grams:
         self.thirds = self.cells[:, ::_Q].astype(np.intp)
 
     def shared(self, quote: str) -> "Shared":
-        """Count the q-grams that the text shares with the quote."""
         return Shared(self, quote)
 
 
@@ -85,7 +83,6 @@ class Shared:
         return (reduce(np.add, own.view(np.uint64).T) * _SUM_OF_BYTES >> _HIGHEST).astype(np.intp)
 
     def _width(self, edits: int) -> int:
-        """Return the number of cells that contain every window starting in the first of them."""
         return -(-(self._length + edits - 1) // _CELL) + 1
 
     def _stretch(self, first: int, last: int) -> _Stretch:
@@ -93,14 +90,12 @@ class Shared:
 
 
 def _sums(counts: _Counts) -> _Counts:
-    """Return the prefix sums, starting with 0."""
     sums = np.zeros(len(counts) + 1, np.intp)
     np.cumsum(counts, out=sums[1:])
     return sums
 
 
 def _in_windows(sums: _Counts, width: int) -> _Counts:
-    """Return the number of q-grams in the `width` cells from each cell on, fewer at the end of the text."""
     windows = sums[-1] - sums[:-1]
     if width < len(sums):
         windows[: len(sums) - width] = sums[width:] - sums[:-width]
@@ -118,7 +113,6 @@ def _runs(chosen: npt.NDArray[np.bool_], width: int) -> tuple[_Counts, _Counts]:
 
 
 def _inside(firsts: _Counts, lasts: _Counts, cells: int) -> npt.NDArray[np.bool_]:
-    """Return whether each cell is in one of the ranges, none of which touch."""
     steps = np.zeros(cells + 1, np.int8)
     steps[firsts] = 1
     steps[np.minimum(lasts, cells)] = -1
@@ -126,7 +120,6 @@ def _inside(firsts: _Counts, lasts: _Counts, cells: int) -> npt.NDArray[np.bool_
 
 
 def _codes(text: str) -> _Codes:
-    """Return a number for the q-gram at each offset of `text`, equal for equal q-grams."""
     chars = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint16)
     count = max(0, len(chars) - _Q + 1)
     codes = np.zeros(count, np.uint16)

@@ -1,8 +1,7 @@
 """Normalises text for comparison and maps it back: N1 folds characters, N2 drops Markdown, N3 drops spaces.
 
-Each character of the result knows its place in the original. Plain NFKC is never used: it joins "ㅋㅏ" into "카" and
-turns "10²" into "102". The compatibility fold handles one character at a time and leaves compatibility jamo, super- and
-subscripts and fractions alone.
+Plain NFKC is never used: it joins "ㅋㅏ" into "카" and turns "10²" into "102". The compatibility fold handles one
+character at a time and leaves compatibility jamo, super- and subscripts and fractions alone.
 """
 
 import re
@@ -79,10 +78,8 @@ class Folding:
     """A text at one level of normalisation.
 
     Attributes:
-        text: the folded text.
         at: where each piece starts in `text`; rising.
-        starts: where the original of each piece starts; rising.
-        ends: where the original of each piece ends; rising.
+        starts, ends: where the original of each piece starts and ends; rising.
         units: whether each piece is a unit that cannot be split.
     """
 
@@ -128,7 +125,6 @@ class Folding:
         return Span(start, start + 1)
 
     def _first_from(self, origin: int) -> int:
-        """Return the offset of the first folded character whose original starts at `origin` or later."""
         piece = bisect_right(self.starts, origin) - 1
         if piece >= 0:
             inside = origin - self.starts[piece]
@@ -139,7 +135,6 @@ class Folding:
         return self.at[piece + 1] if piece + 1 < len(self.at) else len(self.text)
 
     def _first_beyond(self, origin: int) -> int:
-        """Return the offset of the first folded character whose original ends after `origin`."""
         piece = bisect_right(self.ends, origin)
         if piece == len(self.at):
             return len(self.text)
@@ -194,7 +189,6 @@ class FoldingBuilder:
             piece += 1
 
     def finish(self) -> Folding:
-        """Return the folding."""
         return Folding("".join(self._parts), self._at, self._starts, self._ends, self._units)
 
     def _piece(self, folded: str, start: int, end: int, *, unit: bool) -> None:
@@ -238,10 +232,7 @@ _MARKERS_AND_NUMBERS = _compiled(f"{_BULLET}|{_ORDERED}")
 
 
 def markers(text: str, *, ordered_lists: bool) -> Iterator[Span]:
-    """Yield the spans of Markdown markers in order: headings, quotes, lists, fences, links, code and emphasis.
-
-    Numbers of ordered lists count as markers only with `ordered_lists`.
-    """
+    """Yield the spans of Markdown markers in order; numbers of lists count only with `ordered_lists`."""
     pattern = _MARKERS_AND_NUMBERS if ordered_lists else _MARKERS
     for match in pattern.finditer(text):
         if match["emphasis"] is None or _emphasises(text, match.start(), match.end()):
@@ -280,10 +271,7 @@ def visible(text: str) -> Folding:
 
 
 def unmarked(text: str, n1: Folding, *, is_quote: bool) -> Folding:
-    """Return N2 of `text`, which is `n1` itself if the text has no markers.
-
-    The numbers of an ordered list stay in a quote because there they are part of its claim.
-    """
+    """Return N2 of `text`, or `n1` without markers; a quote keeps its list numbers, which are part of its claim."""
     dropped = list(markers(text, ordered_lists=not is_quote))
     return _fold(text, dropped) if dropped else n1
 

@@ -1,8 +1,7 @@
 """Decides whether a located quote proves what it says. Memory and all judges share this rule.
 
-The passage is widened to whole words. Then all words of the two must be equal, except for what `words` forgives: a
-particle, an article, omitted brackets, "..." for words that limit nothing, spaces between Hangul, or one keystroke in
-a long word. The rest of the sentence must not negate or limit the quote. Any other difference is refused.
+The passage is widened to whole words. All words of the two must be equal, except for what `words` forgives, and the
+rest of the sentence must not negate or limit the quote. Any other difference is refused.
 """
 
 import re
@@ -86,13 +85,7 @@ def why_unproven(quote: str, span: Span, source: str, *, fuzzy: bool) -> Unprove
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """The words of a quote and the words around a span of its source.
-
-    Attributes:
-        questions: number of question marks in the quote.
-        folding: the normalised text around the span.
-        base: offset in the source where that text begins.
-    """
+    """The words of a quote and those around a span of its source; `base` is where `folding` begins in the source."""
 
     quote: str
     quoted: list[Word]
@@ -121,7 +114,6 @@ class _Comparison:
         return any(foreign) and any(foreign)
 
     def _window(self) -> tuple[int, int]:
-        """Return the range of words that the span touches, with the other parts of words that it cuts."""
         start, end = self.folding.range(
             Span(self.span.start - self.base, self.span.end - self.base)
         )
@@ -137,7 +129,6 @@ class _Comparison:
         return first, last
 
     def _trimmed(self, first: int, last: int) -> tuple[int, int]:
-        """Return the window without the words at its ends that the quote does not have."""
         runs = _opcodes(self.quoted, self.around[first:last])
         if runs and runs[0].tag == "insert":
             first += runs[0].dest_end
@@ -231,7 +222,6 @@ def _difference(
 def _runs(
     quoted: Sequence[Word], original: Sequence[Word], pairs: list[tuple[Word, Word]]
 ) -> Iterator[_Run]:
-    """Yield the differing runs of two word lists; equal words are added to `pairs`."""
     for equal, group in groupby(_opcodes(quoted, original), lambda code: code.tag == "equal"):
         codes = list(group)
         left = quoted[codes[0].src_start : codes[-1].src_end]
@@ -269,24 +259,19 @@ def _is_typo(run: _Run, original: Sequence[Word], names: _Names) -> bool:
 
 
 def _are_brackets(given: Sequence[Word], original: Sequence[Word]) -> bool:
-    """Return whether words are the whole content of one or more brackets."""
     numbers = {word.bracket for word in given}
     return 0 not in numbers and len(given) == sum(word.bracket in numbers for word in original)
 
 
 def _may_be_elided(given: Sequence[Word], original: Sequence[Word]) -> bool:
     """Return whether an ellipsis may replace words: part of a sentence, or whole sentences."""
-    before = next(
-        (left for left, right in pairwise(original) if right is given[0]),
-        None,
-    )
+    before = next((left for left, right in pairwise(original) if right is given[0]), None)
     begins = before is None or before.ends
     inside = not begins and not any(word.ends for word in given)
     return (inside or (begins and given[-1].ends)) and may_be_left_out(given)
 
 
 def _joined(group: Sequence[Word]) -> str | None:
-    """Return Hangul words written without the spaces between them; None if other words are among them."""
     text = "".join(word.whole for word in group)
     return text if _HANGUL.fullmatch(text) else None
 

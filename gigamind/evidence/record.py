@@ -1,8 +1,4 @@
-"""Alignments as JSON records, and the rates of quotes that were aligned.
-
-Offsets are in code points, and in UTF-16 code units for editors and browsers. Both ranges are half-open; `offset_unit`
-names the unit of `start` and `end`.
-"""
+"""Alignments as JSON records, with half-open ranges in code points and in UTF-16 units, and their rates."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,15 +8,7 @@ from typing_extensions import TypedDict
 
 from gigamind.evidence.critical import Critical
 from gigamind.evidence.proof import Doubt, Unproven
-from gigamind.evidence.result import (
-    Aligned,
-    Alignment,
-    AlignResult,
-    Level,
-    Method,
-    Quote,
-    Reason,
-)
+from gigamind.evidence.result import Aligned, Alignment, AlignResult, Level, Method, Quote, Reason
 from gigamind.evidence.source import text_hash
 from gigamind.records.judged import Count, Report, Share
 from gigamind.spans import Span, Utf16
@@ -136,12 +124,7 @@ def record(outcome: Alignment, utf16: Utf16) -> AlignedRecord | FailedRecord:
 
 
 def _unproven(why: Unproven) -> UnprovenRecord:
-    return {
-        "reason": why.reason,
-        "quoted": why.quoted,
-        "original": why.original,
-        "near": why.near,
-    }
+    return {"reason": why.reason, "quoted": why.quoted, "original": why.original, "near": why.near}
 
 
 def _quote(quote: Quote) -> QuoteRecord:

@@ -42,16 +42,12 @@ class AlignConfig:
 
     Attributes:
         fuzzy_threshold: lowest similarity of an accepted fuzzy match, in [0.80, 1.0].
-        search_threshold: lowest similarity at which a refused match is reported as a near miss, in
-            [0.5, `fuzzy_threshold`].
-        fuzzy: whether fuzzy matches may be accepted.
-        max_quote_chars: longer quotes are refused.
-        max_source_chars: longer sources raise an error.
+        search_threshold: lowest similarity of a near miss, in [0.5, `fuzzy_threshold`].
+        max_quote_chars: longer quotes are refused; longer sources (`max_source_chars`) raise an error.
         min_spaceless_chars: shortest quote, without spaces, that may match regardless of spaces.
-        min_fuzzy_chars: shortest normalised quote that may match fuzzily: shorter unrelated quotes reach 0.85 by chance
-            (8-24 % of quotes of 6-12 characters).
-        min_promotable_chars: shortest normalised quote whose fuzzy match proves anything (by chance: 1-3 % of quotes of
-            30-40 characters).
+        min_fuzzy_chars: shortest normalised quote that may match fuzzily; 8-24 % of unrelated quotes of 6-12 characters
+            reach 0.85 by chance.
+        min_promotable_chars: shortest one whose fuzzy match proves anything (by chance: 1-3 % at 30-40 characters).
     """
 
     fuzzy_threshold: float = 0.85
@@ -112,8 +108,7 @@ class Quote:
     Attributes:
         source_index: index of the source, from 0.
         entry_id: the entry that it supports, or "". Quotes of one entry prefer different places.
-        prefix: text before it, or "".
-        suffix: text after it, or "".
+        prefix, suffix: text before and after it, or "".
         hint: code point offset near which it starts.
     """
 
@@ -127,13 +122,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class TextQuoteSelector:
-    """Relocates the passage after its note was edited (W3C Web Annotation).
-
-    Attributes:
-        exact: the source text under the span.
-        prefix: up to 32 characters before it.
-        suffix: up to 32 characters after it.
-    """
+    """Relocates the passage after its note was edited (W3C Web Annotation), by up to 32 characters around it."""
 
     exact: str
     prefix: str
@@ -141,7 +130,6 @@ class TextQuoteSelector:
 
     @classmethod
     def of(cls, span: Span, text: str) -> "TextQuoteSelector":
-        """Return the selector of a span of `text`."""
         before = text[max(0, span.start - _SELECTOR_CHARS) : span.start]
         return cls(span.slice(text), before, text[span.end : span.end + _SELECTOR_CHARS])
 
@@ -178,11 +166,7 @@ class Aligned:
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """The most similar passage of a source, below the threshold.
-
-    Attributes:
-        similarity: in [search threshold, fuzzy threshold).
-    """
+    """The most similar passage of a source; `similarity` in [search threshold, fuzzy threshold)."""
 
     span: Span
     similarity: float
@@ -214,16 +198,13 @@ class AlignResult:
 
     @property
     def aligned(self) -> tuple[Aligned, ...]:
-        """The quotes that were found."""
         return tuple(outcome for outcome in self.outcomes if isinstance(outcome, Aligned))
 
     @property
     def failed(self) -> tuple[Failed, ...]:
-        """The quotes that were not found."""
         return tuple(outcome for outcome in self.outcomes if isinstance(outcome, Failed))
 
     def of_entry(self, entry_id: str) -> "AlignResult":
-        """Return the outcomes of one entry's quotes."""
         return AlignResult(
             tuple(outcome for outcome in self.outcomes if outcome.quote.entry_id == entry_id)
         )

@@ -27,11 +27,7 @@ def read_text(path: Path, max_bytes: int) -> str:
 
 
 def decoded(data: bytes, name: str, max_bytes: int) -> str:
-    """Return the text of `data`, of which up to `max_bytes` + 1 bytes were read.
-
-    Raises:
-        InputError: it is larger than `max_bytes`, or not UTF-8.
-    """
+    """Return the text of `data`, of which up to `max_bytes` + 1 bytes were read; raises as `read_text`."""
     if len(data) > max_bytes:
         raise InputError(
             _(
@@ -53,7 +49,6 @@ def decoded(data: bytes, name: str, max_bytes: int) -> str:
 
 
 def _encodable(text: str) -> str:
-    """Reject lone surrogates, which JSON can contain but UTF-8 cannot."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -28,6 +28,5 @@ class AlignOptions(BaseModel):
 
     @property
     def alignment(self) -> AlignConfig:
-        """The configuration of the aligner."""
         accepting = DEFAULT.accepting(self.fuzzy_threshold)
         return replace(accepting, fuzzy=self.enable_fuzzy, max_quote_chars=self.max_quote_length)

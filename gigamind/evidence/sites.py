@@ -12,14 +12,7 @@ _MAX_SITES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Context that distinguishes equal places.
-
-    Attributes:
-        prefix: text before the quote, or "".
-        suffix: text after the quote, or "".
-        hint: code point offset near which it starts.
-        used: places that the same entry already quotes.
-    """
+    """Context that distinguishes equal places: as in `Quote`; `used` are places that the same entry quotes."""
 
     prefix: str = ""
     suffix: str = ""
@@ -28,10 +21,7 @@ class Context:
 
 
 def exact_sites(quote: str, text: str) -> list[Span]:
-    """Return every place, overlapping ones too, where `quote` occurs verbatim without cutting a composed character.
-
-    Returns at most the first 10 000: a quote with more places is no evidence.
-    """
+    """Return the places, also overlapping ones, where `quote` occurs verbatim; at most 10 000."""
     sites = (
         Span(start, start + len(quote))
         for start in _occurrences(quote, text)
@@ -41,10 +31,7 @@ def exact_sites(quote: str, text: str) -> list[Span]:
 
 
 def folded_sites(quote: str, source: Folding) -> list[Span]:
-    """Return every place whose folded text is `quote` and that consists of whole characters of the original.
-
-    Returns at most the first 10 000.
-    """
+    """Return the places of whole characters whose folded text is `quote`; at most 10 000."""
     sites = (
         source.span(start, start + len(quote))
         for start in _occurrences(quote, source.text)
@@ -54,10 +41,9 @@ def folded_sites(quote: str, source: Folding) -> list[Span]:
 
 
 def choose(sites: Sequence[Span], text: str, context: Context) -> tuple[Span, bool]:
-    """Return the best place, and whether the choice is ambiguous: several places, and no context selects one.
+    """Return the best of one or more places, and whether no context selects it among several.
 
-    Prefers unused places, then those whose surroundings agree best with the context, then the closest to the hint, then
-    the first. `sites` must not be empty.
+    Prefers unused places, then those whose surroundings agree best, then the closest to the hint, then the first.
     """
     unused = [site for site in sites if site not in context.used] or list(sites)
     agreements = [_agreement(site, text, context) for site in unused]
@@ -78,7 +64,6 @@ def _occurrences(needle: str, text: str) -> Iterator[int]:
 
 
 def _agreement(site: Span, text: str, context: Context) -> int:
-    """Return how many normalised characters match the context; 0 for a side that matches by less than half."""
     score = 0
     if context.prefix:
         before = text[max(0, site.start - 2 * len(context.prefix)) : site.start]

@@ -25,11 +25,7 @@ def text_hash(text: str) -> str:
 
 
 class Source:
-    """One message or one note. A match never spans two sources.
-
-    Raises:
-        InputError: the text is longer than the limit.
-    """
+    """One message or one note. A match never spans two sources. Raises InputError if the text exceeds the limit."""
 
     def __init__(self, text: str, *, max_chars: int = DEFAULT.max_source_chars) -> None:
         if len(text) > max_chars:
@@ -62,7 +58,6 @@ class Source:
         return unglossed(self._n2)
 
     def level(self, name: NormalLevel) -> Folding:
-        """Return the text at one level of normalisation."""
         if name == "N1":
             return self._n1
         return self._n2 if name == "N2" else self._n3

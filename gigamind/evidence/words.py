@@ -63,7 +63,6 @@ class Word(NamedTuple):  # a dataclass takes three times as long to create
     Attributes:
         text: its letters, digits or sign, lower-cased, without its particle.
         particle: a Korean particle that may be omitted, or "".
-        start: offset of its start in the text.
         end: offset of its end, with the particle.
         bracket: number of the bracket around it, from 1; 0 outside.
         tight: it belongs to the word or number before it.
@@ -80,12 +79,10 @@ class Word(NamedTuple):  # a dataclass takes three times as long to create
 
     @property
     def whole(self) -> str:
-        """The word with its particle."""
         return self.text + self.particle
 
     @property
     def is_number(self) -> bool:
-        """Whether it has a digit."""
         return any(map(str.isdigit, self.text))
 
 
@@ -154,7 +151,6 @@ def _is_tight(gap: str, last: str, kind: str) -> bool:
 
 @lru_cache(maxsize=16384)
 def _stem(word: str, least: int) -> tuple[str, str]:
-    """Return a Hangul word without a particle that fits its last sound, and the particle."""
     match = _PARTICLE.search(word, least)
     if match is None:
         return word, ""
@@ -170,8 +166,7 @@ def _stem(word: str, least: int) -> tuple[str, str]:
 def same_particles(pairs: Sequence[tuple[Word, Word]]) -> bool:
     """Return whether the particles of words that are otherwise equal, in quote and source, mean the same.
 
-    Any particle may be omitted. Only one may be added, or change between topic and subject: with two changes, subject
-    and object could be swapped.
+    Any may be omitted. Only one may be added or change between topic and subject: two might swap subject and object.
     """
     changed = [(q.particle, s.particle) for q, s in pairs if q.particle != s.particle]
     if all(original.startswith(quoted) for quoted, original in changed):

@@ -21,18 +21,14 @@ Answered = Literal["response", "reference"]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Column names of a tool and its older versions; the first one with a value is used.
-
-    Attributes:
-        contexts: contexts of the answer; if a row has none, the reference's contexts.
-        separator: between several contexts in one CSV cell; "" if a cell holds a Python or JSON list.
-    """
+    """Column names of a tool and its older versions; the first one with a value is used."""
 
     question: Sequence[str]
     answer: Sequence[str]
     reference: Sequence[str]
-    contexts: Sequence[str]
+    contexts: Sequence[str]  # contexts of the answer; if a row has none, the reference's contexts
     reference_contexts: Sequence[str]
+    # between several contexts in one CSV cell; "" if a cell holds a Python or JSON list
     separator: str = ""
 
 
@@ -129,7 +125,6 @@ def read_answers(path: Path, columns: Columns, answered: Answered) -> Imported:
 
 
 def _id(fields: Fields, number: int, taken: set[str]) -> str:
-    """Return the row's own id or name, or its number."""
     given = next((str(fields[name]) for name in ("id", "name") if fields.get(name)), "")
     name = given if given.strip() and given not in taken else f"{number:04d}"
     taken.add(name)

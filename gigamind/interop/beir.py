@@ -41,7 +41,6 @@ def read_beir(folder: Path, split: str | None) -> Imported:
 
 
 def _qrels(folder: Path, split: str | None) -> Path:
-    """Return the file of the split."""
     splits = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
     name = split or (next(iter(splits)) if len(splits) == 1 else "test")
     if name not in splits:
@@ -62,7 +61,6 @@ def _qrels(folder: Path, split: str | None) -> Path:
 
 
 def _texts(path: Path, what: Message, problems: list[Message]) -> dict[str, tuple[str, str]]:
-    """Return title and text by id."""
     texts: dict[str, tuple[str, str]] = {}
     places: dict[str, str] = {}
     for place, fields in json_lines(path, what):

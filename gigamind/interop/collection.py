@@ -24,17 +24,12 @@ Item = TypeVar("Item", QueryItem, AnswerItem)
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The result of an import.
+    """The result of an import."""
 
-    Attributes:
-        rows: of queries.jsonl or answers.jsonl.
-        notes: path in the vault -> text; empty if the format has no documents.
-        warnings: anomalies and what was left out.
-    """
-
-    rows: Sequence[QueryItem] | Sequence[AnswerItem]
+    rows: Sequence[QueryItem] | Sequence[AnswerItem]  # of queries.jsonl or answers.jsonl
+    # path in the vault -> text; empty if the format has no documents
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
-    warnings: tuple[Message, ...] = ()
+    warnings: tuple[Message, ...] = ()  # anomalies and what was left out
 
     @property
     def name(self) -> str:

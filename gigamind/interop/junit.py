@@ -8,16 +8,12 @@ from xml.etree import ElementTree as ET
 
 @dataclass(frozen=True, slots=True)
 class JunitCase:
-    """One check.
+    """One check."""
 
-    Attributes:
-        name: what was checked.
-        outcome: "error" if the check could not be carried out.
-        message: why it failed, was skipped or could not be carried out; figures of a passed check.
-    """
-
-    name: str
+    name: str  # what was checked
+    # "error" if the check could not be carried out
     outcome: Literal["passed", "failed", "skipped", "error"]
+    # why it failed, was skipped or could not be carried out; figures of a passed check
     message: str
 
 

@@ -34,31 +34,22 @@ _PAIR = 2
 
 @dataclass(frozen=True, slots=True)
 class RankedNote:
-    """One note of a ranking, or one context of an answer.
+    """One note of a ranking, or one context of an answer."""
 
-    Attributes:
-        note: path in the vault, or any name that datasets use; "" for a context given as text.
-        base_score: higher is better, on the system's own scale; None if not given, NaN if not a number.
-        text: the retrieved passage; "" if the system does not provide it.
-        place: position in the note's file, `[start, end)` in UTF-16 code units; None if not given.
-    """
-
-    note: str
+    note: str  # path in the vault, or any name that datasets use; "" for a context given as text
+    # higher is better, on the system's own scale; None if not given, NaN if not a number
     base_score: float | None = None
-    text: str = ""
+    text: str = ""  # the retrieved passage; "" if the system does not provide it
+    # position in the note's file, `[start, end)` in UTF-16 code units; None if not given
     place: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Ranking(Generic[Hit_co]):
-    """The results of a system for one query.
+    """The results of a system for one query."""
 
-    Attributes:
-        hits: best first.
-        oddities: number of occurrences per anomaly.
-    """
-
-    hits: tuple[Hit_co, ...]
+    hits: tuple[Hit_co, ...]  # best first
+    # number of occurrences per anomaly
     oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])
 
 

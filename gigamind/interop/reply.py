@@ -15,15 +15,11 @@ _PAIR = 2
 
 @dataclass(frozen=True)
 class Reply:
-    """The answer of a system to one question.
-
-    Attributes:
-        contexts: in the system's order.
-        oddities: number of occurrences per anomaly.
-    """
+    """The answer of a system to one question."""
 
     answer: str
-    contexts: tuple[RankedNote, ...] = ()
+    contexts: tuple[RankedNote, ...] = ()  # in the system's order
+    # number of occurrences per anomaly
     oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])
 
 
@@ -56,7 +52,6 @@ def recorded_reply(payload: object) -> Reply:
 
 
 def _parse_contexts(payload: object) -> tuple[RankedNote, ...]:
-    """Parse a list of contexts: each is a string, or an object with `note`, `text` or both; None has none."""
     if payload is None:
         return ()
     if isinstance(payload, str | Mapping) or not isinstance(payload, Iterable):

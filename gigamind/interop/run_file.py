@@ -29,18 +29,12 @@ Response = TypeVar("Response")
 
 @dataclass(frozen=True, slots=True)
 class RunFile(Generic[Response]):
-    """The responses in a file.
-
-    Attributes:
-        responses: by item id, in the file's order.
-        problems: unreadable lines with their place and reason.
-        sha256: of the file's bytes, in hexadecimal.
-    """
+    """The responses in a file."""
 
     path: Path
-    responses: Mapping[str, Response]
-    problems: tuple[Message, ...]
-    sha256: str
+    responses: Mapping[str, Response]  # by item id, in the file's order
+    problems: tuple[Message, ...]  # unreadable lines with their place and reason
+    sha256: str  # of the file's bytes, in hexadecimal
 
 
 def read_run_file(path: Path) -> RunFile[Ranking[RankedNote]]:
@@ -146,7 +140,6 @@ class _Row:
 
     @property
     def order(self) -> tuple[bool, float]:
-        """Return the sort key, descending; NaN last."""
         return (not math.isnan(self.score), 0.0 if math.isnan(self.score) else self.score)
 
 

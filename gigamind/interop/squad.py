@@ -72,7 +72,6 @@ class _Reader:
     def _span(
         self, place: str, note: str, context: str, start: int, answer: Fields
     ) -> ExpectedSpan | None:
-        """Return the answer's span in the note; if its start is wrong, the nearest occurrence of its text."""
         text, at = answer.get("text"), answer.get("answer_start")
         if not isinstance(text, str) or not text or not isinstance(at, int):
             self.problems.append(
@@ -124,7 +123,6 @@ def _objects(value: object) -> Iterator[Fields]:
 
 
 def _free(path: str, taken: dict[str, str]) -> str:
-    """Return the path, or a similar one that no other paragraph uses."""
     number, free = 2, path
     while free in taken:
         free = f"{path.removesuffix('.md')} ({number}).md"

@@ -24,7 +24,6 @@ class PanelMember:
 
     @property
     def name(self) -> str:
-        """The name for reports."""
         return f"{self.model} (vote {self.repeat + 1})" if self.repeat else self.model
 
 
@@ -53,7 +52,6 @@ class Asking:
 
     @property
     def first(self) -> PanelMember:
-        """The first vote of the first model."""
         return PanelMember(next(iter(self.models)))
 
     async def ask(
@@ -98,7 +96,7 @@ class PlannedCall:
     """A request that judging a case would send.
 
     Attributes:
-        request: the request; its `max_tokens` is not used.
+        request: its `max_tokens` is not used.
         least, most: tokens of the reply.
         all_members: whether every panel member sends it; otherwise only the first one.
         what: the purpose of the request.

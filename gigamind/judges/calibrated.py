@@ -2,14 +2,9 @@
 
     log-odds = intercept + sum of weight * (signal - mean) / scale - kappa * ln(size / 100)
 
-The last term is the prior of Bayes' rule: each of n notes is the answer with probability 1/n, and the best of n
-irrelevant notes looks better the larger n is. Without this term, one threshold accepted 7 % of the unanswerable queries
-among 110 notes and 45 % among 796. In keyword mode, n counts the notes that share a word with the query, because no
-others can be found. With vectors, n counts all notes. The coefficients are in the judge file, written by
-`gigamind judge fit unanswerable`.
-
-The judge estimates whether a vault covers the topic of a query. It cannot distinguish a note that answers from one on
-the same topic that does not; that requires a model that reads the notes (`unanswerable_llm`).
+The last term is the prior of Bayes' rule: the best of n irrelevant notes looks better the larger n is. In keyword mode,
+n counts the notes that share a word with the query, because no others can be found; with vectors, all notes. The judge
+cannot distinguish a note that answers from one on the same topic that does not; `unanswerable_llm` does.
 """
 
 import math
@@ -30,12 +25,7 @@ from gigamind.retrieval.hit import Signals
 # notes that share a word for vectors, too, which favoured queries of few and rare words that the vault does not cover.
 RULES: Literal[3] = 3
 
-KeywordSignalName = Literal[
-    "bm25_top",
-    "peak",
-    "note_coverage",
-    "word_coverage",
-]
+KeywordSignalName = Literal["bm25_top", "peak", "note_coverage", "word_coverage"]
 SignalName = Literal[
     KeywordSignalName, "cosine_top", "cosine_lead", "agreement", "nearest_coverage"
 ]
@@ -76,11 +66,7 @@ class Reliability(_Table):
 
 
 class _Calibration(_Table):
-    """Coefficients for one kind of query.
-
-    Attributes:
-        kappa: decrease of the log-odds when the size grows by a factor of e.
-    """
+    """Coefficients for one kind of query; `kappa` per factor of e in size, subtracted from the log-odds."""
 
     intercept: Finite
     kappa: Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -148,7 +134,6 @@ class CalibratedJudge:
 
     Attributes:
         with_vectors: whether the coefficients for cosines fit the run.
-        fingerprint: SHA-256 of the file and of the chosen coefficients, in hexadecimal.
         warnings: why the vectors of the run are not used.
     """
 
@@ -159,7 +144,6 @@ class CalibratedJudge:
 
     @property
     def kind(self) -> Literal["calibrated"]:
-        """The kind in the judge file."""
         return self.file.kind
 
 
@@ -178,10 +162,7 @@ class CalibratedVerdict:
 
 
 def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
-    """Return the judge of a file for retrievers with this embedder.
-
-    Args:
-        embedder: full name (`Embedder.name`); None in keyword mode.
+    """Return the judge of a file; `embedder` is the full name (`Embedder.name`), None in keyword mode.
 
     Raises:
         InputError: the file cannot be read, has unknown fields, or was fitted with outdated rules.
@@ -205,7 +186,6 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
 
 
 def _refuse_old(path: Path) -> None:
-    """Reject a file that was fitted with earlier rules, with advice instead of an error for each field."""
     if "keyword" in (read := read_toml(path, "judge file")) and "rules" not in read:
         raise InputError(
             _(

@@ -1,10 +1,7 @@
 """Fits a `calibrated` judge: logistic regression over the search signals of queries with known answers.
 
-Vaults have equal weight once they have enough queries. The threshold is a probability of one half. It is set so that
-the share of answerable queries refused equals the share of unanswerable ones accepted.
-
-Few vaults have many queries known to be unanswerable. Removing the notes that answer a query from the vault turns an
-answerable query into an unanswerable one.
+Vaults have equal weight once they have enough queries. At the threshold, the share of answerable queries refused equals
+that of unanswerable ones accepted. Removing the notes that answer a query makes an answerable query unanswerable.
 """
 
 import hashlib
@@ -98,8 +95,7 @@ def grouped_folds(
 ) -> list[int]:
     """Return the fold of each row, in [0, folds); rows that share a key, even indirectly, share a fold.
 
-    Assigns the groups one by one, those with a row of `stratum` first, to the fold with the fewest rows. This balances
-    sizes and shares. Deterministic.
+    Each group, those with a row of `stratum` first, goes to the fold with the fewest rows. Deterministic.
     """
     groups = _groups(keys)
     members: dict[int, list[int]] = {}
@@ -150,11 +146,7 @@ _DIGITS = 6  # of a coefficient; further digits differ between machines
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
-    """Coefficients of standardised features, rounded to six digits.
-
-    Attributes:
-        mean, scale, weights: shape (features,); a feature adds weight * (value - mean) / scale to the log-odds.
-    """
+    """Coefficients of standardised features, rounded to six digits; arrays of shape (features,)."""
 
     mean: Matrix
     scale: Matrix
@@ -213,11 +205,7 @@ VECTOR_KAPPA = 0.2
 
 # Chosen by performance on collections outside the fit. The raw BM25 of the top result, which a judge file may use,
 # grows with the vault.
-KEYWORD_SIGNALS: tuple[KeywordSignalName, ...] = (
-    "word_coverage",
-    "note_coverage",
-    "peak",
-)
+KEYWORD_SIGNALS: tuple[KeywordSignalName, ...] = ("word_coverage", "note_coverage", "peak")
 VECTOR_SIGNALS: tuple[SignalName, ...] = (
     *KEYWORD_SIGNALS,
     "nearest_coverage",
@@ -244,11 +232,7 @@ def fit_keyword(rows: Sequence[Labelled]) -> KeywordCalibration:
 
 
 def fit_cosine(rows: Sequence[Labelled]) -> VectorCalibration:
-    """Fit coefficients for all signals.
-
-    Raises:
-        DatasetError: as for `fit_keyword`.
-    """
+    """Fit coefficients for all signals; raises DatasetError as `fit_keyword` does."""
     return VectorCalibration.model_validate(_fitted(rows, VECTOR_SIGNALS, vectors=True))
 
 
@@ -262,11 +246,7 @@ def fit_cross(rows: Sequence[Labelled]) -> VectorCalibration | None:
 
 
 def balance(odds: Matrix, answerable: Matrix, share: Matrix) -> float:
-    """Return the log-odds at which the share of answerable rows below equals the share of other rows above; midway.
-
-    Args:
-        share: weight of each row, shape (rows,).
-    """
+    """Return the log-odds at which the weighted shares of answerable rows below and other rows above are equal."""
     order = np.argsort(odds, kind="stable")
     known: Matrix = odds[order]
     yes, no = (share * answerable)[order], (share * (1 - answerable))[order]
@@ -280,7 +260,6 @@ def balance(odds: Matrix, answerable: Matrix, share: Matrix) -> float:
 
 
 def _fitted(rows: Sequence[Labelled], names: Sequence[str], *, vectors: bool) -> dict[str, object]:
-    """Return the fields of a calibration."""
     # Queries that find nothing are unanswerable without coefficients and would only distort them.
     judged = [row for row in rows if row.signals.matched]
     _refuse_too_few(judged)

@@ -115,10 +115,7 @@ _HEAD = (
 
 
 def write_judge_file(path: Path, file: CalibratedJudgeFile, about: Sequence[str] = ()) -> None:
-    """Write `file` atomically; reading it returns an equal one.
-
-    Args:
-        about: additional lines of the comment at the top.
+    """Write `file` atomically, with `about` as additional lines of its comment; reading it returns an equal one.
 
     Raises:
         EvaluationError: the file cannot be written.
@@ -174,5 +171,4 @@ def _value(value: str | float | tuple[str, ...]) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a TOML basic string: JSON's escapes are valid, but TOML does not allow a bare DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -21,10 +21,7 @@ ENTRY_POINTS = "gigamind.judges"
 Load = Callable[[Path, PromptLanguage], Judge[Any, Any]]
 ASKING: Mapping[str, Load] = {"llm": load_model_judge, "search_qa": load_search_qa}
 """Judges that ask a model about an answer or a question, by the kind of their file."""
-OF_ANSWERS: Mapping[str, Load] = {
-    "search_qa": load_search_qa,
-    "words": load_words_judge,
-}
+OF_ANSWERS: Mapping[str, Load] = {"search_qa": load_search_qa, "words": load_words_judge}
 """Judges of answers that come with gigamind, by the kind of their file."""
 
 
@@ -45,11 +42,7 @@ def load_judge(name: str | Path, language: PromptLanguage = "auto") -> Judge[Any
 def load_any_judge(
     name: str | Path, language: PromptLanguage = "auto"
 ) -> "Judge[Any, Any] | UnanswerableJudge":
-    """Return a judge of any kind, with or without a model; see `load_judge`.
-
-    Raises:
-        InputError: see `load_judge`.
-    """
+    """Return a judge of any kind, with or without a model; raises InputError as `load_judge` does."""
     if _own_class(str(name)) is None:
         path = judge_file(str(name))
         if _kind_of(path) not in ASKING:
@@ -71,18 +64,13 @@ def kind_named(name: str) -> tuple[str, str]:
 
 
 def load_answer_judge(name: Path, language: PromptLanguage) -> Judge[AnswerCase, Any]:
-    """Return a judge of answers; see `load_judge`.
-
-    Raises:
-        InputError: see `load_judge`.
-    """
+    """Return a judge of answers; named and raising InputError as in `load_judge`."""
     return _loaded(name, language, OF_ANSWERS)
 
 
 def _loaded(
     name: str | Path, language: PromptLanguage, kinds: Mapping[str, Load]
 ) -> Judge[Any, Any]:
-    """Return the custom judge, or the judge of a file if its kind is among `kinds`."""
     own = _own_class(str(name))
     if own is not None:
         return own(language)

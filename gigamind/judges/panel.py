@@ -1,8 +1,7 @@
 """Combines several verdicts on one item: yes/no by majority, grades by the median.
 
-The members of a panel are models, or repetitions of one model. If a vote is missing, the item is unscored, because the
-remaining members are a different panel. A judge file may accept the remaining votes if they are a majority. Agreement
-of the members is measured by Krippendorff's alpha.
+The members of a panel are models, or repetitions of one model. If a vote is missing, the item is unscored, unless the
+judge file accepts the remaining votes and they are a majority. Agreement is measured by Krippendorff's alpha.
 """
 
 import asyncio
@@ -53,7 +52,6 @@ class PanelFields(BaseModel):
 
     @property
     def is_panel(self) -> bool:
-        """Whether there can be more than one vote."""
         return bool(self.panel) or self.repeats > 1
 
     @model_validator(mode="after")
@@ -73,11 +71,7 @@ class PanelJudgeFile(LlmJudgeFile, PanelFields):
 
 @dataclass(frozen=True, slots=True)
 class Vote(Generic[Value]):
-    """The vote of one panel member.
-
-    Attributes:
-        proven: False if a quote that the verdict depends on failed.
-    """
+    """The vote of one panel member; not `proven` if a quote that the verdict depends on failed."""
 
     value: Value
     proven: bool = True
@@ -90,8 +84,6 @@ class PanelVerdict(Generic[Value]):
     Attributes:
         value: None if unscored.
         code: why it is unscored.
-        votes: all votes, also if the item is unscored.
-        missing: members that gave no vote.
         disagreement: mean difference between two votes, in [0, 1] for yes/no; None with fewer than two votes.
     """
 
@@ -123,11 +115,9 @@ def further_members(
     *,
     proven: bool = True,
 ) -> tuple[PanelMember, ...]:
-    """Return the further members that an adaptive panel requests after its first vote; none if that vote is sufficient.
+    """Return the members that an adaptive panel requests after its first vote; none if that vote is sufficient.
 
     Args:
-        fields: of the judge file.
-        model: that of the run.
         first: verdict of the first member, a bool or a grade.
         thresholds: grades at which the outcome changes; none for yes/no.
         proven: False if a quote that the verdict depends on failed.
@@ -146,11 +136,7 @@ def is_near(grade: float, thresholds: Sequence[float], near: float) -> bool:
 def decide_binary(
     votes: Mapping[PanelMember, Vote[bool]], members: Sequence[PanelMember], fields: PanelFields
 ) -> PanelVerdict[bool]:
-    """Return the majority of all members' votes; `tie` decides if they are tied.
-
-    Raises:
-        ValueError: there are no members.
-    """
+    """Return the majority of all members' votes; `tie` decides if they are tied. There must be a member."""
 
     def majority(given: list[bool]) -> tuple[bool | None, Code | None]:
         yes = sum(given)
@@ -166,11 +152,7 @@ def decide_binary(
 def decide_graded(
     votes: Mapping[PanelMember, Vote[float]], members: Sequence[PanelMember], fields: PanelFields
 ) -> PanelVerdict[float]:
-    """Return the median of all members' votes; for an even number, the mean of the middle two.
-
-    Raises:
-        ValueError: there are no members.
-    """
+    """Return the median of all members' votes, for an even number of the middle two. There must be a member."""
     return _decided(votes, members, fields, lambda given: (float(median(given)), None))
 
 
@@ -217,12 +199,7 @@ _OF_NO_ITEM: frozenset[LlmCode] = frozenset({"budget_exceeded", "auth_failed", "
 
 @dataclass(frozen=True, slots=True)
 class Ballot(Generic[Value]):
-    """The votes on one item.
-
-    Attributes:
-        members: every member whose vote was requested; the input of `decide_binary` and `decide_graded`.
-        errors: why a member gave no vote.
-    """
+    """The votes on one item; `members` are all that were requested, `errors` say why a member gave no vote."""
 
     members: tuple[PanelMember, ...]
     votes: dict[PanelMember, Vote[Value]]
@@ -238,12 +215,9 @@ async def collect_votes(
 ) -> Ballot[Value]:
     """Request the votes of a panel's members concurrently.
 
-    If the first member of an adaptive panel fails, no others are requested, because the panel cannot be complete.
-    They all are requested if the judge file accepts incomplete panels.
+    If the first member of an adaptive panel fails, others are requested only if incomplete panels are accepted.
 
     Args:
-        fields: of the judge file.
-        model: that of the run.
         ask: returns the vote of a member or raises LlmError.
         thresholds: see `further_members`.
 
@@ -288,10 +262,7 @@ def panel_alpha(
     *,
     seed: int,
 ) -> Estimate:
-    """Return Krippendorff's alpha of the members over items.
-
-    For an adaptive panel it covers only the items with several votes, which are the difficult ones.
-    """
+    """Return Krippendorff's alpha of the members; of an adaptive panel, only over items with several votes."""
     columns = sorted({member for verdict in verdicts for member in verdict.votes})
     ratings = np.array(
         [

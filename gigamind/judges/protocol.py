@@ -1,7 +1,6 @@
 """The interface of judges, included and custom: from a case to scores, proofs, the model's text and flags.
 
-A judge that uses models declares the requests it would send (`planned`) and the scales on which it can be certified.
-Its fingerprint decides which runs are comparable. Budget, store, ledger and resuming are the caller's task.
+A judge's fingerprint decides which runs are comparable. Budget, store, ledger and resuming are the caller's task.
 """
 
 from abc import ABC, abstractmethod
@@ -15,13 +14,7 @@ from gigamind.evidence.result import Aligned, Alignment
 from gigamind.i18n import Language, Text, _
 from gigamind.judges.asking import Asking, PlannedCall
 from gigamind.judges.panel import PanelJudgeFile
-from gigamind.judges.spec import (
-    Chosen,
-    LlmJudge,
-    LlmJudgeFile,
-    fingerprint_of_run,
-    short_name,
-)
+from gigamind.judges.spec import Chosen, LlmJudge, LlmJudgeFile, fingerprint_of_run, short_name
 from gigamind.llm.fences import Flag, Source, flags
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prompts import Prompt
@@ -59,7 +52,6 @@ class AnswerCase:
 
     @property
     def has_context(self) -> bool:
-        """Whether any note has text."""
         return any(note.text.strip() for note in self.notes)
 
     @property
@@ -173,11 +165,7 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
         """Yield the requests for a case, assuming that every first reply is usable."""
 
     def voters(self, options: ModelOptions) -> tuple[str, ...]:
-        """Return the models among `models` that receive each planned call, unless the call names one.
-
-        Raises:
-            InputError: see `models`.
-        """
+        """Return the models that receive each planned call, unless the call names one; raises as `models`."""
         return self.models(options)
 
     def planned_once(self) -> Iterator[PlannedCall]:
@@ -185,11 +173,7 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
         return iter(())
 
     def calls(self, case: Case_contra, options: ModelOptions) -> int:
-        """Return the number of requests for a case, assuming that every first reply is usable.
-
-        Raises:
-            InputError: see `models`.
-        """
+        """Return the number of requests for a case, assuming that every first reply is usable; raises as `models`."""
         votes = self.repeats * len(self.voters(options))
         return sum(votes if call.all_members else 1 for call in self.planned(case))
 
@@ -241,7 +225,6 @@ class LocalisedJudge(Judge[Case_contra, Detail_co], Generic[Case_contra, Detail_
     by_language: Mapping[Language, ByLanguage]
 
     def judge_in(self, language: str) -> ByLanguage:
-        """Return the judge with a prompt in this language, else the first one."""
         known = {str(name): judge for name, judge in self.by_language.items()}
         return known.get(language) or next(iter(known.values()))
 
@@ -268,7 +251,6 @@ class PanelJudge(
 
     @property
     def file(self) -> PanelJudgeFile:
-        """The judge file."""
         return self.judge_in("").file
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:

@@ -82,8 +82,7 @@ class ChecklistJudgeFile(LlmJudgeFile):
 
     Attributes:
         unverified: how a yes counts if its quote proves nothing.
-        min_quote_chars: letters and digits that a quote needs, unless it is a whole line or cell, or a citation in
-            brackets.
+        min_quote_chars: letters and digits that a quote needs, unless it is a whole line or cell, or a citation.
     """
 
     kind: Literal["checklist"]
@@ -121,11 +120,7 @@ class ChecklistJudge(LlmJudge[ChecklistJudgeFile]):
     language: Language
 
     def checklist(self, feature: str) -> Checklist:
-        """Return the checklist of a feature.
-
-        Raises:
-            InputError: the judge file has no such feature.
-        """
+        """Return the checklist of a feature; raises InputError if the judge file has no such feature."""
         features = self.file.features
         if feature not in features:
             raise InputError(
@@ -159,12 +154,7 @@ class ItemVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ChecklistVerdict:
-    """Whether a response passes its checklist.
-
-    Attributes:
-        share: items with a yes / items, in [0, 1].
-        flagged: suspicious passages to review: 0 is the response, from 1 on the notes with their titles.
-    """
+    """Whether a response passes its checklist; `share` of its items are a yes; `flagged` as in `Verdict.flags`."""
 
     feature: str
     passed: bool
@@ -174,11 +164,7 @@ class ChecklistVerdict:
 
 
 def load_checklist_judge(path: Path, language: Language) -> ChecklistJudge:
-    """Return the judge of a file with its prompt in one language.
-
-    Raises:
-        InputError: see `load_llm_judge`.
-    """
+    """Return the judge of a file with its prompt in one language; raises as `load_llm_judge`."""
     judge = load_llm_judge(path, language, ChecklistJudgeFile, ChecklistReply, _GIVEN)
     mark = fingerprint_of(judge.file, judge.fingerprint, f"rules {RULES}")
     return ChecklistJudge(judge.file, judge.prompt, mark, language)
@@ -194,13 +180,9 @@ async def judge_checklist(
 ) -> ChecklistVerdict:
     """Judge a response; a blank one fulfils no item, without a request. Missing items are requested a second time.
 
-    Args:
-        feature: the product feature that gave the response.
-
     Raises:
         InputError: the judge file has no such feature.
-        LlmError: the model gave no usable reply, or left items out twice (`invalid_output`); the response is unscored,
-            neither passed nor failed.
+        LlmError: the model gave no usable reply, or left items out twice (`invalid_output`); the response is unscored.
     """
     checklist = judge.checklist(feature)
     if not case.answer.strip():
@@ -240,11 +222,7 @@ def checklist_messages(
     """Return the request about some items of a checklist."""
     fenced = fence(case.notes, key)
     requested = (
-        {
-            "id": item.id,
-            "question": _question(item, judge.language),
-            "quote_from": item.quote,
-        }
+        {"id": item.id, "question": _question(item, judge.language), "quote_from": item.quote}
         for item in items
     )
     return judge.prompt.render(
@@ -257,7 +235,6 @@ def checklist_messages(
 
 
 def _usable(reply: ChecklistReply, requested: Sequence[ChecklistItem]) -> dict[str, CheckedItem]:
-    """Return the entries for the requested items; if an item has two, both are dropped."""
     counts = Counter(entry.id for entry in reply.items)
     known = {item.id for item in requested}
     return {entry.id: entry for entry in reply.items if entry.id in known and counts[entry.id] == 1}
@@ -285,7 +262,6 @@ def _item(
 def _evidence(
     quote: str, item: ChecklistItem, case: AnswerCase, least: int
 ) -> tuple[Alignment | None, bool]:
-    """Return the best place that the item allows, None if there is none, and whether it proves something."""
     texts = case.texts
     allowed = {"answer": range(1), "notes": range(1, len(texts)), "either": range(len(texts))}
     quotes = [Quote(quote, source_index=place) for place in allowed[item.quote]]
@@ -297,7 +273,6 @@ def _evidence(
 
 
 def _cites_no_note(evidence: Alignment | None, case: AnswerCase) -> bool:
-    """Return whether a quote of the answer has citations, but none of an existing note."""
     if not isinstance(evidence, Aligned):
         return False
     quoted = case.answer[max(0, evidence.span.start - 1) : evidence.span.end + 1]  # with brackets
@@ -323,12 +298,10 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
 
     @property
     def file(self) -> ChecklistJudgeFile:
-        """The judge file."""
         return self.judge_in("").file
 
     @property
     def checklist(self) -> Checklist:
-        """The checklist of the feature."""
         return self.file.features[self.feature]
 
     def fingerprint(self, model: str) -> str:

@@ -114,10 +114,7 @@ def _is_mark(span: Span, text: str) -> bool:
 
 
 def _stands_in(words: str, statement: str) -> bool:
-    """Return whether each word starts a word of the statement, without its ending: "없음" in "로그는 없습니다".
-
-    For a row with several cells, the words of the first and of one other cell are sufficient.
-    """
+    """Return whether each word, without its ending, starts a word of the statement; of a row, those of two cells."""
     folded = _folded(statement)
     label, *values = [cell for cell in _folded(words).split("|") if cell.strip()]
     matches = [

@@ -65,11 +65,7 @@ LlmFile_co = TypeVar("LlmFile_co", bound=LlmJudgeFile, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class LlmJudge(Generic[LlmFile_co]):
-    """A judge with a model, ready to use.
-
-    Attributes:
-        fingerprint: SHA-256 of file, prompt and reply schema, in hexadecimal.
-    """
+    """A judge with a model, ready to use; `fingerprint` is the SHA-256 of file, prompt and reply schema."""
 
     file: LlmFile_co
     prompt: Prompt
@@ -77,11 +73,9 @@ class LlmJudge(Generic[LlmFile_co]):
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """All its prompts."""
         return (self.prompt,)
 
     def settings(self, settings: ModelSettings) -> ModelSettings:
-        """Return the settings of a model with the parameters of the judge file."""
         return settings.spoken(self.file.temperature, self.file.max_tokens)
 
 
@@ -94,10 +88,9 @@ def load_llm_judge(
     *,
     prompts: Path | None = None,
 ) -> LlmJudge[LlmFile_co]:
-    """Return the judge of a file with its prompt in one language.
+    """Return the judge of a file, with fields as in `file` and its prompt in one language.
 
     Args:
-        file: the model of its fields.
         given: variables of the prompt.
         prompts: folder of prompts; None for that of this installation.
 
@@ -112,11 +105,7 @@ def load_llm_judge(
 def load_judge_prompt(
     name: str, language: Language, given: Collection[str], folder: Path | None = None
 ) -> Prompt:
-    """Return the prompt with this name in one language; see `load_llm_judge`.
-
-    Raises:
-        InputError: see `load_prompt`.
-    """
+    """Return the prompt with this name in one language; raises as `load_prompt`."""
     return load_prompt((folder or asset("prompts")) / name / f"{language}.jinja", given)
 
 
@@ -147,9 +136,5 @@ def read_judge_file(path: Path, model: type[File]) -> File:
 
 
 def kind_of(path: Path) -> object:
-    """Return the kind of a judge file; None without one.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Return the kind of a judge file; None without one. Raises InputError if it cannot be read."""
     return read_toml(path, _WHAT).get("kind")

@@ -1,8 +1,7 @@
 """Judges answerability without a model: one score against a threshold; free and deterministic.
 
-For kind `threshold` (seed 4.1), the score is the base_score of the top result, which is the best by final_score: a link
-boost can change the order but never makes an unanswerable query look answerable. For kind `answer_score`, it is
-`Retriever.answer_score`, which does not depend on the other results.
+For kind `threshold` (seed 4.1), the score is the base_score of the top result by final_score: a link boost never makes
+an unanswerable query look answerable. For kind `answer_score`, it is `Retriever.answer_score`.
 """
 
 import hashlib
@@ -17,29 +16,20 @@ from gigamind.judges.spec import JudgeFile
 
 
 class ThresholdJudge(JudgeFile):
-    """A judge file of kind `threshold` or `answer_score`.
-
-    Attributes:
-        min_score: in [0, 1] for gigamind's own search, else on the scale of the system's scores.
-    """
+    """A judge file of kind `threshold` or `answer_score`; `min_score` in [0, 1] or on the system's own scale."""
 
     kind: Literal["threshold", "answer_score"]
     min_score: Annotated[float, Field(allow_inf_nan=False)]
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the setting."""
         definition = json.dumps({"kind": self.kind, "min_score": self.min_score}, sort_keys=True)
         return hashlib.sha256(definition.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerabilityVerdict:
-    """Whether a query is unanswerable over this vault.
-
-    Attributes:
-        top_base_score: base_score of the top result; None without a result.
-    """
+    """Whether a query is unanswerable over this vault; `top_base_score` is None without a result."""
 
     unanswerable: bool
     top_base_score: float | None

@@ -26,10 +26,7 @@ def judge_path(mode: UnanswerableMode) -> Path:
 def load_question_judge(
     path: Path, language: PromptLanguage = "auto", embedder: str | None = None
 ) -> UnanswerableJudge:
-    """Return the judge of a file.
-
-    Args:
-        embedder: full name of the run's embedder; None in keyword mode or while unknown.
+    """Return the judge of a file; `embedder` is the full name of the run's, None in keyword mode or while unknown.
 
     Raises:
         InputError: the file or a prompt cannot be read, or has unknown fields.

@@ -119,11 +119,7 @@ class LlmVerdict:
 def load_unanswerable_judge(
     path: Path, language: Language, *, prompts: Path | None = None
 ) -> LlmJudge[UnanswerableJudgeFile]:
-    """Return the judge of a file with its prompt in one language.
-
-    Raises:
-        InputError: see `load_llm_judge`.
-    """
+    """Return the judge of a file with its prompt in one language; raises as `load_llm_judge`."""
     judge = load_llm_judge(
         path, language, UnanswerableJudgeFile, UnanswerableReply, _GIVEN, prompts=prompts
     )
@@ -138,7 +134,7 @@ async def judge_by_model(
     """Return the verdict of one panel member; without notes, unanswerable without a request.
 
     Raises:
-        LlmError: the model gave no usable reply; the item is unscored, neither answerable nor unanswerable.
+        LlmError: the model gave no usable reply; the item is unscored.
     """
     if not case.notes:
         return LlmVerdict(True, None, False, "", None, (), {})  # noqa: FBT003
@@ -192,7 +188,6 @@ def verdict_of(
 def _proof(
     place: Alignment, texts: Sequence[str], file: UnanswerableJudgeFile
 ) -> tuple[Alignment, Weakness | None]:
-    """Return the place where the quote proves most, and why it proves nothing even there."""
     if not isinstance(place, Aligned):
         return place, None
     return strongest(place, texts[place.quote.source_index], file.min_quote_chars)
@@ -206,11 +201,9 @@ class PanelJudgement:
     """The verdicts of the panel members on one question, and the combined verdict.
 
     Attributes:
-        verdict: in the form of a single model's verdict; None if the panel gave none. Answer and quotes are those of
-            the first member that voted with the panel, preferably a proven one; a panel has no confidence.
+        verdict: None if the panel gave none. Answer and quotes are those of the first member that voted with the panel,
+            preferably a proven one; a panel has no confidence.
         panel: None if there was one model or none.
-        by_member: the verdict of each member that voted.
-        errors: why a member did not vote.
     """
 
     verdict: LlmVerdict | None
@@ -327,9 +320,5 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
 
 
 def load_model_judge(path: Path, language: PromptLanguage = "auto") -> ModelJudge:
-    """Return the judge of a file of kind `llm`.
-
-    Raises:
-        InputError: the file or a prompt cannot be read, or has unknown fields.
-    """
+    """Return the judge of a file of kind `llm`; raises as `load_llm_judge`."""
     return ModelJudge({name: load_unanswerable_judge(path, name) for name in LANGUAGES[language]})

@@ -28,16 +28,12 @@ _SEPARATOR = re.compile(r"[^\S\n ]|[_-]")
 
 @dataclass(frozen=True, slots=True)
 class RunningText:
-    """The running text of a note, without markup.
+    """The running text of a note, without markup."""
 
-    Attributes:
-        folded: lower case, NFC, each separator as one space; anything but prose is replaced by line feeds.
-        start: offset in the note, in code points.
-        origins: offset in `folded` -> offset from `start`, for `len(folded) + 1` places; None if they are equal.
-    """
-
+    # lower case, NFC, each separator as one space; anything but prose is replaced by line feeds
     folded: str
-    start: int = 0
+    start: int = 0  # offset in the note, in code points
+    # offset in `folded` -> offset from `start`, for `len(folded) + 1` places; None if they are equal
     origins: tuple[int, ...] | None = None
 
     def span(self, start: int, end: int) -> Span:
@@ -67,7 +63,6 @@ def running_text(note: Note) -> RunningText:
 
 
 def _without_brackets(body: str, note: Note) -> str:
-    """Return the body with text in brackets blanked, where no link may be written."""
     pieces: list[str] = []
     start, done = note.document.body_start, 0
     for span in bracketed(note):
@@ -94,7 +89,6 @@ def _folded(text: str) -> tuple[str, list[int] | None]:
 
 
 def _cluster_ends(text: str) -> Iterator[int]:
-    """Yield offsets of characters that do not compose with the previous one."""
     for index in range(1, len(text)):
         if unicodedata.is_normalized("NFC", text[index]) and not _composes(text[index]):
             yield index
@@ -117,21 +111,16 @@ MAX_TITLE_WORDS = 16
 
 @dataclass(slots=True)
 class Anchor:
-    """A name and what is known about it.
+    """A name and what is known about it."""
 
-    Attributes:
-        text: folded.
-        kinds: path of a note with this name -> the strongest kind of name.
-        linked: path of a target -> paths of the notes that link this name to it.
-        linking: paths of all notes in which it is a link.
-        saying: paths of all notes that mention it, linked or not. Notes with this name are included only if they link
-            it to another note, because a note does not link its own name.
-    """
-
-    text: str
+    text: str  # folded
+    # path of a note with this name -> the strongest kind of name
     kinds: dict[str, NameKind] = field(default_factory=dict[str, NameKind])
+    # path of a target -> paths of the notes that link this name to it
     linked: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    linking: set[str] = field(default_factory=set[str])
+    linking: set[str] = field(default_factory=set[str])  # paths of all notes in which it is a link
+    # paths of all notes that mention it, linked or not. Notes with this name are included only if they link it to
+    # another note, because a note does not link its own name.
     saying: set[str] = field(default_factory=set[str])
 
     @property
@@ -154,18 +143,14 @@ _PRIOR_NOTES = 2.0
 
 @dataclass(frozen=True, slots=True)
 class AnchorDictionary:
-    """All names of a vault's notes.
-
-    Attributes:
-        mentions: path of a note -> names in its running text, in order, without overlaps.
-        finder: finds them in other texts.
-        priors: kind -> share of notes that link a name of this kind, among notes that mention it.
-    """
+    """All names of a vault's notes."""
 
     anchors: Mapping[str, Anchor]
+    # path of a note -> names in its running text, in order, without overlaps
     mentions: Mapping[str, tuple[Mention, ...]]
+    # kind -> share of notes that link a name of this kind, among notes that mention it
     priors: Mapping[NameKind, float]
-    finder: "NameFinder"
+    finder: "NameFinder"  # finds them in other texts
 
     def link_probability(self, anchor: Anchor, note: str) -> float:
         """Return the probability that a note links this name, in (0, 1), based on the *other* notes that mention it.
@@ -217,7 +202,6 @@ def build_dictionary(
 
 
 def _names(note: Note) -> Iterator[tuple[str, NameKind]]:
-    """Yield the names of a note; Korean names also without spaces, which writers use freely."""
     for text in (note.title, note.stem, note.path, note.path.removesuffix(".md")):
         yield text, "title"
     for alias in note.aliases:
@@ -261,7 +245,6 @@ def _add_link(
 
 
 def _name_of(link: Link, note: Note) -> str:
-    """Return the words of a link; for `[[note#part]]`, shown as "note > part", the name of the note."""
     if link.wikilink and link.fragment and "|" not in link.span.slice(note.text):
         return link.target
     return link.text
@@ -307,7 +290,6 @@ class NameFinder:
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Return whether a match starts at a word, and ends at a word or before Korean particles."""
     if start and text[start - 1].isalnum():
         return False
     if end == len(text) or not text[end].isalnum():

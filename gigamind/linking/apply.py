@@ -108,7 +108,6 @@ def _unchanged_bytes(linked: LinkedNote, files: NoteFiles) -> bytes:
 
 
 def _new_folder(parent: Path) -> Path:
-    """Create a folder named after the time."""
     parent.mkdir(parents=True, exist_ok=True)
     time = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
     for name in (time if number == 1 else f"{time}-{number}" for number in count(1)):

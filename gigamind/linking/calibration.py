@@ -74,7 +74,6 @@ def fit_models(hidden: Draws, places: Callable[[Note], Iterable[Sequence[Candida
 
 
 def _likeliest(places: Iterable[Sequence[Candidate]], models: Models) -> Iterable[Candidate]:
-    """Return the likeliest place of each target; a named target is meant by no phrase."""
     best: dict[str, tuple[tuple[bool, float], Candidate]] = {}
     for place in places:
         for candidate in place:

@@ -157,7 +157,6 @@ class CandidateFinder:
         return resolution is not None and resolution.note.path != note.path
 
     def _names_to_compare(self) -> dict[str, tuple[str, ...]]:
-        """Return for each note its title, aliases, own headings, and the texts of links to it."""
         headings = Counter(
             text
             for note in self.vault.notes
@@ -249,7 +248,6 @@ class _Reading:
                 yield candidates
 
     def meant(self, is_promising: Callable[[Features], bool]) -> Iterator[list[Candidate]]:
-        """Yield the candidates of each phrase; none without comparison of meaning."""
         meanings, note = self._finder.meanings, self._note
         if meanings is None:
             return
@@ -389,7 +387,6 @@ def _cuts_a_word(text: str, span: Span) -> bool:
 
 
 def _first_names(*names: str) -> tuple[str, ...]:
-    """Return the first distinct names."""
     first: dict[str, str] = {}
     for name in names:
         if text := plain_text(name)[:MAX_NAME_CHARS]:
@@ -414,7 +411,6 @@ def _denied(text: str, mention: Mention) -> bool:
 
 
 def _names(note: Note) -> frozenset[str]:
-    """Return the names of a note, as written."""
     headings = [heading.text for heading in note.document.headings if heading.level == 1][:1]
     return frozenset((note.title, note.stem, *note.aliases, *headings))
 

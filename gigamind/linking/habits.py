@@ -23,15 +23,10 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Beta calibration of log odds: low · ln p - high · ln(1 - p) + offset (Kull 2017).
+    """Beta calibration of log odds: low · ln p - high · ln(1 - p) + offset (Kull 2017)."""
 
-    Attributes:
-        low: steepness for unlikely links, above 0.
-        high: steepness for likely links; equal values give a line.
-    """
-
-    low: float = 1.0
-    high: float = 1.0
+    low: float = 1.0  # steepness for unlikely links, above 0
+    high: float = 1.0  # steepness for likely links; equal values give a line
     offset: float = 0.0
 
     def toward(self, other: "Curve", share: float) -> "Curve":
@@ -51,15 +46,11 @@ def bends(scores: "_Floats | float") -> "tuple[_Floats, _Floats]":
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Converts log odds to a confidence.
-
-    Attributes:
-        suggestions: number of names it was fitted on; 0 for the shipped calibration.
-    """
+    """Converts log odds to a confidence."""
 
     names: Curve = Curve()
     phrases: Curve = Curve()
-    suggestions: int = 0
+    suggestions: int = 0  # number of names it was fitted on; 0 for the shipped calibration
 
     @property
     def is_of_other_vaults(self) -> bool:

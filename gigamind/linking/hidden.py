@@ -57,7 +57,6 @@ def hidden_links(vault: Vault, identities: Identities) -> Draws:
 
 
 def _hidden(by_note: Mapping[str, Sequence[NoteLink]], missing: float, draw: int) -> list[Hidden]:
-    """Draw notes and hide their drawn links; `missing` per link of a note."""
     drawn = (
         ([link for link in links if _drawn(link, draw)], len(links)) for links in by_note.values()
     )

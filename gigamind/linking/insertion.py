@@ -30,15 +30,10 @@ _END = Mark("leaf", "", 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """A link that replaces its own words.
+    """A link that replaces its own words."""
 
-    Attributes:
-        span: of the words, in code points of the note without links.
-        link: as written; it contains the words.
-    """
-
-    span: Span
-    link: str
+    span: Span  # of the words, in code points of the note without links
+    link: str  # as written; it contains the words
     suggestion: LinkSuggestion
 
 
@@ -56,16 +51,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class LinkedNote:
-    """A note with inserted links.
-
-    Attributes:
-        text: the whole file with them.
-        insertions: in the order of the text.
-    """
+    """A note with inserted links."""
 
     note: Note
-    text: str
-    insertions: tuple[Insertion, ...]
+    text: str  # the whole file with them
+    insertions: tuple[Insertion, ...]  # in the order of the text
     refusals: tuple[Refusal, ...] = ()
 
 
@@ -96,7 +86,6 @@ def insert(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter
 def _elsewhere(
     suggestion: LinkSuggestion, note: Note, taken: Sequence[Span]
 ) -> LinkSuggestion | None:
-    """Return the suggestion at its next place that is free."""
     for number, span in enumerate(suggestion.elsewhere, start=1):
         if not any(span.iou(other) for other in taken):
             anchor, others = span.slice(note.text), suggestion.elsewhere[number:]
@@ -105,7 +94,6 @@ def _elsewhere(
 
 
 def _inserted(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter) -> LinkedNote:
-    """Insert the links that can be written exactly where they are suggested."""
     refusals: list[Refusal] = []
     wanted: list[Insertion] = []
     places = _places(note, [suggestion.span for suggestion in suggestions])
@@ -203,7 +191,6 @@ def _places(note: Note, spans: Sequence[Span]) -> dict[Span, bool]:
 
 
 def _follow(open_tags: list[str], html: str) -> None:
-    """Track the elements that are open after a piece of inline HTML."""
     tag = _TAG.match(html)
     if tag is None:
         return
@@ -278,7 +265,6 @@ def _without_links(text: str, insertions: Sequence[Insertion], body: int) -> Ite
     missing = set(starts)
 
     def origin(at: int) -> int:
-        """Return the place in the body without links."""
         count = bisect_right(starts, at)
         if count and at < ends[starts[count - 1]]:
             return insertions[count - 1].span.start - body

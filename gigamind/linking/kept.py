@@ -87,7 +87,6 @@ class Kept:
 
 
 def _name(vault: Vault, embedding_model: str | None) -> str:
-    """Return a hash of everything that suggestions depend on, 24 hexadecimal digits."""
     digest = hashlib.sha256(f"{_code()} {embedding_model}".encode())
     for note in vault.notes:
         path = note.path.encode("utf-8", "surrogatepass")

@@ -64,7 +64,6 @@ class LinkWriter:
         return meant is not None and meant.note.path == target and not meant.ignored
 
     def _leads(self, written: str, anchor: str, target: str, source: str) -> bool:
-        """Return whether the text is one link, shows the anchor, and leads to the target only."""
         links = parse(written).links
         if len(links) != 1 or len(links[0].span) != len(written):
             return False

@@ -28,22 +28,14 @@ _NO_PROSE = {"code", "heading", "table", "html", "math", "rule"}
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """A note that a phrase may mean.
-
-    Attributes:
-        name_cosine: of the phrase and the nearest name of the note, in [-1, 1].
-        beginning_cosine: of the phrase and the note's beginning.
-        name: the nearest name.
-        passage: the nearer of name and beginning.
-        lead: difference of the sum of both to that of the next note, from 0.
-    """
+    """A note that a phrase may mean."""
 
     note: str
-    name: str
-    name_cosine: float
-    beginning_cosine: float
-    lead: float
-    passage: str
+    name: str  # the nearest name
+    name_cosine: float  # of the phrase and the nearest name of the note, in [-1, 1]
+    beginning_cosine: float  # of the phrase and the note's beginning
+    lead: float  # difference of the sum of both to that of the next note, from 0
+    passage: str  # the nearer of name and beginning
 
     @property
     def cosine(self) -> float:
@@ -133,7 +125,6 @@ class Meanings:
 
 
 def _largest(table: Vectors, most: int) -> list[list[int]]:
-    """Return for each row the columns of its largest values, largest first; ties in order."""
     most = min(most, table.shape[1])
     bounds = np.partition(table, -most, axis=1)[:, -most]
     columns: list[list[int]] = []

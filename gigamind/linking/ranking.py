@@ -122,17 +122,11 @@ class WeightFile(Models, frozen=True):
 
 
 class Scores(NamedTuple):
-    """The evidence for a suggestion, each in (0, 1).
+    """The evidence for a suggestion, each in (0, 1)."""
 
-    Attributes:
-        mention: the words themselves: a name of the target, or close to it in meaning.
-        context: the surroundings, and texts, links and folders of both notes.
-        centrality: PageRank of the target divided by the highest.
-    """
-
-    mention: float
-    context: float
-    centrality: float
+    mention: float  # the words themselves: a name of the target, or close to it in meaning
+    context: float  # the surroundings, and texts, links and folders of both notes
+    centrality: float  # PageRank of the target divided by the highest
 
 
 def terms(features: Features) -> dict[str, float]:

@@ -89,7 +89,6 @@ class SharedWords:
 
 @lru_cache(maxsize=65_536)  # a vault repeats its phrases, and phrases their words
 def _distinct_tokens(text: str) -> frozenset[str]:
-    """Return the tokens of a short text."""
     first, space, rest = text.partition(" ")
     return _distinct_tokens(first) | _distinct_tokens(rest) if space else frozenset(tokens(text))
 

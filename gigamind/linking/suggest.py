@@ -41,23 +41,16 @@ _CALIBRATED_WITH = 5  # suggestions per note, which people look at most
 
 @dataclass(frozen=True, slots=True)
 class SuggestOptions:
-    """What to suggest.
+    """What to suggest."""
 
-    Attributes:
-        max_suggestions: maximum number; the most confident ones are kept.
-        min_confidence: in [0, 1].
-        exclude_existing: leave out targets that the note links to already. Existing links themselves never change.
-        context_chars: code points of the paragraph around an anchor that are compared with the target, and shown.
-        unlikely: include suggestions below `LEAST_CONFIDENCE`.
-        language: of the reasons; None: that of the note.
-    """
-
-    max_suggestions: int = 10
-    min_confidence: float = SHOWN_CONFIDENCE
+    max_suggestions: int = 10  # maximum number; the most confident ones are kept
+    min_confidence: float = SHOWN_CONFIDENCE  # in [0, 1]
+    # leave out targets that the note links to already. Existing links themselves never change.
     exclude_existing: bool = True
+    # code points of the paragraph around an anchor that are compared with the target, and shown
     context_chars: int = 400
-    unlikely: bool = False
-    language: str | None = None
+    unlikely: bool = False  # include suggestions below `LEAST_CONFIDENCE`
+    language: str | None = None  # of the reasons; None: that of the note
 
     def least(self, features: Features) -> float:
         """Return the minimum confidence of a suggestion with these features.
@@ -71,29 +64,20 @@ class SuggestOptions:
 
 @dataclass(frozen=True, slots=True)
 class LinkSuggestion:
-    """A link that a note could have.
+    """A link that a note could have."""
 
-    Attributes:
-        anchor: text of the link, as in the note.
-        span: in code points.
-        target: path of the target note.
-        confidence: in [0, 1]: probability that a person makes this link, given the links of this vault; the maximum
-            over the places with the same name.
-        scores: the evidence at this place, separately.
-        reason: the evidence in words, in the note's language.
-        context: text around the anchor.
-        elsewhere: other places of the same name, in the order in which they are tried if this one cannot hold a link.
-    """
-
-    anchor: str
-    span: Span
-    target: str
+    anchor: str  # text of the link, as in the note
+    span: Span  # in code points
+    target: str  # path of the target note
     target_title: str
+    # in [0, 1]: probability that a person makes this link, given the links of this vault; the maximum over the places
+    # with the same name
     confidence: float
-    scores: Scores
-    reason: str
-    context: str
+    scores: Scores  # the evidence at this place, separately
+    reason: str  # the evidence in words, in the note's language
+    context: str  # text around the anchor
     features: Features
+    # other places of the same name, in the order in which they are tried if this one cannot hold a link
     elsewhere: tuple[Span, ...] = ()
 
     @property
@@ -212,7 +196,6 @@ class LinkSuggester:
             self._cache.prune()
 
     def _is_kept(self, note: Note, options: SuggestOptions) -> bool:
-        """Return whether the suggestions are cached: not for drafts, nor with `unlikely`."""
         return not options.unlikely and self.vault.note(note.path) is note
 
     def _known(self, note: Note, options: SuggestOptions) -> list[RatedCandidate] | None:
@@ -221,7 +204,6 @@ class LinkSuggester:
         )
 
     def _rated(self, note: Note, options: SuggestOptions) -> list[RatedCandidate]:
-        """Return candidates with enough confidence, the most confident first."""
         return [
             RatedCandidate(meaning.candidate, confidence, meaning.elsewhere)
             for meaning in self._best(note, options)
@@ -296,7 +278,6 @@ def load_suggester(
 
 
 def _query_key(options: SuggestOptions) -> str:
-    """Return a key of the options that affect the suggestions."""
     linked = "new" if options.exclude_existing else "all"
     return f"{linked} {options.context_chars} {options.min_confidence}"
 

@@ -83,17 +83,11 @@ def _edits(linked: LinkedNote) -> Iterator[UndoEdit]:
 
 
 class Undone(NamedTuple):
-    """The result for the notes of an undo file, each once.
+    """The result for the notes of an undo file, each once."""
 
-    Attributes:
-        restored: have their original bytes again.
-        untouched: already had them.
-        problems: unchanged, with the reason.
-    """
-
-    restored: tuple[str, ...]
-    untouched: tuple[str, ...]
-    problems: tuple[NotesError, ...]
+    restored: tuple[str, ...]  # have their original bytes again
+    untouched: tuple[str, ...]  # already had them
+    problems: tuple[NotesError, ...]  # unchanged, with the reason
 
 
 def undo(file: Path) -> Undone:
@@ -121,7 +115,6 @@ def undo(file: Path) -> Undone:
 
 
 def _restore(row: UndoRow, files: NoteFiles, backup: Path) -> bool:
-    """Restore a note, and return whether that was necessary."""
     now = files.read(row.note)
     if content_hash(now) == row.before:
         return False
@@ -163,7 +156,6 @@ def _without_links(text: str, edits: Sequence[UndoEdit]) -> str | None:
 
 
 def _vault_of(file: Path) -> Path:
-    """Return the vault of an undo file."""
     if not file.is_file():
         raise InputError(
             _(

@@ -103,10 +103,7 @@ class LanguageModel:
         Raises:
             LlmError: The model, the budget or the store gave no reply.
         """
-        parameters = dict(
-            self._wanted
-        )  # the key of stored replies does not depend on rejected parameters
-        parameters = dict(self._wanted)  # as stored replies are found, whatever is refused later
+        parameters = dict(self._wanted)  # the key of stored replies includes rejected parameters
         if max_tokens is not None:
             parameters["max_tokens"] = max_tokens
         key = self._key(messages, reply, parameters, fingerprint, repeat)

@@ -21,18 +21,12 @@ LONGEST_S = 3600.0  # upper limit for the time of any request
 
 @dataclass(slots=True)
 class Place:
-    """The slot of one request in the limiter, and the result.
+    """The slot of one request in the limiter, and the result."""
 
-    Attributes:
-        patience: Factor for the expected time of the request.
-        crowded: Whether other requests were in flight at the same time.
-        timed_out: Whether no answer came within `limit_s` seconds.
-    """
-
-    patience: float
-    crowded: bool
+    patience: float  # factor for the expected time of the request
+    crowded: bool  # other requests were in flight
     entries: int
-    timed_out: bool = False
+    timed_out: bool = False  # whether no answer came within `limit_s` seconds
     limit_s: float = 0.0
 
     def within(self, seconds: float) -> float:
@@ -43,26 +37,17 @@ class Place:
 
 @dataclass(slots=True)
 class Call:
-    """One logical call: all attempts for one question.
-
-    Attributes:
-        fresh: Whether the call repeats an earlier one on purpose.
-        attempts: Number of attempts.
-        place: Slot of the last attempt.
-        crowded: Number of attempts that timed out while others were in flight.
-        hopeless: Whether a further attempt would end the same way.
-        role: Purpose of the call; by default the role of the settings.
-    """
+    """One logical call: all attempts for one question."""
 
     item_id: str
     key: str
-    fresh: bool = False
+    fresh: bool = False  # whether the call repeats an earlier one on purpose
     attempts: int = 0
     open_row: Attempt | None = field(default=None)
     place: Place | None = None
-    crowded: int = 0
-    hopeless: bool = False
-    role: str = ""
+    crowded: int = 0  # attempts that timed out while others were in flight
+    hopeless: bool = False  # whether a further attempt would end the same way
+    role: str = ""  # purpose of the call; by default the role of the settings
 
 
 class Booking(ABC):

@@ -26,16 +26,11 @@ _MICRO_PER_USD = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a run; None means unlimited.
-
-    Attributes:
-        calls: HTTP attempts, including failed ones.
-        minutes: Time since the first call.
-    """
+    """Limits of a run; None means unlimited."""
 
     micro_usd: int | None = None
-    calls: int | None = None
-    minutes: float | None = None
+    calls: int | None = None  # HTTP attempts, including failed ones
+    minutes: float | None = None  # time since the first call
 
     @property
     def holds_items(self) -> bool:
@@ -45,8 +40,6 @@ class Limits:
 
 @dataclass(slots=True)
 class _Claim:
-    """The calls that an item in progress may still need."""
-
     calls: int
 
 
@@ -103,10 +96,8 @@ class Budget:
             LlmError: With code `budget_exceeded`, when the time is up.
         """
         claim = _Claim(calls)
-        async with (
-            self._next,
-            self._changed,
-        ):  # in the order of the items, so that none overtakes a larger one
+        # In the order of the items, so that none overtakes a larger one.
+        async with self._next, self._changed:
             while self._claims and self._lacks(calls + sum(known.calls for known in self._claims)):
                 async with self.waiting():
                     await self._changed.wait()
@@ -121,7 +112,6 @@ class Budget:
                 self._changed.notify_all()
 
     def _lacks(self, calls: int) -> bool:
-        """Return whether the remaining budget may be too small for `calls` calls."""
         left, cap = self.calls_left, self._cap
         if left is not None and left < calls:
             return True

@@ -22,17 +22,11 @@ class _Reply(ModelReply, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """The result of the test call.
+    """The result of the test call."""
 
-    Attributes:
-        error: None if a valid reply came.
-        advice: How to fix the error.
-        attempt: The last HTTP attempt; None if nothing was sent.
-    """
-
-    error: LlmError | None
+    error: LlmError | None  # None if a valid reply came
     advice: str
-    attempt: Attempt | None
+    attempt: Attempt | None  # the last HTTP attempt; None if nothing was sent
 
 
 def single_call(settings: ModelSettings) -> ModelSettings:

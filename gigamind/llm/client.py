@@ -15,20 +15,13 @@ Reply = TypeVar("Reply", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as it is sent, without key and address.
-
-    Attributes:
-        response_format: JSON schema of the answer in OpenAI's form; None if the messages describe it.
-        parameters: `max_tokens` always; `temperature` and `seed` if the model accepts them.
-        timeout_s: Time limit of the answer; None for that of the settings.
-        on_text: Awaited for each piece of text as it arrives; None to receive the whole answer at the end.
-    """
+    """One request as it is sent, without key and address."""
 
     messages: tuple[Message, ...]
-    response_format: Mapping[str, Any] | None
-    parameters: Mapping[str, int | float]
-    timeout_s: float | None = None
-    on_text: Callable[[str], Awaitable[None]] | None = None
+    response_format: Mapping[str, Any] | None  # a JSON schema as for OpenAI; None: see the messages
+    parameters: Mapping[str, int | float]  # always `max_tokens`; `temperature`, `seed` if accepted
+    timeout_s: float | None = None  # None for that of the settings
+    on_text: Callable[[str], Awaitable[None]] | None = None  # awaited for each piece of text
 
     @property
     def max_tokens(self) -> int:
@@ -38,22 +31,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a server, before validation.
-
-    Attributes:
-        text: None if there is none.
-        finish: `stop`, `length`, `content_filter`, or `none` if there was no choice at all.
-        usage: None if the server reported none; never zero tokens.
-        model: The server's name of the model.
-        fingerprint: Fingerprint of the server's configuration; empty if it reports none.
-    """
+    """The answer of a server, before validation."""
 
     text: str | None
-    finish: str = "stop"
+    finish: str = "stop"  # or `length`, `content_filter`, `none` (no choice at all)
     refusal: str | None = None
-    usage: Usage | None = None
-    model: str = ""
-    fingerprint: str = ""
+    usage: Usage | None = None  # None if the server reported none; never zero tokens
+    model: str = ""  # the server's name of the model
+    fingerprint: str = ""  # fingerprint of the server's configuration; empty if it reports none
 
 
 class ParameterRefusedError(LlmError):

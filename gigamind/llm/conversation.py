@@ -30,18 +30,13 @@ _NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 @dataclass(slots=True)
 class Conversation:
-    """The requests of one logical call, and the last answer.
-
-    Attributes:
-        messages: Messages of the first request.
-        refused: Parameters that the model rejected; shared by all conversations with it.
-    """
+    """The requests of one logical call, and the last answer."""
 
     sender: Booking
     call: Call
     messages: Sequence[Message]
     parameters: dict[str, int | float]
-    refused: set[str]
+    refused: set[str]  # parameters that the model rejected; shared by all conversations with it
     _last_text: str = ""
     _longer: bool = False
 
@@ -136,7 +131,6 @@ class Conversation:
                 self.refused.add(error.parameter)
 
     def _completion(self, answer: Answer) -> Any:  # noqa: ANN401
-        """Return the answer in the form that instructor reads."""
         from openai.types.chat import ChatCompletion
 
         self._last_text = answer.text or ""
@@ -151,7 +145,6 @@ _conversation: ContextVar[Conversation] = ContextVar("_conversation")
 
 
 def _sendable(message: Message) -> Message:
-    """Return the message without lone surrogates, which HTTP cannot carry; a model's answer may contain one."""
     content = message.get("content")
     if not isinstance(content, str):
         return message
@@ -170,7 +163,6 @@ def _strict(
 
 @cache
 def _instructed(mode: Mode) -> Any:  # noqa: ANN401
-    """Return one instructor client for all calls; it sends through the conversation of the current task."""
     instructor = load_instructor()
     modes = {"json_schema": instructor.Mode.JSON_SCHEMA, "md_json": instructor.Mode.MD_JSON}
 

@@ -24,11 +24,7 @@ _TOO_SMALL = 1e-12  # a zero vector stays zero
 
 
 class LitellmEmbedder:
-    """An embedding model by its litellm name, such as `openai/text-embedding-3-small`.
-
-    Args:
-        backoff_s: Longest wait after the first error; doubled after each further one.
-    """
+    """An embedding model by its litellm name; `backoff_s` is the longest wait after the first error, later doubled."""
 
     def __init__(
         self, model: str, *, api_base: str | None = None, backoff_s: float = _BACKOFF_S
@@ -63,9 +59,8 @@ class LitellmEmbedder:
         try:
             reply = self._retrying()(self._request, inputs)
         except Exception as error:  # noqa: BLE001  litellm's exceptions have no common base class
-            raise EmbeddingError(
-                self._explain(error)
-            ) from None  # the exception chain can contain the key
+            # The exception chain can contain the key.
+            raise EmbeddingError(self._explain(error)) from None
         return self._read(reply.data, len(texts))
 
     def _read(self, data: Any, count: int) -> Vectors:  # noqa: ANN401
@@ -132,7 +127,6 @@ class LitellmEmbedder:
         )
 
     def _where(self) -> str:
-        """Return the address without its secret parts."""
         if not self._api_base:
             return ""
         return f" at {self._api_base.partition('?')[0].rpartition('@')[2]}"

@@ -45,37 +45,22 @@ _HASH_BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How requests with one model name are answered.
-
-    Attributes:
-        scenario: Name under which requests are counted.
-        fault: One of `FAULTS`, or None.
-        times: Number of requests of the scenario with the fault, from the first.
-        share: Share of the requests within `times` that have it, in [0, 1].
-        latency_s: Mean time before an answer.
-        spread: Relative variation of that time, in [0, 1].
-        hang_s: Silence of the fault `timeout`.
-        retry_after: Header of a 429; None sends none.
-        allowed: Requests accepted at the same time; None for no limit.
-        slots: Requests computed at the same time, in order of arrival; None for no limit.
-        prompt_token_s, reply_token_s: Added to the latency for each token.
-        piece_s: Time between the words of a streamed answer.
-    """
+    """How requests with one model name are answered."""
 
     name: str
-    scenario: str = "-"
-    fault: str | None = None
-    times: int | None = None
-    share: float = 1.0
-    latency_s: float = 0.0
-    spread: float = 0.0
-    hang_s: float = _DEFAULT_HANG_S
-    retry_after: str | None = None
-    allowed: int | None = None
-    slots: int | None = None
-    prompt_token_s: float = 0.0
+    scenario: str = "-"  # name under which requests are counted
+    fault: str | None = None  # one of `FAULTS`
+    times: int | None = None  # first requests of the scenario with the fault
+    share: float = 1.0  # of these requests that have it, in [0, 1]
+    latency_s: float = 0.0  # mean time before an answer
+    spread: float = 0.0  # relative variation of that time, in [0, 1]
+    hang_s: float = _DEFAULT_HANG_S  # silence of the fault `timeout`
+    retry_after: str | None = None  # header of a 429; None sends none
+    allowed: int | None = None  # requests accepted at the same time; None for no limit
+    slots: int | None = None  # requests computed at the same time, in order of arrival
+    prompt_token_s: float = 0.0  # added to the latency for each token
     reply_token_s: float = 0.0
-    piece_s: float = 0.0
+    piece_s: float = 0.0  # time between the words of a streamed answer
 
     def fault_of(self, number: int) -> str | None:
         """Return the fault of the scenario's request with this number, from 1."""
@@ -119,7 +104,6 @@ def read_behaviour(model: str) -> Behaviour:
 
 
 def _draw(seed: str) -> float:
-    """Return a number in [0, 1) that depends only on `seed`."""
     return int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big") / 2**_HASH_BITS
 
 
@@ -155,26 +139,14 @@ _USAGES: dict[str, Json] = {
 
 @dataclass(slots=True)
 class Seen:
-    """Requests to the server, and the usage it reported.
+    """Requests to the server, and the usage it reported."""
 
-    Attributes:
-        calls: Requests by scenario.
-        in_flight: Requests being answered.
-        most_in_flight: Highest number of concurrent requests.
-        prompt_tokens: Sum of the reported prompt tokens.
-        completion_tokens: Sum of the reported completion tokens.
-        generated: Tokens of prompt and answer that would be billed, including lost answers and false reports.
-        authorizations: Authorization header of each of the last requests.
-        headers: All headers of the last requests.
-        bodies: Bodies of the last requests.
-    """
-
-    calls: Counter[str] = field(default_factory=Counter[str])
+    calls: Counter[str] = field(default_factory=Counter[str])  # by scenario
     in_flight: int = 0
     most_in_flight: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    generated: Counter[str] = field(default_factory=Counter[str])
+    generated: Counter[str] = field(default_factory=Counter[str])  # billed, even if lost
     authorizations: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT))
     headers: deque[Mapping[str, str]] = field(default_factory=lambda: deque(maxlen=_KEPT))
     bodies: deque[Json] = field(default_factory=lambda: deque(maxlen=_KEPT))
@@ -277,7 +249,6 @@ class FakeServer:
             seen.in_flight -= 1
 
     def _slot(self, behaviour: Behaviour) -> AbstractAsyncContextManager[object]:
-        """Return a slot shared by the requests with one model name."""
         if behaviour.slots is None:
             return nullcontext()
         # A request that leaves or gives up passes its slot to the next one.
@@ -384,7 +355,6 @@ async def _stop(runner: web.AppRunner) -> None:
 
 
 def _compute_s(behaviour: Behaviour, body: Json) -> float:
-    """Return the time for the tokens of a request."""
     if not (behaviour.prompt_token_s or behaviour.reply_token_s):
         return 0.0
     usage = _usage(body, plain_answer(body) or json.dumps(answer_to(body)))
@@ -412,7 +382,6 @@ def _usage(body: Json, text: str | None) -> Json:
 
 
 def _lied(usage: Json, fault: str | None) -> Json | None:
-    """Return the usage with the false numbers of a fault."""
     counts = {name: usage[name] for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
     cached = 2 * counts["prompt_tokens"]
     lies: dict[str | None, Json | None] = {

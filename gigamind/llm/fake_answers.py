@@ -28,7 +28,6 @@ def answer_to(body: Mapping[str, Any]) -> Json:
 
 
 def _given_ids(messages: Sequence[Mapping[str, Any]]) -> list[int | str]:
-    """Return the distinct ids of JSON objects that start with an id in the messages, in order."""
     text = "\n".join(str(message.get("content")) for message in messages)
     return list(dict.fromkeys(json.loads(literal) for literal in _ID.findall(text)))
 
@@ -89,9 +88,7 @@ def _schema_of(body: Mapping[str, Any]) -> Json:
     wanted: Json = body.get("response_format") or {}
     if wanted.get("type") == "json_schema":
         return wanted["json_schema"]["schema"]
-    for message in body[
-        "messages"
-    ]:  # clients without structured output put the schema into a message
+    for message in body["messages"]:  # without structured output, one of them has the schema
         text = str(message.get("content"))
         start = text.find("{", text.find("json_schema"))
         if "json_schema" in text and start >= 0:

@@ -34,13 +34,7 @@ _PAGE = 20
 
 @dataclass(slots=True)
 class FakeBatch:
-    """One batch.
-
-    Attributes:
-        ends_as: Its final status.
-        lines: Results and errors, one per request.
-        looks: Number of further polls at which it is in progress.
-    """
+    """One batch."""
 
     batch_id: str
     api: Api
@@ -48,10 +42,10 @@ class FakeBatch:
     count: int
     status: str
     ends_as: str
-    looks: int
+    looks: int  # further polls at which it is in progress
     created_at: float
     file_id: str = ""
-    lines: list[Json] = field(default_factory=list[Json])
+    lines: list[Json] = field(default_factory=list[Json])  # results and errors, one per request
     failed: list[Json] = field(default_factory=list[Json])
     problem: str = ""
 
@@ -131,7 +125,6 @@ class BatchServer(FakeServer):
         return batch
 
     def _page(self, request: web.Request, api: Api, after: str) -> tuple[list[FakeBatch], bool]:
-        """Return batches after the given one, newest first, and whether there are more."""
         rows = [batch for batch in reversed(self.batches.values()) if batch.api == api]
         ids = [batch.batch_id for batch in rows]
         start = ids.index(request.query[after]) + 1 if after in request.query else 0
@@ -430,7 +423,6 @@ def _openai_state(batch: FakeBatch) -> Json:
 
 
 def _lines(rows: Sequence[Json]) -> bytes:
-    """Return the rows in another order than the requests."""
     return b"".join(json.dumps(row).encode() + b"\n" for row in reversed(rows))
 
 
@@ -451,7 +443,6 @@ def _refusal(status: int, kind: str, message: str) -> web.Response:
 
 
 def _as_chat(params: Mapping[str, Any]) -> Json:
-    """Convert the parameters of a message to those of a chat completion."""
     blocks: Any = params.get("system") or []
     blocks = [{"text": blocks}] if isinstance(blocks, str) else blocks
     system = "".join(block["text"] for block in blocks)
@@ -473,7 +464,6 @@ def _as_chat(params: Mapping[str, Any]) -> Json:
 
 
 def _obeyed(schema: Any) -> Any:  # noqa: ANN401  JSON values
-    """Return a schema with the rules in its descriptions, which a model would follow."""
     if isinstance(schema, list):
         return [_obeyed(each) for each in schema]  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(schema, dict):
@@ -486,7 +476,6 @@ def _obeyed(schema: Any) -> Any:  # noqa: ANN401  JSON values
 
 
 def _marked_tokens(params: Json) -> int:
-    """Return the tokens up to the last cache mark in the system prompt; 0 without one."""
     blocks: Any = params.get("system") or []
     if isinstance(blocks, str) or not any("cache_control" in block for block in blocks):
         return 0

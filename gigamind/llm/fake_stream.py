@@ -30,7 +30,6 @@ async def stream(
 
 
 def _chunks(completion: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the chunks of a completion: text, finish reason and usage."""
     head = {**completion, "object": "chat.completion.chunk"}
     usage = head.pop("usage", None)
     for choice in completion["choices"]:

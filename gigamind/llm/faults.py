@@ -27,9 +27,8 @@ TRANSIENT: frozenset[LlmCode] = frozenset(
 )
 _LONGEST_CHARS = 300
 _LONGEST_BACKOFF_S = 20.0
-_GAVE_UP = frozenset(
-    {408, 504, 524}
-)  # a time-out of ours or of a gateway: the server may still finish the request
+# A time-out of ours or of a gateway: the server may still finish the request.
+_GAVE_UP = frozenset({408, 504, 524})
 _QUOTA = re.compile(r"quota|billing|insufficient.{0,9}(balance|credit|funds)", re.IGNORECASE)
 _FILTER = re.compile(r"content.?(policy|filter|management)", re.IGNORECASE)
 # Phrases of OpenAI, vLLM, llama.cpp, TGI, Gemini and gateways before them.

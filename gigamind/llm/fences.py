@@ -198,15 +198,10 @@ class Source:
 
 
 class Fenced(NamedTuple):
-    """Notes ready for a prompt.
+    """Notes ready for a prompt."""
 
-    Attributes:
-        nonce: Part of every tag; the system message names it.
-        text: All notes, numbered, each in its tags.
-    """
-
-    nonce: str
-    text: str
+    nonce: str  # part of every tag; the system message names it
+    text: str  # all notes, numbered, each in its tags
 
 
 def fence(sources: Sequence[Source], key: bytes, *, tag: str = "note", first: int = 1) -> Fenced:

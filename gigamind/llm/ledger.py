@@ -29,46 +29,27 @@ _WITHDRAWN = "withdrawn"  # status of a line after a request that was never sent
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One row.
+    """One row."""
 
-    Attributes:
-        call: Id of the item of the logical call.
-        number: Number of the attempt within its call, from 1.
-        source: `http` or `store`.
-        status: `ok`, the code of the error, or `unfinished` for a cancelled or killed request.
-        key: Key of the logical call in the store.
-        cost_pico_usd: None if the model has no price.
-        cost_source: `estimated` if the server reported no tokens.  An answer that may have been generated and never
-            arrived is charged with its upper bound.
-        latency_ms: Time of the HTTP request.
-        wait_ms: Time before it in the limiter.
-        http_status: None without an HTTP error status.
-        answered_by: The server's name of the model.
-        at: Seconds since the epoch.
-        role: Purpose of the request; empty if a command has only one.
-        custom_id: Id of a request in a batch file, which has one row, the latest.
-        written_tokens: See `Usage`.
-    """
-
-    call: str
-    number: int
-    source: str
-    status: str
+    call: str  # id of the item of the logical call
+    number: int  # of the attempt within its call, from 1
+    source: str  # `http` or `store`
+    status: str  # `ok`, code of the error, or `unfinished` if cancelled or killed
     model: str
-    key: str = ""
+    key: str = ""  # of the logical call in the store
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
-    cost_pico_usd: int | None = None
-    cost_source: CostSource = "unpriced"
-    latency_ms: float = 0.0
-    wait_ms: float = 0.0
-    http_status: int | None = None
-    answered_by: str = ""
+    cost_pico_usd: int | None = None  # None if the model has no price
+    cost_source: CostSource = "unpriced"  # `estimated`: not reported, or an upper bound
+    latency_ms: float = 0.0  # of the HTTP request
+    wait_ms: float = 0.0  # before it, in the limiter
+    http_status: int | None = None  # None without an HTTP error status
+    answered_by: str = ""  # the server's name of the model
     fingerprint: str = ""
-    at: float = 0.0
-    role: str = ""
-    custom_id: str = ""
+    at: float = 0.0  # seconds since the epoch
+    role: str = ""  # purpose of the request; empty if a command has only one
+    custom_id: str = ""  # of a request in a batch file, which has one row, the latest
     written_tokens: int = 0
 
     def charged(self, usage: Usage, price: Price | None, *, counted: bool = True) -> "Attempt":
@@ -92,25 +73,17 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over rows.
+    """Sums over rows."""
 
-    Attributes:
-        http_calls: HTTP attempts, including failed ones.
-        store_hits: Replies from the store.
-        micro_usd: None if any paid call has no price.
-        cost_source: The least reliable source of its rows.
-        by_status: HTTP attempts by status.
-    """
-
-    http_calls: int
-    store_hits: int
+    http_calls: int  # HTTP attempts, including failed ones
+    store_hits: int  # replies from the store
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int
     pico_usd: int
-    micro_usd: int | None
-    cost_source: CostSource
-    by_status: Mapping[str, int]
+    micro_usd: int | None  # None if any paid call has no price
+    cost_source: CostSource  # the least reliable source of its rows
+    by_status: Mapping[str, int]  # HTTP attempts by status
 
 
 class Ledger:
@@ -206,7 +179,6 @@ def _read(path: Path) -> _Rows:
 
 
 def _put(rows: _Rows, row: Attempt) -> int | str:
-    """Store a row, replacing an earlier row of the same batch request, and return its key."""
     place = row.custom_id or next(_places)
     rows[place] = row
     return place
@@ -216,7 +188,6 @@ _DEFAULTS = {field.name: field.default for field in fields(Attempt) if field.def
 
 
 def _changed(row: Attempt) -> dict[str, object]:
-    """Return the fields that differ from their defaults."""
     values = asdict(row)
     return {name: values[name] for name in values if values[name] != _DEFAULTS.get(name, MISSING)}
 

@@ -90,12 +90,6 @@ class Limiter:
         waiting: Context of each wait, such as a time limit.
         tell: Receives messages for a waiting user.
         changed: Called when the result of `describe` may have changed.
-
-    Attributes:
-        timeouts: Number of requests that timed out.
-        refusals: Number of responses with status 429.
-        speeds: Measured speeds by model; None if the measurement failed.
-        probing: Locked during a measurement.
     """
 
     def __init__(
@@ -106,8 +100,8 @@ class Limiter:
         changed: Callable[[], None] = _nobody,
     ) -> None:
         self.timeouts = self.refusals = 0
-        self.speeds: dict[str, Speed | None] = {}
-        self.probing = asyncio.Lock()
+        self.speeds: dict[str, Speed | None] = {}  # by model; None if the measurement failed
+        self.probing = asyncio.Lock()  # held during a measurement
         self._waiting_for = waiting
         self.tell = tell
         self._changed = changed
@@ -276,17 +270,11 @@ class Limiter:
 
 
 class Gates:
-    """The limiters of a run: one for each server named by address, and for each model of a provider.
-
-    Attributes:
-        tell: Receives messages for a waiting user.
-        changed: Called when the result of `describe` may have changed.
-        alone: Whether no other process works on the run; required for measuring the speed of a server.
-    """
+    """The limiters of a run: one for each server named by address, and for each model of a provider."""
 
     def __init__(self, tell: Tell = _nobody, *, alone: bool = True) -> None:
         self.tell = tell
-        self.alone = alone
+        self.alone = alone  # no other process works on the run, so speed can be measured
         self.changed: Callable[[], None] = _nobody
         self._limiters: dict[str, Limiter] = {}
 

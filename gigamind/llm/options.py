@@ -31,8 +31,7 @@ class ModelOptions(Determinism):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     model: str | None = Field(
-        None,
-        description="model name as in litellm: openai/..., anthropic/..., ollama_chat/...",
+        None, description="model name as in litellm: openai/..., anthropic/..., ollama_chat/..."
     )
     api_base: str | None = Field(None, description="base URL of another server with the same API")
     key_variable: str | None = Field(None, description="environment variable with the API key")

@@ -129,7 +129,6 @@ def _listed_price(row: Mapping[str, Any]) -> Price | None:
 
 
 def _batch_price(row: Mapping[str, Any], price: Price) -> Price:
-    """Return the batch price: Anthropic halves all; OpenAI reduces cached tokens only for models with flex prices."""
     half = price.halved()
     prompt, completion = row.get(_IN_BATCH), row.get(_OUT_BATCH)
     if prompt is not None and completion is not None:

@@ -24,15 +24,9 @@ _LEAST_ECHO = 6  # letters and digits; shorter texts can occur in a prompt by ch
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A loaded prompt.
+    """A loaded prompt."""
 
-    Attributes:
-        fingerprint: SHA-256 of its text, in hexadecimal.
-        variables: Variables that it uses.
-        text: Text of its file.
-    """
-
-    fingerprint: str
+    fingerprint: str  # SHA-256 of its text, in hexadecimal
     variables: frozenset[str]
     template: "Template"
     text: str

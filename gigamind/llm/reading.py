@@ -62,7 +62,6 @@ def cut_off(text: str | None) -> bool:
 
 
 def _after_thought(text: str) -> str:
-    """Return what follows a thought at the start of a text; the first end tag counts, as later text may quote one."""
     stripped = text.strip()
     if not stripped.startswith(_THOUGHT) or _THOUGHT_ENDS not in stripped:
         return stripped

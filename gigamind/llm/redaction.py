@@ -95,7 +95,6 @@ def _says_secret(name: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _patterns(secrets: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a pattern for each form of each secret, longest first, because one can be a prefix of another."""
     forms: dict[str, str] = {}
     for secret in secrets:
         plain = (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])

@@ -35,13 +35,10 @@ class Most:
     """Maximum length of a string or list, part of the schema so that generation by a grammar ends.
 
     Auxiliary values are truncated to it; values that a verdict needs are not.
-
-    Attributes:
-        kept: Do not truncate even if auxiliary, because a truncated quote proves nothing.
     """
 
     length: int
-    kept: bool = False
+    kept: bool = False  # never truncated: half a quote proves nothing
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -108,13 +105,9 @@ class ModelReply(BaseModel, extra="forbid", frozen=True):
 
 @dataclass(slots=True)
 class _Draft:
-    """The values of a reply, and what was dropped of them.
+    """The values of a reply, and what was dropped of them."""
 
-    Attributes:
-        fields: By the names in the schema for the model.
-    """
-
-    fields: Mapping[str, FieldInfo]
+    fields: Mapping[str, FieldInfo]  # by the names in the schema for the model
     values: dict[str, Any]
     lost: list[str]
 

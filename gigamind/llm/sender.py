@@ -83,7 +83,6 @@ class Sender(Booking):
 
     @property
     def _is_measured(self) -> bool:
-        """Whether the server is self-hosted and some setting depends on its speed."""
         settings = self.settings
         is_fixed = settings.timeout_fixed and settings.in_flight_fixed
         return self.gates.alone and bool(settings.api_base) and not is_fixed
@@ -143,14 +142,12 @@ class Sender(Booking):
         return speed
 
     def _limit_s(self, request: Request, speed: Speed | None) -> float:
-        """Return the time limit of a request, based on the measured speed if there is one."""
         if self.settings.timeout_fixed or speed is None:
             return self.settings.timeout_s
         prompt = tokens.likely(request)
         return speed.limit_s(prompt, request.max_tokens, self._limiter.most)
 
     def _may_end_in_time(self, call: Call, error: LlmError) -> bool:
-        """Return whether a request that timed out should be sent again at once."""
         place = call.place
         if error.code != "timeout" or place is None or not place.timed_out or call.role == PROBE:
             return False

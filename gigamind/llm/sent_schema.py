@@ -21,7 +21,6 @@ def sent_schema(schema: Mapping[str, Any], api_base: str | None) -> dict[str, An
 
 
 def _within(schema: Mapping[str, Any], most: int) -> dict[str, Any]:
-    """Return the schema without string lengths above `most`; a field with such a name is no number."""
     return {
         name: _inside(value, most)
         for name, value in schema.items()
@@ -38,7 +37,6 @@ def _inside(value: object, most: int) -> object:
 
 
 def _is_own(api_base: str | None) -> bool:
-    """Return whether a server is on this machine or its network instead of at a provider."""
     host = urlsplit(api_base or "").hostname or ""
     try:
         return ip_address(host).is_private  # includes loopback

@@ -35,19 +35,12 @@ _PROPS_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """The measured speed of a server.
+    """The measured speed of a server."""
 
-    Attributes:
-        prompt_s: Seconds per token of a prompt.
-        completion_s: Seconds per token of a reply.
-        at_once: Concurrent requests in the time of one, at least 1.
-        slots: Requests that it accepts at the same time; None if no limit was seen.
-    """
-
-    prompt_s: float
-    completion_s: float
-    at_once: float = 1.0
-    slots: int | None = None
+    prompt_s: float  # seconds per token of a prompt
+    completion_s: float  # seconds per token of a reply
+    at_once: float = 1.0  # concurrent requests in the time of one, at least 1
+    slots: int | None = None  # requests accepted at the same time; None if no limit was seen
 
     def seconds(self, prompt_tokens: float, completion_tokens: float) -> float:
         """Return the time of a single request with these tokens."""

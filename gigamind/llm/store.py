@@ -36,12 +36,7 @@ def key_of(request: Mapping[str, Any]) -> str:
 
 
 class Store:
-    """A folder of replies.
-
-    Args:
-        mode: `readwrite` reads and stores; `refresh` requests again and stores; `replay` only reads, and a miss is an
-            error; `off` does neither.
-    """
+    """A folder of replies; mode `refresh` requests all again and stores them, and a miss in `replay` is an error."""
 
     def __init__(self, folder: Path | None = None, mode: StoreMode = "off") -> None:
         if folder is None and mode != "off":
@@ -103,7 +98,6 @@ class Store:
 
     @contextlib.contextmanager
     def _claimed(self, key: str) -> Generator[bool]:
-        """Yield whether no other process makes this reply while the block lasts."""
         if not self.shared or self.mode != "readwrite":
             yield True
             return
@@ -175,7 +169,6 @@ class Store:
             )
 
     def _tell_once(self, line: str, kind: str) -> None:
-        """Report the first problem of a kind; hundreds of replies can have the same."""
         if kind not in self._troubles:
             self._troubles.add(kind)
             self.tell(line)

@@ -113,7 +113,6 @@ class LitellmClient:
         return ParameterRefusedError(explained, refused)
 
     def _key(self) -> str | None:
-        """The current key; None if litellm reads the provider's own variable."""
         if self._settings.key_variable:
             return os.environ.get(self._settings.key_variable)
         # A self-hosted server needs no key, but litellm's clients do.

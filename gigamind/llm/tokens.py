@@ -36,11 +36,7 @@ def most_in(text: str) -> int:
 
 
 class Counted:
-    """Tokens of the answers of one model, as the server reports them if they are plausible.
-
-    Others are estimated by the highest observed ratio of its tokenizer, or by the upper bound for any tokenizer as long
-    as none was reported.
-    """
+    """Tokens of one model's answers as the server reports them, if plausible; else estimated from those reported."""
 
     def __init__(self) -> None:
         self._prompt: float | None = None  # highest ratio of reported to likely tokens

@@ -44,24 +44,18 @@ _ACCOUNT = {  # of several names, the last one that is set counts
     "OpenAI-Organization": ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION"),
     "OpenAI-Project": ("OPENAI_PROJECT_ID",),
 }
-_REASONING = re.compile(
-    r"(o[1-9]|gpt-[5-9](?!.*chat))"
-)  # OpenAI's models that reject a temperature
+_REASONING = re.compile(r"(o[1-9]|gpt-[5-9](?!.*chat))")  # models that reject a temperature
 _LIMIT, _NEWER_LIMIT = "max_tokens", "max_completion_tokens"
 _LIE = -1  # an impossible number of tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider with OpenAI's protocol only, and the variables that litellm documents for it.
-
-    Attributes:
-        address: None if the user must give it.
-    """
+    """A provider with OpenAI's protocol only, and the variables that litellm documents for it."""
 
     key: str
     addresses: tuple[str, ...]
-    address: str | None = None
+    address: str | None = None  # None if the user must give it
 
 
 PROVIDERS: Mapping[str, Provider] = {
@@ -201,7 +195,6 @@ class OpenAIClient:
         return self._session
 
     def _signed(self) -> dict[str, str]:
-        """Return the headers with the current key."""
         if self._user:
             return {**self._headers, "Authorization": self._user}
         key = os.environ.get(self._settings.key_variable or self._provider.key)
@@ -272,7 +265,6 @@ class OpenAIClient:
 
 
 def _without_user(address: str) -> tuple[str, str | None]:
-    """Return the address without user and password, and the header that carries them."""
     parts = urlsplit(address)
     user, _at, place = parts.netloc.rpartition("@")
     path = parts.path.rstrip("/")
@@ -284,7 +276,6 @@ def _without_user(address: str) -> tuple[str, str | None]:
 
 
 def _proxy_for(url: str) -> str | None:
-    """Return the proxy of the environment; looked up once, because it would double the CPU time of a request."""
     parts = urlsplit(url)
     if on_loopback(url) or proxy_bypass(parts.netloc):
         return None
@@ -295,7 +286,6 @@ def _proxy_for(url: str) -> str | None:
 
 
 def _trust(url: str) -> ssl.SSLContext | bool:
-    """Return a context with the certificate authorities of this machine and of Mozilla."""
     if not url.startswith("https:"):
         return True
     import certifi
@@ -316,7 +306,6 @@ def account_headers() -> dict[str, str]:
 
 
 def _error_text(body: bytes) -> str:
-    """Return the text of an error response: in a known form, or the whole body."""
     text = body.decode("utf-8", "replace")
     try:
         payload = json.loads(text)
@@ -363,7 +352,6 @@ def answer_of(reply: Any) -> Answer:  # noqa: ANN401  what a server sent
 
 
 def _text(content: Any) -> str | None:  # noqa: ANN401  what a server sent
-    """Return the text of a message, which some servers split into parts."""
     if content is None or isinstance(content, str):
         return content
     return "".join(part["text"] for part in content if part["type"] == "text")
@@ -438,7 +426,6 @@ async def put_together(
 
 
 async def _lines(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Yield lines of any length; aiohttp's own lines end at half a megabyte."""
     begun: list[bytes] = []
     async for piece in pieces:
         *ended, rest = piece.split(b"\n")

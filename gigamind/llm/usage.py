@@ -5,17 +5,12 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one answer as the server reported them; unchecked until `tokens.Counted` has seen them.
-
-    Attributes:
-        cached_tokens: Tokens of the prompt that the server read from its cache.
-        written_tokens: Tokens of the prompt that it wrote to its cache, if it charges for that.
-    """
+    """Tokens of one answer as the server reported them; unchecked until `tokens.Counted` has seen them."""
 
     prompt_tokens: int
     completion_tokens: int
-    cached_tokens: int = 0
-    written_tokens: int = 0
+    cached_tokens: int = 0  # of the prompt, read from the server's cache
+    written_tokens: int = 0  # of the prompt, written to its cache, if that has a price
 
 
 PICO_PER_MICRO = 10**6
@@ -23,21 +18,13 @@ PICO_PER_MICRO = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Picodollars per token.
-
-    Attributes:
-        prompt: Price of a prompt token.
-        completion: Price of a completion token.
-        cached: Price of a prompt token read from the cache.
-        written: Price of a prompt token written to the cache; None for 1.25 times `prompt`, as for Anthropic.
-        source: Where the price is from; `local` for a model on this machine.
-    """
+    """Picodollars per token."""
 
     prompt: int
     completion: int
-    cached: int
-    source: str = "file"
-    written: int | None = None
+    cached: int  # for a prompt token read from the cache
+    source: str = "file"  # `local` for a model on this machine
+    written: int | None = None  # to the cache; None for 1.25 times `prompt`, as for Anthropic
 
     def cost_pico_usd(self, usage: Usage) -> int:
         """Return the cost of one answer."""

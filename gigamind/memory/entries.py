@@ -1,7 +1,4 @@
-"""The state of every entry after its events, and the rule that promotes entries.
-
-Only events change the state, so replaying the log restores it exactly.
-"""
+"""The state of every entry after its events, and the rule that promotes entries. Only events change the state."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,14 +35,9 @@ class Entry:
 
 
 class Entries:
-    """All entries, in the order of extraction.
-
-    Attributes:
-        by_extraction: extraction id -> entry id -> entry.
-    """
+    """All entries, in the order of extraction; `by_extraction`: extraction id -> entry id -> entry."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        """Apply `events`, which are in the order of the log."""
         self.by_extraction: dict[str, dict[str, Entry]] = {}
         for event in events:
             self.apply(event)
@@ -55,7 +47,6 @@ class Entries:
             yield from entries.values()
 
     def apply(self, event: Event) -> None:
-        """Update the state by one event."""
         content = cast("Mapping[str, Any]", event.content)
         if event.event_type == "memory_extracted":
             self.by_extraction[event.event_id] = {
@@ -77,7 +68,6 @@ class Entries:
             )
 
     def _align(self, content: Mapping[str, Any]) -> None:
-        """Assign its evidence to every entry of an extraction; decisions on earlier evidence are discarded."""
         aligned: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
         failed: defaultdict[str, list[str]] = defaultdict(list)
         for record in content["evidence"]:
@@ -106,22 +96,14 @@ _REFUSAL = "Evidence alignment failed"
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """A decision that the entry stays a candidate.
-
-    Attributes:
-        reason: starts with "Evidence alignment failed".
-        failed_quotes: the quotes that block it.
-    """
+    """A decision that the entry stays a candidate because of `failed_quotes`."""
 
     reason: str
     failed_quotes: tuple[str, ...]
 
 
 def decide(evidence: AlignResult) -> Blocked | None:
-    """Return why an entry must stay a candidate; None promotes it.
-
-    An entry is promoted if it has quotes, all were found, and each is sufficient proof by itself.
-    """
+    """Return why an entry must stay a candidate; None if it has quotes, and each is found and sufficient proof."""
     if not evidence.outcomes:
         return Blocked(f"{_REFUSAL}: the entry has no evidence.", ())
     if evidence.failed:

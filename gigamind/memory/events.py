@@ -1,7 +1,6 @@
 """The event log: append-only, ordered and durable, with one writer, in one SQLite file.
 
-An event is identified by the hash of its type and content, so appending it again adds nothing. An event that `append`
-returned survives a killed process and a power failure (WAL, synchronous=FULL).
+Appending an event again adds nothing. An event that `append` returned survives a killed process and a power failure.
 """
 
 import json
@@ -46,14 +45,7 @@ BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event.
-
-    Attributes:
-        seq: its position in the log, from 1, rising.
-        event_id: SHA-256 of type, schema version and content.
-        created_at: UTC, ISO 8601.
-        content: JSON values.
-    """
+    """One event; `seq` counts from 1, `event_id` is the SHA-256 of type, version and content, `created_at` in UTC."""
 
     seq: int
     event_id: str
@@ -98,7 +90,6 @@ class EventLog:
         self.close()
 
     def close(self) -> None:
-        """Release the log for the next writer."""
         self._database.close()
         self._lock.close()
 
@@ -161,11 +152,7 @@ def _event(row: tuple[int, str, EventType, str, int, str]) -> Event:
 
 
 def _opened(path: Path, *, create: bool) -> sqlite3.Connection:
-    """Open the database; `create` turns a new or empty file into an event log.
-
-    Raises:
-        InputError: the file is no event log, or of an unsupported version.
-    """
+    """Open the database; `create` turns a new or empty file into an event log."""
     database = sqlite3.connect(path, timeout=30, isolation_level="IMMEDIATE")
     try:
         _prepare(database, path, create=create)

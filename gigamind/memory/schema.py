@@ -1,7 +1,4 @@
-"""Input from outside: the messages of a session, and the entries extracted from it.
-
-An extractor names a message and quotes it. It is never asked for the position of the quote: spans are computed.
-"""
+"""Input from outside: the messages of a session, and the entries extracted from it, never with positions."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -48,11 +45,7 @@ class Extraction(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The messages of one conversation, in order.
-
-    Attributes:
-        session_id: chosen by the caller, for example the file name.
-    """
+    """The messages of one conversation, in order; `session_id` is chosen by the caller."""
 
     session_id: str
     messages: tuple[Message, ...]

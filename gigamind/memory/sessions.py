@@ -1,7 +1,4 @@
-"""A folder of sessions: `NAME.jsonl` holds the messages, `NAME.extracted.json` the entries extracted from them.
-
-Subfolders are not searched. A session that cannot be graduated is reported, and the others are processed.
-"""
+"""A folder of sessions: `NAME.jsonl` holds the messages, `NAME.extracted.json` the entries extracted from them."""
 
 import math
 import unicodedata
@@ -102,11 +99,7 @@ def session_names(folder: Path) -> list[str]:
 
 
 def session_batches(options: FolderOptions) -> list[list[str]]:
-    """Return the names of a folder's sessions in batches of 100 or more, at most 64 batches.
-
-    Raises:
-        InputError: see `session_names`.
-    """
+    """Return the sessions of a folder in batches of 100 or more, at most 64; raises as `session_names`."""
     names = session_names(options.folder)
     size = max(_LEAST_IN_BATCH, math.ceil(len(names) / _MOST_BATCHES))
     return [names[start : start + size] for start in range(0, len(names), size)]

@@ -57,15 +57,10 @@ over XQuAD English and Spanish (same language, cross-lingual and mixed), in vaul
 
 @dataclass(frozen=True, slots=True)
 class CosineScale:
-    """The range of cosines of an embedding model.
+    """The range of cosines of an embedding model."""
 
-    Attributes:
-        low: Cosine of unrelated texts; counts 0.
-        high: Cosine that counts 1; may exceed the highest cosine of the model.
-    """
-
-    low: float
-    high: float
+    low: float  # cosine of unrelated texts; counts 0
+    high: float  # cosine that counts 1; may exceed the highest cosine of the model
 
     @property
     def slope(self) -> float:
@@ -90,23 +85,14 @@ def cosine_scale(embedder: str) -> CosineScale:
 
 @dataclass(frozen=True, slots=True)
 class WordPoints:
-    """Word matches of one query.
+    """Word matches of one query."""
 
-    Attributes:
-        chunks: Absolute BM25 of each chunk, >= 0.
-        notes: BM25 of each note's best chunk, raised for notes in another language than the best matches.
-        titles: Share of each note's best title or alias in the query, in [0, 1].
-        headings: Share of each note's best heading in the query, in [0, 1].
-        mass: Sum of the IDF of the query's distinct terms.
-        trust: In [0, 1]; 1 if the vault knows at least half of the mass.
-    """
-
-    chunks: Floats
-    notes: Floats
-    titles: Floats
-    headings: Floats
-    mass: float
-    trust: float
+    chunks: Floats  # absolute BM25 of each chunk, >= 0
+    notes: Floats  # BM25 of each note's best chunk, raised if in another language than the best
+    titles: Floats  # share of each note's best title or alias in the query, in [0, 1]
+    headings: Floats  # share of each note's best heading in the query, in [0, 1]
+    mass: float  # sum of the IDF of the query's distinct terms
+    trust: float  # in [0, 1]; 1 if the vault knows at least half of the mass
 
     @property
     def rate(self) -> float:
@@ -128,8 +114,6 @@ class WordPoints:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """All names of a vault: `places[token]` are indexes into `note`, `mass` (IDF sum of its tokens) and `is_title`."""
-
     places: dict[str, Ints]
     note: Ints
     mass: Floats
@@ -138,17 +122,13 @@ class _Names:
 
 @dataclass(frozen=True)
 class Balance:
-    """Balanced fusion over one vault; derived data are computed at first use.
-
-    Attributes:
-        title: Points for a query that contains a whole title or alias.
-    """
+    """Balanced fusion over one vault; derived data are computed at first use."""
 
     keyword: KeywordIndex
     layout: ChunkLayout
     notes: Sequence[Note]
     scale: CosineScale
-    title: float = DEFAULT_TITLE_WEIGHT
+    title: float = DEFAULT_TITLE_WEIGHT  # points for a query that contains a whole title or alias
 
     def prepare(self) -> None:
         """Compute the derived data, so that the first query is not slower than others."""
@@ -192,7 +172,6 @@ class Balance:
 
     @cached_property
     def _saturation(self) -> Floats:
-        """BM25 of one term in one chunk divided by the term's IDF, for each posting."""
         lengths = self.keyword.lengths.astype(np.float64)
         norm = _K1 * (1 - _B + _B * lengths / max(1.0, float(lengths.mean())))
         counts = self.keyword.occurrences
@@ -200,7 +179,6 @@ class Balance:
 
     @cached_property
     def _languages(self) -> Ints:
-        """Language of each note, as a number."""
         numbers: dict[str, int] = {}
         languages = map(note_language, self.notes)
         return np.array([numbers.setdefault(language, len(numbers)) for language in languages])
@@ -225,11 +203,9 @@ class Balance:
         return _Names(places, np.array(note, np.int64), np.array(mass), np.array(is_title, bool))
 
     def _idf(self, count: int) -> float:
-        """Return the IDF of a term that occurs in `count` chunks."""
         return math.log(1 + (self.keyword.size - count + 0.5) / (count + 0.5))
 
     def _named(self, matched_mass: Floats) -> tuple[Floats, Floats]:
-        """Return the share of each note's best title and best heading, from the matched IDF mass of each name."""
         hit = np.flatnonzero(matched_mass)
         notes, is_title = self._names.note[hit], self._names.is_title[hit]
         shares = np.minimum(1.0, matched_mass[hit] / self._names.mass[hit]) ** _PARTLY
@@ -254,7 +230,6 @@ class Balance:
 
 
 def _best(scores: Floats, count: int) -> Ints:
-    """Return the places of the highest scores above 0, best first."""
     top = (
         np.argpartition(scores, -count)[-count:] if len(scores) > count else np.arange(len(scores))
     )

@@ -18,9 +18,7 @@ from gigamind.vault.notes import Note
 CHUNKING_VERSION = 1
 _SMALL = 0.3  # share of a chunk: a shorter section is merged with the next, because one line is hard to find
 _WHOLE = frozenset({"code", "table", "math"})
-_WHOLE_INSIDE = frozenset(
-    {"CodeBlock", "Table", "DisplayMath"}
-)  # the same kinds inside other blocks
+_WHOLE_INSIDE = frozenset({"CodeBlock", "Table", "DisplayMath"})  # the same inside other blocks
 
 
 def chunk_notes(notes: Iterable[Note], chars: int = DEFAULT_CHUNK_CHARS) -> list[Chunk]:
@@ -68,7 +66,6 @@ def _pieces(note: Note, chars: int) -> Iterator[tuple[tuple[str, ...], Span]]:
 
 
 def _split(note: Note, chars: int) -> Iterator[Span]:
-    """Yield the block spans of a note, with long divisible blocks cut into pieces of at most `chars` characters."""
     for block in note.document.blocks:
         if len(block.span) <= chars or block.kind in _WHOLE:
             yield block.span
@@ -99,7 +96,6 @@ def _cut(text: str, block: Block, chars: int) -> Iterator[Span]:
 
 
 def _whole_parts(text: str, span: Span) -> list[Span]:
-    """Return the spans of code blocks, tables and formulas inside a list, a quote or a paragraph."""
     return [
         Span(span.start + mark.start, span.start + mark.end)
         for mark in marks(span.slice(text))
@@ -108,7 +104,6 @@ def _whole_parts(text: str, span: Span) -> list[Span]:
 
 
 def _breaks(text: str, block: Block, chars: int) -> Iterator[int]:
-    """Yield the offsets in a block where it may be cut, ascending, ending with the block's end."""
     body = block.span.slice(text)
     lines = body.splitlines(keepends=True) if block.kind in {"list", "quote"} else [body]
     offset = block.span.start
@@ -120,7 +115,6 @@ def _breaks(text: str, block: Block, chars: int) -> Iterator[int]:
 
 
 def _trim(text: str, span: Span) -> Span:
-    """Return the span without white space and byte order mark at its ends."""
     blank = " \t\r\n\ufeff"
     start, end = span.start, span.end
     while start < end and text[start] in blank:

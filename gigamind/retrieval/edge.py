@@ -54,7 +54,6 @@ class EdgeIndex:
     def __init__(
         self, shard: qdrant.EdgeShard, units: npt.NDArray[np.float32], release: Callable[[], None]
     ) -> None:
-        """`units` are the chunks' vectors of length 1 (or 0), shape (chunks, dimensions)."""
         self._shard = shard
         self._units = np.asarray(units)  # np.memmap would look up rows in Python
         self._quantizer = Quantizer.of(self._units)
@@ -123,7 +122,6 @@ class EdgeIndex:
 
 
 def _guarded(call: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
-    """Call the engine and convert any of its errors, which have no common class."""
     try:
         return call(*arguments)
     except Exception as error:
@@ -243,9 +241,7 @@ def _build(place: Path, content: IndexContent) -> None:
     )
     config = qdrant.EdgeConfig(
         vectors=vectors,
-        optimizers=qdrant.EdgeOptimizersConfig(
-            indexing_threshold=0
-        ),  # 0: no graph, searches are exact
+        optimizers=qdrant.EdgeOptimizersConfig(indexing_threshold=0),  # no graph: exact searches
         wal_enabled=False,
         max_search_threads=1,  # with one segment, more threads only cost 7 % of a search
     )

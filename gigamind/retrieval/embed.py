@@ -10,12 +10,7 @@ Vectors = npt.NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """A model that maps text to unit vectors.
-
-    Attributes:
-        name: Provider, model and version: everything that can change the vectors.  Caches, reports and snapshots use
-            it.
-    """
+    """A model that maps text to unit vectors; its name has all that can change them: provider, model and version."""
 
     @property
     def name(self) -> str: ...

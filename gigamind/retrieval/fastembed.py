@@ -123,7 +123,6 @@ def _load_folder(folder: Path) -> FastembedEmbedder:
 
 
 def _prompts(folder: Path) -> tuple[str, str]:
-    """Return the prefixes of queries and passages."""
     file = "config_sentence_transformers.json"
     prompts = _json(folder, file).get("prompts")
     if prompts is not None and not isinstance(prompts, dict):
@@ -133,7 +132,6 @@ def _prompts(folder: Path) -> tuple[str, str]:
 
 
 def _digest(folder: Path, model_file: str) -> str:
-    """Return 12 hexadecimal digits of the hash of every file that can change a vector."""
     digest = hashlib.sha256(version("fastembed").encode())
     for name in (model_file, f"{model_file}_data", *_SETTINGS):
         if (folder / name).is_file():

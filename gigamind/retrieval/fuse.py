@@ -34,14 +34,9 @@ _LEAST = float(np.finfo(np.float64).smallest_subnormal)  # lowest score that can
 
 @dataclass(frozen=True, slots=True)
 class ChunkLayout:
-    """The chunks of each note.
+    """The chunks of each note."""
 
-    Attributes:
-        starts: Note i owns chunks `starts[i]` to `starts[i + 1]`, at least one; shape (notes + 1,).
-        note_of: Note of each chunk, shape (chunks,).
-    """
-
-    starts: Ints
+    starts: Ints  # note i owns chunks `starts[i]:starts[i + 1]`, at least one
     note_of: Ints
 
     @classmethod
@@ -68,21 +63,13 @@ Share = TypeVar("Share", float, Floats)
 
 @dataclass(frozen=True, slots=True)
 class Fusion(Generic[Share]):
-    """Weights of the dense and sparse scores; for several settings, each figure is a column and each row of boosts one.
+    """Weights of dense and sparse scores; for several settings, each figure is a column and boosts have a row each."""
 
-    Attributes:
-        alpha: Weight of the dense score, in [0, 1]; 1 in semantic mode, 0 in keyword mode.
-        boosts: Factor of each note's base_score from the graph rerank, shape (notes,); all 1.0 if it is off.
-        topk: Number of notes requested.
-        low: Cosine that counts 0.
-        ceiling: Highest sum of both scores.
-    """
-
-    alpha: Share
-    boosts: Floats
+    alpha: Share  # weight of the dense score, in [0, 1]; 1 in semantic mode, 0 in keyword mode
+    boosts: Floats  # of base_score by the graph rerank, shape (notes,); 1.0 if it is off
     topk: int
-    low: float | Floats = 0.0
-    ceiling: float | Floats = 1.0
+    low: float | Floats = 0.0  # cosine that counts 0
+    ceiling: float | Floats = 1.0  # highest sum of both scores
 
     def semantic(self, cosines: Floats | float) -> Floats:
         """Return the weighted dense score for cosines of at least 0."""
@@ -90,26 +77,18 @@ class Fusion(Generic[Share]):
 
     def join(self, cosines: Floats | float, lexical: Floats) -> Floats:
         """Add both weighted scores; `lexical` is the sparse one."""
-        return np.minimum(
-            self.ceiling, self.semantic(cosines) + lexical
-        )  # can exceed 1 by rounding
+        total = self.semantic(cosines) + lexical  # can exceed 1 by rounding
+        return np.minimum(self.ceiling, total)
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Scores of every note, shape (notes,) each.
+    """Scores of every note, shape (notes,) each."""
 
-    Attributes:
-        semantic: Best max(0, cosine); exact if the note can be ranked, else unset (0).
-        keyword: Best relative BM25.
-        base: See `Hit.base_score`; 0 if the note cannot be ranked.
-        final: See `Hit.final_score`; 0 if the note cannot be ranked.
-    """
-
-    semantic: Floats
-    keyword: Floats
-    base: Floats
-    final: Floats
+    semantic: Floats  # best max(0, cosine); exact if the note can be ranked, else unset (0)
+    keyword: Floats  # best relative BM25
+    base: Floats  # see `Hit.base_score`; 0 if the note cannot be ranked
+    final: Floats  # see `Hit.final_score`; 0 if the note cannot be ranked
 
     def top(self, k: int) -> Ints:
         """Return the `k` best notes with a final score above 0, by descending score, then place (as trec_eval)."""
@@ -202,7 +181,6 @@ def nearest_notes(
 
 
 def _reaching(possible: Floats, scores: Floats, topk: int) -> Ints:
-    """Return the notes with unknown scores that can reach the top k under any of the settings."""
     bar: Floats | float = _LEAST
     if scores.shape[-1] >= topk:
         bar = np.maximum(_LEAST, np.partition(scores, -topk)[..., [-topk]])

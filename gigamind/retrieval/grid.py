@@ -17,14 +17,10 @@ from gigamind.retrieval.settings import RetrievalSettings
 
 @dataclass(frozen=True)
 class Grid:
-    """Many settings over one retriever, which is in hybrid mode if any of them needs vectors.
-
-    Attributes:
-        settings: At least one, all with the retriever's embedder, chunks and topk.
-    """
+    """Many settings over one retriever, which is in hybrid mode if any of them needs vectors."""
 
     retriever: Retriever
-    settings: Sequence[RetrievalSettings]
+    settings: Sequence[RetrievalSettings]  # with the retriever's embedder, chunks and topk
 
     def rankings(self, query: str) -> list[list[str]]:
         """Return the note paths that each setting finds, best first, in the order of the settings.
@@ -59,7 +55,6 @@ class Grid:
         ]
 
     def _lexical(self, query: str, words: Floats) -> Floats:
-        """Return the weighted sparse score under each setting that needs vectors, shape (settings, notes)."""
         lexical = (1 - self._fusion.alpha) * words
         balance = self.retriever.balance
         if balance is not None and self._balanced:
@@ -81,7 +76,6 @@ class Grid:
 
     @cached_property
     def _balanced(self) -> list[int]:
-        """Rows of the joined settings that are balanced."""
         return [place for place, row in enumerate(self._joined) if self.settings[row].balanced]
 
     @cached_property
@@ -97,7 +91,6 @@ class Grid:
 
     @cached_property
     def _fusion(self) -> Fusion[Floats]:
-        """The fusion of the joined settings, one row each."""
         alpha = _column([self.settings[row].semantic_share for row in self._joined])
         low, ceiling = np.zeros_like(alpha), np.ones_like(alpha)
         if self.retriever.balance is not None:
@@ -112,7 +105,6 @@ def _column(values: Sequence[float]) -> Floats:
 
 
 def _best(scores: Floats, count: int) -> list[Ints]:
-    """Return for each row the columns of its `count` highest scores above 0, in the order of `Scored.top`."""
     columns: Ints = np.arange(scores.shape[1], dtype=np.int64)
     if columns.size > count:  # sort only the few columns that can be among the best of a row
         bars = np.partition(scores, -count, axis=1)[:, [-count]]

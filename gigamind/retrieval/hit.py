@@ -13,7 +13,6 @@ class Hit:
     """One note of a ranking, with two scores that must never be mixed.
 
     Attributes:
-        note: Path relative to the vault root, with "/" separators, NFC.
         base_score: Relevance before the graph rerank, in [0, 1]; used for answerability.  With balanced fusion: whether
             this note answers the query (`balanced.WordPoints.answer_scores`), not used for the order.
         final_score: base_score * (1 + β * centrality); can exceed 1.  Only for the order.  With balanced fusion, the
@@ -21,21 +20,17 @@ class Hit:
         semantic_score: The note's best max(0, cosine) over its chunks, in [0, 1]; None in keyword mode.
         keyword_score: The note's best BM25 / max BM25 of the query over its chunks, in [0, 1]; None in semantic mode.
             With balanced fusion see `balanced.WordPoints.notes`.
-        chunk: The note's best chunk.
-        title: Title of the note.
-        centrality: Centrality of the note in the link graph, in (0, 1]; no effect without the graph rerank.
-        words: Tokens of the query.
     """
 
-    note: str
+    note: str  # path relative to the vault root, with "/" separators, NFC
     base_score: float
     final_score: float
     semantic_score: float | None
     keyword_score: float | None
-    chunk: Chunk
+    chunk: Chunk  # the best one
     title: str
-    centrality: float
-    words: frozenset[str]
+    centrality: float  # in the link graph, in (0, 1]; no effect without the graph rerank
+    words: frozenset[str]  # tokens of the query
 
     @property
     def passage(self) -> Passage:
@@ -50,33 +45,17 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """Raw figures of one query over one retriever.
+    """Raw figures of one query over one retriever; those after `word_coverage` are None in keyword mode."""
 
-    Attributes:
-        matched: Whether some note shares a word with the query or, with vectors, has a cosine above 0.
-        notes: Number of notes.
-        candidates: Number of notes that share a word with the query.
-        cross_lingual: Whether query and nearest chunk are in different, known languages; False in keyword mode.
-        bm25_top: BM25 of the best note, at least 0; grows with the size of vault and query.
-        peak: Standard deviations of `bm25_top` above the mean of the candidates; 0 if their scores are equal or there
-            is at most one.
-        note_coverage: IDF share of the query's tokens in the best note by BM25, in [0, 1].
-        word_coverage: Squared-IDF share of the query's words in the best of the 3 best chunks, ignoring endings.
-        cosine_top: Cosine of the best chunk.  This and all below are None in keyword mode.
-        cosine_lead: `cosine_top` minus the mean of notes 2 to 10.
-        agreement: 1 / rank of the best note by BM25 among the nearest notes; 0 if it is not among them.
-        nearest_coverage: `word_coverage` of the nearest chunk.
-    """
-
-    matched: bool
+    matched: bool  # some note shares a word with the query or has a cosine above 0
     notes: int
-    candidates: int
-    cross_lingual: bool
-    bm25_top: float
-    peak: float
-    note_coverage: float
-    word_coverage: float
-    cosine_top: float | None = None
-    cosine_lead: float | None = None
-    agreement: float | None = None
-    nearest_coverage: float | None = None
+    candidates: int  # notes that share a word with the query
+    cross_lingual: bool  # query and nearest chunk are in different, known languages
+    bm25_top: float  # BM25 of the best note, >= 0; grows with the size of vault and query
+    peak: float  # standard deviations of `bm25_top` above the candidates' mean; 0 if undefined
+    note_coverage: float  # IDF share of the query's tokens in the best note by BM25
+    word_coverage: float  # squared-IDF share of words, without endings, in the best of 3 chunks
+    cosine_top: float | None = None  # of the best chunk
+    cosine_lead: float | None = None  # `cosine_top` minus the mean of notes 2 to 10
+    agreement: float | None = None  # 1 / rank of the best note by BM25 by cosine; 0 if absent
+    nearest_coverage: float | None = None  # `word_coverage` of the nearest chunk

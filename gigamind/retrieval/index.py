@@ -28,15 +28,10 @@ LAST_DIGIT = 10**-_DIGITS
 
 @dataclass(frozen=True)
 class Chunk:
-    """One indexed part of a note.
+    """One indexed part of a note."""
 
-    Attributes:
-        passage: The text in the file; empty for a note without a body.
-        context: The note's title and the headings above the passage, separated by " › ".
-    """
-
-    passage: Passage
-    context: str
+    passage: Passage  # the text in the file; empty for a note without a body
+    context: str  # the note's title and the headings above the passage, separated by " › "
 
     @property
     def indexed_text(self) -> str:
@@ -91,17 +86,11 @@ class VectorIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndexContent:
-    """The content of an index.
+    """The content of an index."""
 
-    Attributes:
-        name: Derived from the embedder, the chunking and the notes' bytes: equal names mean equal content.
-        chunks: Indexed chunks, in order.
-        vectors: Computes the chunks' vectors, shape (len(chunks), dimensions); called only if the index is missing.
-    """
-
-    name: str
+    name: str  # from embedder, chunking and the notes' bytes: equal names mean equal content
     chunks: Sequence[Chunk]
-    vectors: Callable[[], Vectors]
+    vectors: Callable[[], Vectors]  # shape (len(chunks), dimensions); called only if needed
 
 
 def payload(chunk: Chunk) -> dict[str, str | int]:

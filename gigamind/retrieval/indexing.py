@@ -7,11 +7,7 @@ from pydantic import BaseModel, Field
 
 from gigamind.retrieval.cache import Progress
 from gigamind.retrieval.prepare import vector_content
-from gigamind.retrieval.settings import (
-    DEFAULT_EMBEDDER,
-    RetrievalSettings,
-    default_cache_folder,
-)
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, default_cache_folder
 from gigamind.vault.notes import read_vault
 
 
@@ -35,18 +31,12 @@ class IndexOptions(BaseModel, extra="forbid", frozen=True):
 
 
 class IndexReport(TypedDict):
-    """The state of the server after indexing, as JSON values.
-
-    Attributes:
-        alias: Name under which other readers find the collection.
-        chunks: Number of points in the collection.
-        dropped: Deleted collections of the vault: older than the previous one.
-    """
+    """The state of the server after indexing, as JSON values."""
 
     collection: str
-    alias: str
-    chunks: int
-    dropped: list[str]
+    alias: str  # name under which other readers find the collection
+    chunks: int  # points in the collection
+    dropped: list[str]  # deleted collections of the vault: older than the previous one
 
 
 def index_vault(

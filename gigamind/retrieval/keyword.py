@@ -34,25 +34,15 @@ _LAYOUT = b"2"  # version of the file: an older file fails the checksum and is r
 
 @dataclass(frozen=True, slots=True)
 class KeywordIndex:
-    """BM25 over chunks, by term.
+    """BM25 over chunks, by term; `chunks`, `shares` and `occurrences` are concatenated by term."""
 
-    Attributes:
-        rows: Term -> its row in `starts`; terms are tokens, and one-syllable words with the prefix "^".
-        starts: int64, shape (terms + 1,); term t owns `chunks[starts[t]:starts[t + 1]]` and the same slice of `shares`.
-        chunks: int32, chunks that contain the term, ascending within a term.
-        shares: float64, the chunk's score for one occurrence of the term in a query.
-        occurrences: int32, occurrences of the term in the chunk.
-        idf: float64, shape (terms,), inverse document frequency of rank-bm25 with its floor.
-        lengths: int32, shape (size,), tokens in each chunk.
-    """
-
-    rows: dict[str, int]
-    starts: npt.NDArray[np.int64]
-    chunks: npt.NDArray[np.int32]
-    shares: npt.NDArray[np.float64]
-    occurrences: npt.NDArray[np.int32]
-    idf: npt.NDArray[np.float64]
-    lengths: npt.NDArray[np.int32]
+    rows: dict[str, int]  # term -> row in `starts`; terms are tokens, and short words after "^"
+    starts: npt.NDArray[np.int64]  # shape (terms + 1,); term t owns `starts[t]:starts[t + 1]`
+    chunks: npt.NDArray[np.int32]  # that contain the term, ascending within a term
+    shares: npt.NDArray[np.float64]  # scores for one occurrence in a query
+    occurrences: npt.NDArray[np.int32]  # of the term in the chunk
+    idf: npt.NDArray[np.float64]  # shape (terms,), as in rank-bm25 with its floor
+    lengths: npt.NDArray[np.int32]  # shape (size,), tokens in each chunk
 
     @property
     def size(self) -> int:
@@ -163,13 +153,10 @@ def build_keyword_index(texts: Iterable[str]) -> KeywordIndex:
 
 
 def _idf(chunk_counts: npt.NDArray[np.int64], size: int) -> list[float]:
-    """Return inverse document frequencies by rank-bm25's formula without its floor, from chunks per term."""
     return [math.log(size - n + 0.5) - math.log(n + 0.5) for n in chunk_counts.tolist()]
 
 
 class _Rows(dict[str, int]):
-    """Terms numbered by first occurrence."""
-
     def __missing__(self, term: str) -> int:
         self[term] = row = len(self)
         return row
@@ -196,8 +183,6 @@ class _RowsOfWord(dict[str, bytes]):
 
 
 class _Held(NamedTuple):
-    """Postings by row; see `KeywordIndex`."""
-
     starts: npt.NDArray[np.int64]
     chunks: npt.NDArray[np.int32]
     occurrences: npt.NDArray[np.int32]
@@ -214,7 +199,6 @@ class _Postings:
         self._first = 0
 
     def add(self, rows: npt.NDArray[np.int32]) -> None:
-        """Add the terms of the next chunk, with repetitions."""
         self._rows.append(rows)
         self._lengths.append(len(rows))
         self._waiting += len(rows)
@@ -235,16 +219,13 @@ class _Postings:
 
     @property
     def size(self) -> int:
-        """Number of chunks."""
         return len(self._lengths)
 
     @property
     def lengths(self) -> npt.NDArray[np.int32]:
-        """Number of terms in each chunk."""
         return np.array(self._lengths, np.int32)
 
     def by_row(self, count: int) -> _Held:
-        """Return the postings of `count` terms."""
         self._count()
         rows, chunks, occurrences = map(np.concatenate, zip(*self._counted, strict=True))
         order = np.argsort(rows, kind="stable")  # keeps the order of batches and chunks

@@ -15,15 +15,10 @@ from gigamind.text import places_of, sentences, tokens, unwrapped
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence of a text.
-
-    Attributes:
-        span: Position in the text.
-        tokens: Distinct keyword tokens, sorted; equal tokens of all sentences are one object, which saves memory.
-    """
+    """One sentence of a text."""
 
     span: Span
-    tokens: tuple[str, ...]
+    tokens: tuple[str, ...]  # distinct, sorted; equal ones are one object, which saves memory
 
 
 def cut(text: str) -> tuple[Sentence, ...]:

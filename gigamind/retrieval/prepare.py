@@ -77,7 +77,6 @@ def open_retriever(
 
 
 def _content_key(vault: Vault, chunk_chars: int) -> str:
-    """Return a name of everything that determines the chunks, 24 hexadecimal digits."""
     digest = hashlib.sha256(RAG_SCHEMA_VERSION.encode())
     if chunk_chars != DEFAULT_CHUNK_CHARS:  # names of older versions had no chunk size
         digest.update(f" {chunk_chars}".encode())
@@ -169,6 +168,5 @@ def _open_index(
 
 
 def _slug(embedder: Embedder) -> str:
-    """Return the embedder's name as part of a file or collection name, made unique by digits of its hash."""
     readable = re.sub(r"[^a-z0-9]+", "-", embedder.name.lower()).strip("-")[:40]
     return f"{readable}-{hashlib.sha256(embedder.name.encode()).hexdigest()[:8]}"

@@ -18,17 +18,11 @@ _NOISE = 1e-5  # of distances summed as float32
 
 @dataclass(frozen=True, slots=True)
 class Quantizer:
-    """A grid that contains each of the given unit vectors up to `error`.
+    """A grid that contains each of the given unit vectors up to `error`."""
 
-    Attributes:
-        low: Value of step 0 in each dimension, shape (dimensions,).
-        step: Difference between steps, above 0.
-        error: Largest distance of a vector from its grid point.
-    """
-
-    low: npt.NDArray[np.float32]
-    step: float
-    error: float
+    low: npt.NDArray[np.float32]  # value of step 0 in each dimension, shape (dimensions,)
+    step: float  # difference between steps, above 0
+    error: float  # largest distance of a vector from its grid point
 
     @classmethod
     def of(cls, units: Vectors) -> "Quantizer":

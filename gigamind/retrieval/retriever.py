@@ -32,29 +32,17 @@ class SemanticLeg:
 
 @dataclass(frozen=True)
 class Retriever(AbstractContextManager["Retriever"]):
-    """Searches one vault with one set of settings; thread-safe.  Close it, or use `with`.
-
-    Attributes:
-        notes: Paths in order.
-        titles: Titles of the notes, in that order.
-        centralities: Centralities of the notes in the link graph, in (0, 1], shape (notes,).
-        chunks: All chunks, note by note in that order.
-        layout: The chunks of each note.
-        keyword: In semantic mode used only to weight words for the evidence.
-        semantic: None in keyword mode.
-        balance: None outside hybrid mode; `answer_score` needs it under either fusion.
-        balanced: Whether balanced fusion determines the order.
-    """
+    """Searches one vault with one set of settings; thread-safe.  Close it, or use `with`."""
 
     notes: tuple[str, ...]
     titles: tuple[str, ...]
-    centralities: Floats
-    chunks: Sequence[Chunk]
+    centralities: Floats  # centralities of the notes in the link graph, in (0, 1], shape (notes,)
+    chunks: Sequence[Chunk]  # all chunks, note by note in that order
     layout: ChunkLayout
-    keyword: KeywordIndex
-    semantic: SemanticLeg | None
+    keyword: KeywordIndex  # in semantic mode used only to weight words for the evidence
+    semantic: SemanticLeg | None  # None in keyword mode
     fusion: Fusion[float]
-    balance: Balance | None = None
+    balance: Balance | None = None  # for `answer_score`; None outside hybrid mode
     balanced: bool = False
 
     def search(self, query: str) -> list[Hit]:
@@ -114,7 +102,6 @@ class Retriever(AbstractContextManager["Retriever"]):
         return self.balanced or self.fusion.alpha < 1
 
     def _fuse(self, query: str, vector: Vectors | None) -> tuple[Floats, float, float, Scored]:
-        """Return BM25 of each chunk, its weight, the weight of a cosine, and the scores of all notes."""
         index = self.semantic.index if self.semantic else None
         if self.balanced and self.balance and index and vector is not None:
             words = self.balance.read(query)
@@ -149,7 +136,6 @@ class Retriever(AbstractContextManager["Retriever"]):
         return {note: place for place, note in enumerate(self.notes)}
 
     def _best_chunks(self, owned: Ints, scores: Floats) -> dict[int, Chunk]:
-        """Return the best chunk (the first if equal) of each note that owns one of the chunks `owned`."""
         best: dict[int, Chunk] = {}
         for place in np.argsort(-scores, kind="stable").tolist():
             chunk = int(owned[place])

@@ -205,7 +205,6 @@ def _create(client: QdrantClient, collection: str, dimensions: int) -> None:
 
 
 def _aliases(client: QdrantClient) -> dict[str, str]:
-    """Return the aliases of the server and their collections."""
     aliases = _call(client.get_aliases).aliases
     return {alias.alias_name: alias.collection_name for alias in aliases}
 
@@ -230,10 +229,7 @@ def _point(client: QdrantClient, wanted: Mapping[str, str | None]) -> None:
 
 
 def _call(
-    call: Callable[..., Any],
-    *arguments: object,
-    patience_s: float | None = None,
-    **options: object,
+    call: Callable[..., Any], *arguments: object, patience_s: float | None = None, **options: object
 ) -> Any:  # noqa: ANN401
     """Call the server and retry for `patience_s` seconds (default `PATIENCE_S`) if that can help.
 
@@ -260,7 +256,6 @@ def _retrying(patience_s: float, passes: Callable[[BaseException], bool] | None 
 
 
 def _passes(error: BaseException) -> bool:
-    """Return whether a retry can succeed: the server is absent, starting or overloaded."""
     if isinstance(error, UnexpectedResponse):
         status = error.status_code or 0
         return status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS
@@ -270,12 +265,10 @@ def _passes(error: BaseException) -> bool:
 
 
 def _may_begin(error: BaseException) -> bool:
-    """Return the same for the first request; a refused connection more often means a wrong address."""
     return _passes(error) and is_reached(error)
 
 
 def _refusal(error: BaseException) -> Message | None:
-    """Return the message for a rejected or read-only key; None for another error."""
     refused = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
     if not isinstance(error, UnexpectedResponse) or error.status_code not in refused:
         return None

@@ -25,34 +25,20 @@ def default_cache_folder() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSettings:
-    """Settings of one retriever.
-
-    Attributes:
-        fusion: How hybrid mode fuses dense and sparse scores: weighted (seed 4.1) or balanced (`balanced.py`).
-        alpha: Weight of the semantic score in hybrid mode with weighted fusion, in [0, 1].
-        title_weight: Points of cosine that balanced fusion adds for a query with a note's whole title.
-        chunk_chars: Approximate length of a chunk, in characters.
-        topk: Length of a ranking, at least 1.
-        graph_rerank: Order by final_score, with the boost of the link graph.
-        embedder: `use-multilingual`, `e5-small`, `fastembed:<model or folder>` or `litellm:<model>`.
-        embedding_api_base: Address of a litellm provider other than its default.
-        qdrant_url: A Qdrant server; None keeps the vectors in this process.
-        cache: Folder of vectors and indexes between runs; None stores nothing (the index is in a temporary folder).
-        cold_start: Ignore cached vectors and indexes, so that the whole start is measured.
-    """
+    """Settings of one retriever."""
 
     mode: Mode = "hybrid"
-    fusion: FusionName = "weighted"
-    alpha: float = DEFAULT_ALPHA
-    title_weight: float = DEFAULT_TITLE_WEIGHT
-    chunk_chars: int = DEFAULT_CHUNK_CHARS
-    topk: int = 10
-    graph_rerank: bool = False
-    embedder: str = DEFAULT_EMBEDDER
-    embedding_api_base: str | None = None
-    qdrant_url: str | None = None
-    cache: Path | None = None
-    cold_start: bool = False
+    fusion: FusionName = "weighted"  # of dense and sparse scores: seed 4.1 or `balanced.py`
+    alpha: float = DEFAULT_ALPHA  # weight of the semantic score with weighted fusion, in [0, 1]
+    title_weight: float = DEFAULT_TITLE_WEIGHT  # points of balanced fusion for a whole title
+    chunk_chars: int = DEFAULT_CHUNK_CHARS  # approximate length of a chunk, in characters
+    topk: int = 10  # at least 1
+    graph_rerank: bool = False  # order by final_score, with the boost of the link graph
+    embedder: str = DEFAULT_EMBEDDER  # `e5-small`, `fastembed:<model or folder>`, `litellm:<model>`
+    embedding_api_base: str | None = None  # of a litellm provider, other than its default
+    qdrant_url: str | None = None  # None keeps the vectors in this process
+    cache: Path | None = None  # folder of vectors and indexes between runs; None stores nothing
+    cold_start: bool = False  # ignore cached vectors and indexes, to measure the whole start
 
     @property
     def balanced(self) -> bool:

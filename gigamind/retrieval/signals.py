@@ -32,19 +32,12 @@ _SHORTEST_STEM = 4
 
 @dataclass(frozen=True, slots=True)
 class QueryWords:
-    """The words of a query, weighted by one vault.
+    """The words of a query, weighted by one vault."""
 
-    Attributes:
-        chunks: Chunks with one of its tokens, ascending, without the hidden ones.
-        idf: ln(1 + (N - n + 1/2) / (n + 1/2)) of each token in n of N chunks; never negative.
-        mass: Sum of `idf`.
-        weights: Weight of each token in `coverage`; their sum is 1, or 0 for a query without words.
-    """
-
-    chunks: Ints
-    idf: dict[str, float]
+    chunks: Ints  # chunks with one of its tokens, ascending, without the hidden ones
+    idf: dict[str, float]  # ln(1 + (N - n + 1/2) / (n + 1/2)) for a token in n of N chunks
     mass: float
-    weights: dict[str, float]
+    weights: dict[str, float]  # of each token; their sum is 1, or 0 without words
 
     def share_in(self, keyword: KeywordIndex, chunks: Ints) -> float:
         """Return the IDF share of the tokens in these consecutive chunks, in [0, 1]."""
@@ -87,7 +80,6 @@ def read_query_words(query: str, keyword: KeywordIndex, hidden: Ints) -> QueryWo
 
 
 def _weights(words: Sequence[Sequence[str]], idf: Mapping[str, float]) -> dict[str, float]:
-    """Weight each word by the square of its rarest token's IDF, split among its tokens by place; normalised."""
     weights = dict.fromkeys(idf, 0.0)
     for word in words:
         whole = max(idf[token] for token in word) ** 2
@@ -177,7 +169,6 @@ def _chunks_of(retriever: Retriever, notes: Collection[str]) -> Ints:
 
 
 def _above_mean(top: float, scores: Floats) -> float:
-    """Return the standard deviations of `top` above the mean of scores; 0.0 if all are equal."""
     spread = float(scores.std()) if len(scores) else 0.0
     return (top - float(scores.mean())) / spread if spread else 0.0
 
@@ -188,19 +179,15 @@ def _differ(query: str, text: str) -> bool:
 
 
 def _best(scores: Floats, count: int) -> list[int]:
-    """Return the places of the highest scores, best first, the first of equals before others; copies the scores."""
     left = scores.copy()
     places: list[int] = []
-    for _place in range(
-        min(count, len(left))
-    ):  # for a few places much cheaper than sorting or a partition
+    for _place in range(min(count, len(left))):  # cheaper for a few places than a partition
         places.append(int(left.argmax()))
         left[places[-1]] = -np.inf
     return places
 
 
 def _read(words: QueryWords, chunk: Chunk) -> float:
-    """Return the coverage by the text of a chunk."""
     every = {token for sentence in _sentences_of(chunk) for token in sentence.tokens}
     return words.coverage(every, words.forms(every))
 

@@ -164,25 +164,16 @@ class ItemKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """The result of an item.
-
-    Attributes:
-        code: of the error; empty if scored.
-        message: the error and how to fix it; empty if scored.
-        value: JSON values; None without a verdict, unless intermediate values were kept.
-        latency_ms: wall time, including waiting.
-        passing: whether the error may be temporary, regardless of the outcome.
-        part: see `ItemKey`.
-    """
+    """The result of an item."""
 
     item_id: str
     outcome: Outcome
-    code: str = ""
-    message: Text = ""
-    value: Any = None
-    latency_ms: float = 0.0
-    passing: bool = False
-    part: str = ""
+    code: str = ""  # of the error; empty if scored
+    message: Text = ""  # the error and how to fix it; empty if scored
+    value: Any = None  # JSON values; None without a verdict, unless intermediate values were kept
+    latency_ms: float = 0.0  # wall time, including waiting
+    passing: bool = False  # whether the error may be temporary, regardless of the outcome
+    part: str = ""  # see `ItemKey`
 
     @property
     def key(self) -> ItemKey:
@@ -216,17 +207,12 @@ class ItemResult:
 
 @dataclass(frozen=True, slots=True)
 class Unscored:
-    """An item without a verdict whose intermediate values are worth keeping.
-
-    Attributes:
-        kept: JSON values.
-        passing: whether another attempt may succeed.
-    """
+    """An item without a verdict whose intermediate values are worth keeping."""
 
     code: str
     message: Text
-    kept: Any
-    passing: bool = False
+    kept: Any  # JSON values
+    passing: bool = False  # whether another attempt may succeed
 
 
 class RunStore:
@@ -286,7 +272,6 @@ def check_run(folder: Path, identity: Mapping[str, str]) -> None:
 
 
 def _results(rows: Sequence[Mapping[str, Any]]) -> dict[ItemKey, ItemResult]:
-    """Return the results after the first line; the last result of an item counts."""
     try:
         results = [ItemResult.load(row) for row in rows[1:]]
     except TypeError as error:

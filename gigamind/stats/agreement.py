@@ -171,37 +171,27 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Items with a confidence in [low, high), or [low, high] in the last bin.
-
-    Attributes:
-        confidence: mean confidence of its items; None without items.
-        outcome: share of correct items, with its Wilson interval.  Bins have few items, often all correct or all
-            wrong, for
-            which a bootstrap interval has no width.  Items of a cluster count as equal here.
-    """
+    """Items with a confidence in [low, high), or [low, high] in the last bin."""
 
     low: float
     high: float
-    confidence: float | None
+    confidence: float | None  # mean confidence of its items; None without items
+    # share of correct items, with its Wilson interval. Bins have few items, often all correct or all wrong, for which
+    # a bootstrap interval has no width. Items of a cluster count as equal here.
     outcome: Estimate
 
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Calibration of confidences.
+    """Calibration of confidences."""
 
-    Attributes:
-        brier: mean of (confidence - outcome)^2, in [0, 1]; 0 is best, a constant 0.5 gets 0.25.  Brier, Monthly Weather
-            Review 78, 1950.
-        calibration_error: mean of |confidence - share correct| over the bins, weighted by their items (ECE); biased
-            upwards
-            with few items per bin.
-        bins: all bins from low to high, empty ones included.
-    """
-
+    # mean of (confidence - outcome)^2, in [0, 1]; 0 is best, a constant 0.5 gets 0.25. Brier, Monthly Weather Review
+    # 78, 1950.
     brier: Estimate
+    # mean of |confidence - share correct| over the bins, weighted by their items (ECE); biased upwards with few items
+    # per bin
     calibration_error: Estimate
-    bins: tuple[ReliabilityBin, ...]
+    bins: tuple[ReliabilityBin, ...]  # all bins from low to high, empty ones included
 
 
 def reliability(

@@ -25,17 +25,11 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class LevelChange:
-    """A position at which some series change their level.
+    """A position at which some series change their level."""
 
-    Attributes:
-        at: the first row of the new level.
-        p_value: of the largest statistic over all series and positions.
-        series: the series that change, the most significant first.
-    """
-
-    at: int
-    p_value: float
-    series: tuple[str, ...]
+    at: int  # the first row of the new level
+    p_value: float  # of the largest statistic over all series and positions
+    series: tuple[str, ...]  # the series that change, the most significant first
 
 
 def level_changes(
@@ -115,7 +109,6 @@ def _distances(orders: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _largest(ranks: Matrix, stream: str, shuffles: int) -> npt.NDArray[np.float64]:
-    """Return the largest statistic of each permutation of the rows."""
     digest = hashlib.sha256(f"level-changes\0{stream}".encode()).digest()
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
     step = max(1, (1 << 20) // ranks.size)

@@ -35,21 +35,14 @@ Figure = Callable[[Matrix], Matrix]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with its 95 % confidence interval.
+    """A figure with its 95 % confidence interval."""
 
-    Attributes:
-        value: None if the items do not define it.
-        interval: None without a value, for several items of a single cluster, and if all resamples agree on a figure
-            that
-            is no mean of values in [0, 1].
-        n: number of items behind it.
-        clusters: number of clusters of these items; `n` if each item is independent.
-    """
-
-    value: float | None
+    value: float | None  # None if the items do not define it
+    # None without a value, for several items of a single cluster, and if all resamples agree on a figure that is no
+    # mean of values in [0, 1]
     interval: Interval | None
-    n: int
-    clusters: int
+    n: int  # number of items behind it
+    clusters: int  # number of clusters of these items; `n` if each item is independent
 
     @classmethod
     def share(cls, hits: int, n: int, clusters: Clusters | None = None) -> "Estimate":

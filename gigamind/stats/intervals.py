@@ -137,12 +137,7 @@ def mean_intervals(
 
 
 def ratio_intervals(
-    numerators: Matrix,
-    denominators: Matrix,
-    *,
-    seed: int,
-    label: str,
-    resamples: int = RESAMPLES,
+    numerators: Matrix, denominators: Matrix, *, seed: int, label: str, resamples: int = RESAMPLES
 ) -> list[Interval | None]:
     """Return the 95 % interval of each column's sum of numerators / sum of denominators.
 

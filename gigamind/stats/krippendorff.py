@@ -100,7 +100,6 @@ _PREPARE = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}
 
 
 def _counts(ratings: Matrix) -> tuple[Matrix, int]:
-    """Return how often each item got each of the occurring values, in ascending order."""
     levels = np.unique(ratings[~np.isnan(ratings)])
     counts = np.stack([(ratings == value).sum(axis=1) for value in levels], axis=1)
     return counts.astype(np.float64), levels.size

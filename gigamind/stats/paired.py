@@ -16,13 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.stats.intervals import (
-    CONFIDENCE,
-    Interval,
-    Matrix,
-    bca_intervals,
-    summable,
-)
+from gigamind.stats.intervals import CONFIDENCE, Interval, Matrix, bca_intervals, summable
 from gigamind.stats.special import beta_quantile, binomial_cdf, binomial_pmf, student_quantile
 
 MIN_PAIRS = 6  # five changes in one direction give p = 2 / 2**5 = 0.0625, above 0.05
@@ -91,7 +85,6 @@ def _byte_sums(values: Matrix) -> Matrix:
 
 
 def _signed_sums(table: Matrix, signs: npt.NDArray[np.uint8]) -> Matrix:
-    """Return the sum under each row of `signs`, one byte for each row of `table`."""
     places = signs + 256 * np.arange(len(table), dtype=np.int64)
     sums: Matrix = table.ravel()[places].sum(axis=1)
     return sums
@@ -227,20 +220,15 @@ Decision = Literal["pass", "fail", "inconclusive"]
 
 @dataclass(frozen=True, slots=True)
 class NonInferiority:
-    """The decision of a gate on a judged metric.
+    """The decision of a gate on a judged metric."""
 
-    Attributes:
-        decision: "fail": the drop exceeds the margin and the interval excludes 0.  "inconclusive": not a fail, but the
-            interval includes a drop beyond the margin, or there are fewer than six pairs.  "pass": neither.
-        drop: baseline - current; negative for a gain.
-        margin: largest tolerated drop.
-        needed_n: pairs needed for a decision at the same difference and spread; None if it is decided, and if the drop
-            equals the margin.
-    """
-
+    # "fail": the drop exceeds the margin and the interval excludes 0. "inconclusive": not a fail, but the interval
+    # includes a drop beyond the margin, or there are fewer than six pairs. "pass": neither.
     decision: Decision
-    drop: float
-    margin: float
+    drop: float  # baseline - current; negative for a gain
+    margin: float  # largest tolerated drop
+    # pairs needed for a decision at the same difference and spread; None if it is decided, and if the drop equals the
+    # margin
     needed_n: int | None
 
 
@@ -295,36 +283,24 @@ Test = Literal["mcnemar", "sign-flip"]
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """One metric on the items that both runs measured.
+    """One metric on the items that both runs measured."""
 
-    Attributes:
-        n: number of pairs, at least 1.
-        difference: mean of current - baseline.
-        low, high: ends of its BCa bootstrap interval.
-        test: "mcnemar" if all values are 0 or 1, else "sign-flip"; None with fewer than six pairs.
-        p_value: two-sided, unadjusted; None without a test.
-        detectable_difference: smallest absolute difference that as many pairs detect with 80 % power; None with fewer
-            than
-            six pairs or, for graded values, changed ones, and if their differences are equal.
-        improved: items whose value rose.
-        worse: items whose value fell.
-        unchanged: items with equal values; for ratios some items may be in none of the three.
-        confidence: confidence level of the interval.
-    """
-
-    n: int
+    n: int  # number of pairs, at least 1
     baseline_mean: float
     current_mean: float
-    difference: float
-    low: float
+    difference: float  # mean of current - baseline
+    low: float  # ends of its BCa bootstrap interval, as `high`
     high: float
+    # "mcnemar" if all values are 0 or 1, else "sign-flip"; None with fewer than six pairs
     test: Test | None
-    p_value: float | None
+    p_value: float | None  # two-sided, unadjusted; None without a test
+    # smallest absolute difference that as many pairs detect with 80 % power; None with fewer than six pairs or, for
+    # graded values, changed ones, and if their differences are equal
     detectable_difference: float | None
-    improved: int
-    worse: int
-    unchanged: int
-    confidence: float = CONFIDENCE
+    improved: int  # items whose value rose
+    worse: int  # items whose value fell
+    unchanged: int  # items with equal values; for ratios some items may be in none of the three
+    confidence: float = CONFIDENCE  # confidence level of the interval
 
     @property
     def interval(self) -> Interval:

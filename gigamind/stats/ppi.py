@@ -39,31 +39,19 @@ _ADDED = 2 * (_AGREEING + _DISAGREEING)
 
 @dataclass(frozen=True, slots=True)
 class CorrectedMean:
-    """The estimated mean if people had labelled every item.
+    """The estimated mean if people had labelled every item."""
 
-    Attributes:
-        value: the corrected mean.
-        interval: by Student's t, with a few pairs added, cut to [0, 1]; it contains the value.
-        judged: mean of all verdicts, uncorrected.
-        labelled: mean of the labels.
-        labelled_interval: of the labels alone, by the same method.
-        weight: weight of the verdicts, in [0, 1]; 0 uses labels alone.
-        labels: number of labels.
-        items: number of verdicts, labelled items included.
-        label_clusters: clusters with a labelled item.
-        item_clusters: clusters of all items.
-    """
-
-    value: float
+    value: float  # the corrected mean
+    # by Student's t, with a few pairs added, cut to [0, 1]; it contains the value
     interval: Interval
-    judged: float
-    labelled: float
-    labelled_interval: Interval
-    weight: float
-    labels: int
-    items: int
-    label_clusters: int
-    item_clusters: int
+    judged: float  # mean of all verdicts, uncorrected
+    labelled: float  # mean of the labels
+    labelled_interval: Interval  # of the labels alone, by the same method
+    weight: float  # weight of the verdicts, in [0, 1]; 0 uses labels alone
+    labels: int  # number of labels
+    items: int  # number of verdicts, labelled items included
+    label_clusters: int  # clusters with a labelled item
+    item_clusters: int  # clusters of all items
 
 
 def corrected_mean(

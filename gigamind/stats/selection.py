@@ -33,34 +33,24 @@ Columns = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The choice among m columns, the first of which is the reference.
+    """The choice among m columns, the first of which is the reference."""
 
-    Attributes:
-        chosen: among the columns that are significantly better, the first whose mean is within a standard error of
-            the best
-            (Breiman's rule, by paired differences); the reference, 0, if there are none.
-        best: the column with the highest mean, the first of equals.
-        gains: mean difference of each column from the reference on these items.
-        p_values: of each column, adjusted over all columns; 1.0 for the reference.
-        lows: lower ends of the intervals of the differences, simultaneous over all columns; 0 for a column equal to the
-            reference.
-        selection_bias: `gains[best]` minus the cross-validated gain of the picks.
-        picked: of each column, the share of folds in which it was the best of the other folds.
-        fold_gains: of each column, its mean difference in the folds that picked it; NaN without any.
-        highs: upper ends, each of its column alone, as picking never pushes figures down.
-        detectable: the gain of the best other setting that 80 of 100 such samples detect; None if it equals the
-            reference.
-    """
-
+    # among the columns that are significantly better, the first whose mean is within a standard error of the best
+    # (Breiman's rule, by paired differences); the reference, 0, if there are none
     chosen: int
-    best: int
-    gains: Columns
-    p_values: Columns
+    best: int  # the column with the highest mean, the first of equals
+    gains: Columns  # mean difference of each column from the reference on these items
+    p_values: Columns  # of each column, adjusted over all columns; 1.0 for the reference
+    # lower ends of the intervals of the differences, simultaneous over all columns; 0 for a column equal to the
+    # reference
     lows: Columns
-    highs: Columns
-    selection_bias: float
+    highs: Columns  # upper ends, each of its column alone, as picking never pushes figures down
+    selection_bias: float  # `gains[best]` minus the cross-validated gain of the picks
+    # of each column, the share of folds in which it was the best of the other folds
     picked: Columns
+    # of each column, its mean difference in the folds that picked it; NaN without any
     fold_gains: Columns
+    # the gain of the best other setting that 80 of 100 such samples detect; None if it equals the reference
     detectable: float | None
 
     @property
@@ -131,7 +121,6 @@ def _preferred(gains: Matrix, among: npt.NDArray[np.bool_]) -> int:
 
 
 def _out_of_fold(gains: Matrix, seed: int, label: str) -> tuple[Columns, Columns, float]:
-    """Return how often each column was best in the other folds, its gain then, and the gain of all picks."""
     items, columns = gains.shape
     digest = hashlib.sha256(f"{seed}\0{label}\0folds".encode()).digest()
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))

@@ -123,7 +123,6 @@ def _log_odds(below: float, above: float, a: float, b: float) -> float:
 
 
 def _is_above(a: float, b: float, x: float) -> bool:
-    """Return whether the continued fraction converges faster for 1 - x than for x."""
     return x > (a + 1) / (a + b + 2)
 
 

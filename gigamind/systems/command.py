@@ -166,7 +166,6 @@ class _Process:
         return answer
 
     def end(self) -> None:
-        """Kill the process group."""
         with contextlib.suppress(ProcessLookupError, PermissionError):  # all processes have ended
             os.killpg(self._child.pid, signal.SIGKILL)
         self._child.wait()
@@ -178,7 +177,6 @@ class _Process:
                     pipe.close()
 
     def _death(self) -> Message:
-        """Describe how the process ended, after its stderr has been read."""
         self._readers[1].join(_END_S)
         try:
             code = self._child.wait(_END_S)

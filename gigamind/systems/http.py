@@ -199,7 +199,6 @@ def _without_userinfo(address: str) -> tuple[str, tuple[str, str] | None]:
 
 
 def _wait(state: RetryCallState) -> float:
-    """Return the delay that the server requests, otherwise 0.2 s, 0.4 s, ..."""
     requested = state.outcome.result().after_s if state.outcome else None
     wait = 0.1 * 2**state.attempt_number if requested is None else requested
     return min(_LONGEST_WAIT_S, wait)

@@ -26,16 +26,11 @@ _NAMED = 3  # names shown in a warning
 
 @dataclass(frozen=True, slots=True)
 class Opened(Generic[Response]):
-    """A system that is ready.
-
-    Attributes:
-        concurrency: maximum queries in flight; None for no limit.
-        warnings: anomalies of the whole source.
-    """
+    """A system that is ready."""
 
     system: System[Response]
-    concurrency: int | None = None
-    warnings: tuple[Message, ...] = ()
+    concurrency: int | None = None  # maximum queries in flight; None for no limit
+    warnings: tuple[Message, ...] = ()  # anomalies of the whole source
 
 
 @dataclass(frozen=True, slots=True)

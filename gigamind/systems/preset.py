@@ -142,7 +142,6 @@ class Preset(Endpoint[Ranking[RankedNote]]):
         return Ranking(ranked_notes, dict(self._lacking(ranked_notes)))
 
     def _lacking(self, ranked_notes: Sequence[RankedNote]) -> Iterator[tuple[Oddity, int]]:
-        """Yield values that no hit has at their path."""
         if (
             ranked_notes
             and self.score is not None
@@ -153,7 +152,6 @@ class Preset(Endpoint[Ranking[RankedNote]]):
             yield "no_texts", len(ranked_notes)
 
     def _hit(self, hit: object, place: int) -> object:
-        """Return a hit for `parse_hits`; a hit that is not an object is a name or a pair, as in any ranking."""
         fields = self.fields_of(hit)
         note = fields["note"]
         if isinstance(note, str | int) and not isinstance(note, bool):

@@ -55,11 +55,7 @@ def judged_kinds() -> "dict[str, JudgedKind]":
 
 
 def evaluate(options: "EvalOptions", progress: "Progress | None" = None) -> "Evaluated[Any]":
-    """Run the evaluation that the options describe.
-
-    Raises:
-        GigamindError: See `evaluation.run.evaluate`; its class has the exit code.
-    """
+    """Run the evaluation that the options describe; the class of a GigamindError has the exit code."""
     from gigamind.evaluation import run
 
     return run.evaluate(TASKS[options.task], options, KINDS, progress)

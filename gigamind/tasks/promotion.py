@@ -18,13 +18,10 @@ _RUN_FILE = "run.json"
 
 
 class Promoted(NamedTuple):
-    """A new baseline.
-
-    Attributes:
-        worst: Gated metrics that are at their worst possible value, so the gate cannot detect a regression.
-    """
+    """A new baseline."""
 
     file: Path
+    # Gated metrics that are at their worst possible value, so the gate cannot detect a regression.
     worst: list[str]
 
 
@@ -55,21 +52,13 @@ def promote_run(options: PromoteOptions) -> Promoted:
 
 
 def promote_checked(run: Path, folder: Path) -> Promoted:
-    """Make a run the baseline of its task without checking its gates.
-
-    Raises:
-        InputError: The run does not exist or cannot be a baseline.
-    """
+    """Make a run the baseline of its task without checking its gates; raises InputError if it cannot be one."""
     snapshot = read_snapshot(run, KINDS)
     return Promoted(promote(snapshot, folder), at_worst(snapshot, read_policy(None)))
 
 
 def refuse_failed(run: Path, folder: Path) -> None:
-    """Check that no gate of a run failed, if it was compared with a baseline.
-
-    Args:
-        run: Its out folder, or the snapshot.json in it.
-        folder: Folder of baselines.
+    """Check that no gate of a run (its out folder or snapshot.json) failed, if it was compared with a baseline.
 
     Raises:
         InputError: A gate failed, or the verdict cannot be read.
@@ -88,11 +77,7 @@ def refuse_failed(run: Path, folder: Path) -> None:
 
 
 def _refuse_incomplete(run: Path) -> None:
-    """Check that the last run of a folder is complete, so that a trial run cannot become the baseline by accident.
-
-    Raises:
-        InputError: The run is incomplete.
-    """
+    """Refuse a folder whose last run is incomplete, so that no trial run becomes the baseline by accident."""
     if why := _why_incomplete(run):
         raise InputError(
             _(
@@ -126,6 +111,5 @@ def _why_incomplete(run: Path) -> Text | None:
 
 
 def _last_run(path: Path) -> Path:
-    """Return the out folder of the most recent run in a folder; the folder itself if it has none."""
     written = {file.stat().st_mtime_ns: file.parent for file in path.glob(f"*/{_RUN_FILE}")}
     return written[max(written)] if written else path

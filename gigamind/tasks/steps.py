@@ -19,25 +19,16 @@ STEPS = Steps(TASKS, KINDS)
 
 
 class CardResult(TypedDict):
-    """A judge report as JSON values.
-
-    Attributes:
-        subject: Judge and labels in one line.
-        markdown: Content of judge_card.md.
-    """
+    """A judge report as JSON values."""
 
     out: str
-    subject: str
+    subject: str  # judge and labels in one line
     card: dict[str, Any]
-    markdown: str
+    markdown: str  # content of judge_card.md
 
 
 def write_card(options: CertifyOptions) -> CardResult:
-    """Certify the judge of finished runs and write its report.
-
-    Raises:
-        GigamindError: See `assurance.certify.write_card`.
-    """
+    """Certify the judge of finished runs and write its report; see `assurance.certify.write_card`."""
     card, out = certify.write_card(options, judged_kinds())
     return {
         "out": str(out),

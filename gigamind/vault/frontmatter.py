@@ -34,17 +34,11 @@ _Loader.add_constructor(_NULL, lambda _loader, _node: None)
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """The frontmatter of a note.
+    """The frontmatter of a note."""
 
-    Attributes:
-        fields: scalars as written, or None; empty without a usable block.
-        body_start: first code point after the block and after a byte order mark.
-        warnings: why a block could not be used, without the note's path.
-    """
-
-    fields: Mapping[str, object]
-    body_start: int
-    warnings: tuple[Message, ...] = ()
+    fields: Mapping[str, object]  # scalars as written, or None; empty without a usable block
+    body_start: int  # first code point after the block and after a byte order mark
+    warnings: tuple[Message, ...] = ()  # why a block could not be used, without the note's path
 
 
 def split(text: str) -> Frontmatter:
@@ -105,7 +99,6 @@ def _broken(error: yaml.YAMLError) -> Message:
 
 
 def _clean(value: object) -> str:
-    """Join the lines of a text, because titles and names appear in tables and terminal lines."""
     if not isinstance(value, str):
         return ""
     lines = unicodedata.normalize("NFC", value).splitlines()

@@ -44,7 +44,6 @@ def centrality(graph: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
 
 
 def _page_rank(sources: np.ndarray, targets: np.ndarray, size: int) -> np.ndarray:
-    """Return the ranks of nodes 0..size-1, shape (size,), summing to 1."""
     outgoing = np.bincount(sources, minlength=size)
     dangling = outgoing == 0
     ranks = np.full(size, 1 / size)

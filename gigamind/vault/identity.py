@@ -17,16 +17,11 @@ _SEPARATORS = re.compile(r"[\s_-]+")
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The note that a name resolves to.
+    """The note that a name resolves to."""
 
-    Attributes:
-        identifier: the name as a `key`.
-        ignored: other matching notes, in path order.
-    """
-
-    identifier: str
+    identifier: str  # the name as a `key`
     note: Note
-    ignored: tuple[Note, ...] = ()
+    ignored: tuple[Note, ...] = ()  # other matching notes, in path order
 
     @property
     def collision(self) -> "Collision | None":
@@ -154,7 +149,6 @@ class Identities:
 
 
 def _titles(note: Note) -> list[str]:
-    """Return the title of the frontmatter, if any: a file name must not count as a title."""
     return [note.title] if text_field(note.document.frontmatter, "title") else []
 
 

@@ -48,7 +48,6 @@ def note_language(note: Note) -> str:
 
 @lru_cache(maxsize=16)  # called for each suggestion of a note
 def _language_of_note(text: str, body_start: int) -> str:
-    """Return the language of the prose, or of the whole text if it has no prose."""
     body = text[body_start:]
     if _HANGUL.search(unicodedata.normalize("NFC", body)) is None:
         return "en"
@@ -57,7 +56,6 @@ def _language_of_note(text: str, body_start: int) -> str:
 
 
 def _prose(body: str) -> Iterator[str]:
-    """Yield the text of sentences, without code, HTML, math, comments and bare targets of wikilinks."""
     closed = 0
     for mark in marks(mask_comments(body)):
         if mark.phase == "leaf":

@@ -36,24 +36,16 @@ _LEADING_BITS, _CONTINUATION = 0xC0, 0x80  # a UTF-8 byte 10xxxxxx starts no cha
 
 
 class Mark(NamedTuple):
-    """One parser event.
+    """One parser event."""
 
-    Attributes:
-        phase: "enter" and "leave" for elements, "leaf" for what has no content (text, breaks, rules).
-        name: as in pulldown-cmark: "Paragraph", "Link", "Text", "SoftBreak", ...
-        start: first code point; for "enter" and "leave" of the whole element.
-        end: code point after the last.
-        text: visible text of a leaf.
-        level: 1 to 6 at the start of a heading.
-        destination: address at the start of a Markdown link or image; None for wikilinks.
-    """
-
+    # "enter" and "leave" for elements, "leaf" for what has no content (text, breaks, rules)
     phase: Literal["enter", "leave", "leaf"]
-    name: str
-    start: int
-    end: int
-    text: str = ""
-    level: int = 0
+    name: str  # as in pulldown-cmark: "Paragraph", "Link", "Text", "SoftBreak", ...
+    start: int  # first code point; for "enter" and "leave" of the whole element
+    end: int  # code point after the last
+    text: str = ""  # visible text of a leaf
+    level: int = 0  # 1 to 6 at the start of a heading
+    # address at the start of a Markdown link or image; None for wikilinks
     destination: str | None = None
 
 
@@ -96,7 +88,6 @@ def _destination(link: "Mapping[str, object]") -> str | None:
 
 
 def _code_points(text: str) -> Callable[[int], int]:
-    """Return the map from UTF-8 byte offsets to code point offsets, built in one pass over the text."""
     if text.isascii():
         return int
     encoded = np.frombuffer(text.encode(), dtype=np.uint8)
@@ -144,7 +135,6 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _percent_marks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the offset of each `%%` outside code, math and HTML, and the number of its top-level block."""
     depth = block = 0
     in_code = False
     for mark in marks(text):
@@ -164,7 +154,6 @@ def _percent_marks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _blank(text: str, start: int, end: int) -> str:
-    """Return spaces or fillers of the same length, with line breaks kept."""
     lines = text[start:end].split("\n")
     fills = [" "] * len(lines)
     if _text_before(text, start):
@@ -193,72 +182,47 @@ BlockKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading.
+    """A heading."""
 
-    Attributes:
-        level: 1 to 6.
-        text: visible text, without markers and link brackets.
-        span: the whole heading including markers, without the final line break.
-    """
-
-    level: int
-    text: str
-    span: Span
+    level: int  # 1 to 6
+    text: str  # visible text, without markers and link brackets
+    span: Span  # the whole heading including markers, without the final line break
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link or embed to another note, to the same note or to an attachment. External addresses are excluded.
+    """A link or embed to another note, to the same note or to an attachment. External addresses are excluded."""
 
-    Attributes:
-        target: note or file as written, percent-decoded in Markdown links; "" for the same note.
-        fragment: the part after the first "#", such as "h1#h2" or "^block"; "" if absent.
-        text: visible text.
-        span: the whole link, including brackets and "!".
-        text_span: span of `text`.
-        embed: whether it starts with "!".
-        wikilink: `[[...]]` rather than `[...](...)`.
-    """
-
-    target: str
-    fragment: str
-    text: str
-    span: Span
-    text_span: Span
-    embed: bool
-    wikilink: bool
+    target: str  # note or file as written, percent-decoded in Markdown links; "" for the same note
+    fragment: str  # the part after the first "#", such as "h1#h2" or "^block"; "" if absent
+    text: str  # visible text
+    span: Span  # the whole link, including brackets and "!"
+    text_span: Span  # span of `text`
+    embed: bool  # whether it starts with "!"
+    wikilink: bool  # `[[...]]` rather than `[...](...)`
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A top-level block.
-
-    Attributes:
-        span: blocks are in text order and never overlap.
-    """
+    """A top-level block."""
 
     kind: BlockKind
-    span: Span
+    span: Span  # blocks are in text order and never overlap
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed note.
+    """A parsed note."""
 
-    Attributes:
-        frontmatter: the YAML mapping at the top, or empty.
-        body_start: first code point after the frontmatter and a byte order mark.
-        warnings: parts that could not be read, such as invalid YAML, without the note's path.
-        running: text in which a link could be written: no headings, code, links, images or HTML. The spans are disjoint
-            and in order; neighbours that the parser split at a sign that is plain text are merged.
-    """
-
-    frontmatter: Mapping[str, object]
-    body_start: int
+    frontmatter: Mapping[str, object]  # the YAML mapping at the top, or empty
+    body_start: int  # first code point after the frontmatter and a byte order mark
     headings: tuple[Heading, ...]
     links: tuple[Link, ...]
     blocks: tuple[Block, ...]
+    # parts that could not be read, such as invalid YAML, without the note's path
     warnings: tuple[Message, ...] = ()
+    # text in which a link could be written: no headings, code, links, images or HTML. The spans are disjoint and in
+    # order; neighbours that the parser split at a sign that is plain text are merged.
     running: tuple[Span, ...] = ()
 
     def block_at(self, place: int) -> Block | None:
@@ -313,7 +277,6 @@ def _markdown_link(
 
 
 def _trimmed(part: str, start: int) -> Span:
-    """Return the span of `part` without surrounding white space; `part` starts at `start`."""
     left = start + len(part) - len(part.lstrip())
     return Span(left, left + len(part.strip()))
 
@@ -350,17 +313,11 @@ def parse(text: str) -> Document:
 
 @dataclass(slots=True)
 class _Open:
-    """A heading or link that is not closed yet.
+    """A heading or link that is not closed yet."""
 
-    Attributes:
-        mark: its start.
-        first: number of visible pieces before it.
-        inner_end: end of its last inner element.
-    """
-
-    mark: Mark
-    first: int
-    inner_end: int
+    mark: Mark  # its start
+    first: int  # number of visible pieces before it
+    inner_end: int  # end of its last inner element
 
 
 class _Reader:
@@ -391,7 +348,6 @@ class _Reader:
                 self._leaf(mark)
 
     def running(self) -> list[Span]:
-        """Return the spans of running text."""
         return [self._span(start, end) for start, end in self._running]
 
     def _enter(self, mark: Mark) -> None:
@@ -465,7 +421,6 @@ class _Reader:
             self.blocks.append(Block(kind, self._span(start, end)))
 
     def _last_character(self, mark: Mark) -> int:
-        """Return the end of an element without trailing white space."""
         end = mark.end
         while end > mark.start and self._masked[end - 1].isspace():
             end -= 1

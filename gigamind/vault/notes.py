@@ -16,25 +16,17 @@ from gigamind.vault.walk import DEFAULT_EXCLUDES, VaultFile, unreadable, walk
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note.
+    """A note."""
 
-    Attributes:
-        path: relative to the vault root, with "/" separators, NFC.
-        text: the decoded file, unchanged: byte order mark and CR LF stay, so that offsets refer to the file.
-        title: `title` of the frontmatter, otherwise the file name without suffix.
-        tags: of the frontmatter, without "#".
-        language: `lang` of the frontmatter, otherwise "".
-        content_hash: SHA-256 of the file's bytes, in hexadecimal.
-    """
-
-    path: str
+    path: str  # relative to the vault root, with "/" separators, NFC
+    # the decoded file, unchanged: byte order mark and CR LF stay, so that offsets refer to the file
     text: str
-    title: str
+    title: str  # `title` of the frontmatter, otherwise the file name without suffix
     aliases: tuple[str, ...]
-    tags: tuple[str, ...]
-    language: str
+    tags: tuple[str, ...]  # of the frontmatter, without "#"
+    language: str  # `lang` of the frontmatter, otherwise ""
     document: Document
-    content_hash: str
+    content_hash: str  # SHA-256 of the file's bytes, in hexadecimal
 
     @property
     def stem(self) -> str:
@@ -44,15 +36,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Vault:
-    """All notes of a folder.
-
-    Attributes:
-        notes: in path order (code points).
-        warnings: files left out or not readable as written, each with the note's path.
-    """
+    """All notes of a folder."""
 
     root: Path
-    notes: tuple[Note, ...]
+    notes: tuple[Note, ...]  # in path order (code points)
+    # files left out or not readable as written, each with the note's path
     warnings: tuple[Message, ...]
 
     def note(self, path: str) -> Note | None:
@@ -98,7 +86,6 @@ def read_vault(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Vault:
 
 
 def _read_note(file: VaultFile) -> tuple[Note, tuple[Message, ...]]:
-    """Return the note and its problems."""
     try:
         content = file.location.read_bytes()
     except OSError as error:
@@ -120,7 +107,6 @@ def _read_note(file: VaultFile) -> tuple[Note, tuple[Message, ...]]:
 
 
 def _tags(fields: Mapping[str, object]) -> tuple[str, ...]:
-    """Return a list of tags, or split one text of tags at commas and spaces, which no tag contains."""
     tags = (tag for text in list_field(fields, "tags") for tag in re.split(r"[,\s]+", text))
     return tuple(dict.fromkeys(filter(None, (tag.removeprefix("#") for tag in tags))))
 

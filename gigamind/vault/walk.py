@@ -23,15 +23,10 @@ _UNDECODABLE = re.compile("[\udc80-\udcff]")
 
 @dataclass(frozen=True, slots=True)
 class VaultFile:
-    """A file of a vault.
+    """A file of a vault."""
 
-    Attributes:
-        path: relative to the root, with "/" separators, NFC.
-        location: path to open; its name may be in another Unicode form.
-    """
-
-    path: str
-    location: Path
+    path: str  # relative to the root, with "/" separators, NFC
+    location: Path  # path to open; its name may be in another Unicode form
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +136,6 @@ def unreadable(what: Path | str, error: OSError) -> NotesError:
 
 
 def _problem(entry: os.DirEntry[str], root: Path) -> Text:
-    """Return why an entry is left out; "" if it is not."""
     if _UNDECODABLE.search(entry.name):
         return _("skipped, because the name is not valid UTF-8. Rename it.")
     if entry.is_symlink():

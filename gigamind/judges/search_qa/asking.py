@@ -1,7 +1,6 @@
 """The definition of the judge (file, prompts, fingerprint), its requests, and the answer as they show it.
 
-One request covers an answer of usual length; the sentences of a longer one are split into batches. A sentence without
-exactly one finding is requested a second time. If that fails, too, the item is unscored.
+The sentences of a long answer are split into batches. A sentence without exactly one finding is requested twice.
 """
 
 import json
@@ -69,29 +68,19 @@ class SearchQAJudgeFile(PanelJudgeFile, ProofRules):
 
 @dataclass(frozen=True, slots=True)
 class SearchQAJudge(LlmJudge[SearchQAJudgeFile]):
-    """The judge in one language.
-
-    Attributes:
-        cutting: prompt that splits sentences into claims; None if only code splits them.
-        second: the second check of claims; None without one.
-    """
+    """The judge in one language; without `cutting` only code splits sentences, without `second` no second check."""
 
     cutting: Prompt | None = None
     second: SecondLook | None = None
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """All its prompts."""
         more = (self.cutting, self.second.prompt if self.second else None)
         return (self.prompt, *filter(None, more))
 
 
 def load_search_qa_judge(path: Path, language: Language) -> SearchQAJudge:
-    """Return the judge of a file with its prompts in one language.
-
-    Raises:
-        InputError: see `load_llm_judge`.
-    """
+    """Return the judge of a file with its prompts in one language; raises as `load_llm_judge`."""
     judge = load_llm_judge(path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN)
     file, cutting, second = judge.file, None, None
     parts: list[str | type[BaseModel]] = [judge.fingerprint, f"rules {RULES}"]
@@ -123,7 +112,6 @@ class Questions:
         return [ids[start : start + size] for start in range(0, max(1, len(ids)), size)]
 
     def messages(self, ids: Sequence[int], part: Part) -> list[Message]:
-        """Return the messages of one request."""
         return self._judge.prompt.render(
             nonce=self._fenced.nonce,
             notes=self._fenced.text,
@@ -144,7 +132,7 @@ class Calls:
     member: PanelMember
 
     async def all_of_them(self) -> tuple[SearchQAReply, Mapping[int, ClaimFinding]]:
-        """Return the model's reply about the whole answer and its finding for each sentence.
+        """Return the reply about the whole answer and the finding for each sentence.
 
         Raises:
             LlmError: the model gave no usable reply.
@@ -194,7 +182,6 @@ def answer_as_json(pieces: Sequence[Piece]) -> str:
 
 
 def _once(reply: ClaimsReply, ids: Sequence[int]) -> dict[int, ClaimFinding]:
-    """Return the findings of the requested sentences that have exactly one."""
     times = Counter(finding.id for finding in reply.claims)
     return {
         finding.id: finding

@@ -1,9 +1,7 @@
 """Judges answers by their words, without a model: free and deterministic.
 
-Each claim is compared with the sentence of the notes that shares most of its words, or with two consecutive sentences
-if one has too few, by the rules for quotes of models (`verify`, `support`). The judge compares words, not meaning: it
-does not find paraphrased claims, and it may accept a claim that changes the meaning of the same words without a sign
-that `support` knows. It cannot tell how useful an answer is or what it omits. Measurements: docs/judges.md.
+Each claim is compared with the one or two sentences of the notes that share most of its words, by the rules for quotes
+of models. It does not find paraphrased claims, and cannot tell how useful an answer is. See docs/judges.md.
 """
 
 import asyncio
@@ -139,7 +137,6 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
 def _findings(
     claims: Sequence[Claim], case: AnswerCase, lines: "_Lines"
 ) -> dict[int, ClaimFinding]:
-    """Return the findings that a model would give, by sentence id: roles, and a quote for each claim."""
     roles = Roles(case.question, case.notes, claims)
     return {claim.id: _finding(claim, roles.by_form(claim), lines) for claim in claims}
 
@@ -171,7 +168,6 @@ def _judged(
 
 
 def _by_rule(claim: JudgedClaim) -> JudgedClaim:
-    """Return a claim that no model judged, so that it is never `unverified`."""
     support = claim.support
     if claim.verdict == "supported" and support and not support.foreign:
         doubt = _doubt_of_words(support)
@@ -257,17 +253,11 @@ class _Lines:
                     self._neighbours.append((first, second, both))
 
     def nearest(self, claim: Claim) -> tuple[int | None, str]:
-        """Return the note number and the sentence that shares most words with a claim, the shortest if several do.
-
-        Prefers a note that the claim names among equally short ones; returns None and "" if no note shares a word.
-        """
+        """Return the note and the sentence that shares most words with a claim; None and "" if none shares a word."""
         return _nearest(claim, _reading_of(claim), self._lines)
 
     def nearest_two(self, claim: Claim) -> tuple[int | None, str]:
-        """Return the same for two sentences of one paragraph, each with a word of the claim that the other lacks.
-
-        Table rows and list items are never combined.
-        """
+        """Return the same for two sentences of one paragraph, each with a word that the other lacks."""
         reading = _reading_of(claim)
         pairs = (
             _Line(first.note, both, first.content | second.content, first.is_korean, states=True)
@@ -279,10 +269,7 @@ class _Lines:
 
 
 def _joins(reading: Reading, first: AbstractSet[str], second: AbstractSet[str]) -> bool:
-    """Return whether a claim has words of each sentence alone, and is not the start of one with the end of the other.
-
-    The parts from the two sentences must be linked by a clause boundary, unless they are mixed.
-    """
+    """Return whether a claim has words of each sentence alone, linked by a clause boundary or mixed."""
     in_claim = [
         (word, key in first)
         for word, key in zip(reading.words, reading.keys, strict=True)

@@ -1,7 +1,4 @@
-"""Checks how a claim uses the clauses of its source: whether it mixes two, adds one, or removes one from its context.
-
-Each word may be in the source although none of its clauses makes the claim's statement.
-"""
+"""Checks whether a claim mixes two clauses of its source, adds one, or removes one from its context."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -25,13 +22,10 @@ _BOUNDS = frozenset("after before until from above below over under then without
 
 @dataclass(frozen=True)
 class _Clause:
-    """A part of a text between two clause boundaries."""
-
     reading: Reading
 
     @cached_property
     def units(self) -> Sequence[str]:
-        """Its content words and numbers, by their keys; hyphenated words are one."""
         units: list[str] = []
         for word, key in zip(self.reading.words, self.reading.keys, strict=True):
             if word.tight and units and not word.is_number:
@@ -88,7 +82,7 @@ def _number_of_another(
     own: Sequence[str],
     others: Sequence[str],
 ) -> Substitution | None:
-    """Return the number of `clause` used with a word of `other` alone, which has another number with the same unit.
+    """Return the number of `clause` used with a word of `other` alone, which has another one of its unit.
 
     Returns None if the claim includes all words after the number (or before it, if none follow): then both may have it.
     """
@@ -121,12 +115,7 @@ _MOSTLY = 0.6  # share of the words before it that the passage must have
 
 
 def adds(claim: Reading, known: Collection[str], note: str) -> bool:
-    """Return whether the claim adds to its copied words a part with no word of the passage, nor all words of the note.
-
-    Args:
-        known: keys of the words that a claim about the passage may have.
-        note: in lower case.
-    """
+    """Return whether a claim adds to copied words a part with no `known` key and not all words in the lower-case `note`."""
     content = [
         (word, key) for word, key in zip(claim.words, claim.keys, strict=True) if is_content(key)
     ]

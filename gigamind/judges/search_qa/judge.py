@@ -1,8 +1,6 @@
 """Judges an answer with one model or a panel: from findings about its claims to verdicts and a `Judgement`.
 
-With `claims = "llm"` in the judge file, a model first splits the sentences of the answer into smaller claims. It only
-reports where one claim ends and the next begins. Every word stays in one of the parts, so that splitting can neither
-lose nor change anything.
+With `claims = "llm"`, a model first reports where the claims of a sentence begin. Every word stays in one of the parts.
 """
 
 import asyncio
@@ -66,10 +64,7 @@ async def judge_answer(
     asking: Asking,
     member: PanelMember,
 ) -> Judgement:
-    """Return the judgement of one panel member on an answer with a context note that has text.
-
-    Args:
-        pieces: of the answer; see `cut_answer`.
+    """Return the judgement of one panel member on an answer, cut into `pieces`, with a note that has text.
 
     Raises:
         LlmError: the model gave no usable reply; the item is unscored.
@@ -95,7 +90,6 @@ async def _second_look(
     asking: Asking,
     member: PanelMember,
 ) -> tuple[Trial | None, Mapping[int, bool | None]]:
-    """Return the results of the second check by claim id, and the trial of the model that made it."""
     statements = {
         claim.claim.id: Statement(without_note_names(claim.stated), claim.passage, question)
         for claim in claims
@@ -111,8 +105,7 @@ async def cut_answer(judge: SearchQAJudge, answer: str, asking: Asking) -> tuple
     """Return the pieces of an answer, split by code alone, or further by the model, as the judge file says.
 
     Raises:
-        LlmError: the model gave no usable reply, or the answer has more claims than the judge file allows
-            (`context_too_long`); the item is unscored.
+        LlmError: the reply is unusable, or there are more claims than the file allows (`context_too_long`).
     """
     pieces = pieces_of(answer)
     _refuse_too_many(pieces, judge)
@@ -231,7 +224,6 @@ def _is_agreed(omission: JudgedOmission, judgements: Sequence[Judgement]) -> boo
 
 
 def _majority(rows: Sequence[JudgedClaim]) -> JudgedClaim:
-    """Return the sentence with the majority's verdict; without one, a claim whose verdict is not supported."""
     role, count = Counter(row.role for row in rows).most_common(1)[0]
     if role != "claim" and 2 * count > len(rows):
         return next(row for row in rows if row.role == role)
@@ -273,7 +265,6 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
 
     @property
     def cuts(self) -> bool:
-        """Whether a model splits sentences into claims."""
         return self.judge_in("").cutting is not None
 
     def looking_once(self) -> "SearchQA":
@@ -332,11 +323,7 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
 
 
 def load_search_qa(path: Path, language: PromptLanguage = "auto") -> SearchQA:
-    """Return the judge of a file of kind `search_qa`.
-
-    Raises:
-        InputError: see `load_llm_judge`.
-    """
+    """Return the judge of a file of kind `search_qa`; raises as `load_llm_judge`."""
     return SearchQA({name: load_search_qa_judge(path, name) for name in LANGUAGES[language]})
 
 
@@ -358,20 +345,13 @@ def cutting_calls(
     for start in range(0, len(several), size):
         batch = several[start : start + size]
         shown = [{"id": claim.id, "text": claim.piece.text} for claim in batch]
-        yield (
-            judge.cutting.render(sentences=json.dumps(shown, ensure_ascii=False)),
-            len(batch),
-        )
+        yield (judge.cutting.render(sentences=json.dumps(shown, ensure_ascii=False)), len(batch))
 
 
 async def cut(
     judge: SearchQAJudge, answer: str, pieces: Sequence[Piece], asking: Asking
 ) -> tuple[Piece, ...]:
-    """Return the pieces of an answer, with claims split by the model; unchanged without a prompt.
-
-    Raises:
-        LlmError: the model gave no usable reply.
-    """
+    """Return the pieces of an answer, with claims split by the model; unchanged without a prompt. Raises LlmError."""
     parts_by_id: dict[int, tuple[str, ...]] = {}
     for messages, sentences in cutting_calls(judge, answer, pieces):
         most = judge.file.tokens_for(sentences)
@@ -385,10 +365,7 @@ async def cut(
 def refined(
     answer: str, pieces: Sequence[Piece], parts_by_id: Mapping[int, Sequence[str]]
 ) -> tuple[Piece, ...]:
-    """Return the pieces, with the claims of these ids replaced by their parts.
-
-    A claim whose parts do not occur in it in this order stays whole and is marked as `uncut`.
-    """
+    """Return the pieces, with claims of these ids replaced by their parts; `uncut` if these do not occur in order."""
     numbers = {claim.piece.span: claim.id for claim in claims_of(pieces)}
     cut_pieces: list[Piece] = []
     for whole in pieces:
@@ -398,7 +375,6 @@ def refined(
 
 
 def _may_state_two(whole: Piece, answer: str) -> bool:
-    """Return whether a claim is prose with enough words; table rows are no prose because column names were added."""
     prose = whole.text == without_citations(whole.span.slice(answer))
     return prose and len(whole.text.split()) >= 2 * _LEAST_WORDS
 
@@ -422,10 +398,7 @@ def _in_parts(answer: str, whole: Piece, parts: Sequence[str]) -> tuple[Piece, .
 
 
 def _spans(sentence: str, parts: Sequence[str]) -> list[Span]:
-    """Return the spans of the parts, which together cover every word; [] if they do not occur in this order.
-
-    Text between two parts belongs to the later one; a citation belongs to the part before it.
-    """
+    """Return the spans of the parts, which together cover every word; [] if they do not occur in this order."""
     shown = with_citations_blank(sentence)  # as shown to the model, with the same offsets
     ends = [0]
     for part in parts:

@@ -41,8 +41,7 @@ class JudgedClaim:
     """A sentence and its verdict; one that is no claim has the verdict `not_found`.
 
     Attributes:
-        told: the model's verdict; None without a model.
-        verdict: the final verdict.
+        told: the model's verdict; None without a model. `verdict` is the final one.
         note: number of the note that proves it, from 1; None without proof.
         evidence: where the quote is, or why it failed; None without a quote.
         doubt: why the model was not believed; None if it was.
@@ -50,8 +49,7 @@ class JudgedClaim:
         stated: for such a claim: its words without those of an abstention.
         passage: for such a claim: the whole sentences around its quote. `support`: how they support the claim.
         said: result of the second check; None without one.
-        role: what it counts as; only claims count for correctness.
-        told_role: the role reported by the model.
+        role: what it counts as; only claims count for correctness. `told_role` is that of the model.
         veto: why it is a claim although the model reported another role; see `roles`.
         untold: it abstains, possibly in addition to a claim.
     """
@@ -74,5 +72,4 @@ class JudgedClaim:
 
     @property
     def contradictions(self) -> tuple[Contradiction, ...]:
-        """How the source sentence contradicts the claim."""
         return self.support.contradictions if self.support else ()

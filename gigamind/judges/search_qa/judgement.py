@@ -49,13 +49,9 @@ def outcome(sentences: Sequence[JudgedClaim]) -> AnswerOutcome:
 
 
 def utility(kind: AnswerOutcome, reported: float, *, answerable: bool) -> float:
-    """Return how useful an answer is, in [0, 1].
+    """Return how useful an answer is, in [0, 1]; `answerable` as the model reports it, even without proof.
 
     An abstention is useful if the notes do not answer, and useless if they do. An answer without content is useless.
-
-    Args:
-        answerable: whether the model reports that the notes answer, even without proof; then an abstention gets no
-        credit.
     """
     if kind == "judged":
         return reported
@@ -83,22 +79,17 @@ class Judgement:
     """The judgement of an answer, claim by claim.
 
     Attributes:
-        sentences: all sentences of the answer in order.
-        omissions: omissions reported by the model, with the result for their quotes.
         correctness: verified supported claims / all claims, in [0, 1]; None without claims.
-        completeness: supported claims / (supported claims + omissions); see `metrics.grounding`. None unless
-            `tells_omissions`.
+        completeness: supported claims / (supported claims + omissions); None unless `tells_omissions`.
         utility: in [0, 1], by the rule for abstentions; None without a model, like confidence.
         confidence: None without claims.
         abstains: it states that the notes do not say something, possibly among other statements.
         answerable: the notes answer the question, proven by a quote.
-        told_answerable: the model's statement; None without a model. If true without proof, an abstention has no
-        utility.
+        told_answerable: the model's statement, which suffices to give an abstention no utility; None without a model.
         tells_omissions: the list of omissions in the reply was readable.
         reported_correctness: the model's own estimate, for information only. None without a model or if unreadable; the
             same applies to the fields below.
         reported_utility: the model's utility before the rule.
-        reported_issues: what the model reports as not grounded.
         flagged: suspicious passages to review: in notes and titles under their numbers from 1, in the answer under 0.
         notices: reasons why the judgement is less reliable; see `Notice`.
         trial: of the model that made the second check; None without one.
@@ -127,7 +118,6 @@ class Judgement:
 
     @property
     def claims(self) -> tuple[JudgedClaim, ...]:
-        """The sentences that make a statement."""
         return tuple(sentence for sentence in self.sentences if sentence.role == "claim")
 
     @property
@@ -243,7 +233,6 @@ class PanelOfAnswer:
     Attributes:
         judgement: None without a context note, or if the panel is incomplete.
         panel: the votes on utility; None with one model or none.
-        by_member: the judgements of the members that voted.
         errors: why a member gave no vote.
     """
 

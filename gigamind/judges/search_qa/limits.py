@@ -1,7 +1,4 @@
-"""Limits of a statement: its conditions, quantities, bounds and reasons.
-
-A claim that shares its words with its source may still omit "if" or "some", or add "only".
-"""
+"""Limits of a statement: its conditions, quantities, bounds and reasons. A claim may omit "if", or add "only"."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,7 +19,6 @@ def differs_in_limits(
     """Return whether claim and source differ in a condition, bound, reason or negation; False: probably; None: no.
 
     Args:
-        changes: where the claim differs from its source.
         known: words of the source, its heading, the title and the question.
         denies_less: the source negates something that the claim does not.
     """
@@ -46,7 +42,6 @@ _LEFT_OUT_FREELY = frozenset(("by", "or", "all", "every", "always"))
 
 
 def _drops_bound(claim: Reading, changes: Sequence[Change]) -> bool:
-    """Return whether a claim that is mostly its source omits a bound of it, such as "some", "almost" or "only"."""
     kept = _LEFT_OUT_FREELY.union(BOUND.findall(claim.text))
     return any(
         set(BOUND.findall(change.texts[1])) - kept
@@ -73,7 +68,6 @@ _MOST = (
 
 
 def _drops_condition(claim: Reading, source: Reading) -> bool | None:
-    """Return whether a claim omits a condition of its source; False: probably; None: no."""
     if _CONDITION.search(claim.text):
         return None
     likely: bool | None = None
@@ -115,7 +109,6 @@ _ANY = re.compile(
 
 
 def _adds_bound(claim: Reading, source: Reading) -> bool:
-    """Return whether a claim says "all" or "only" although its source has no such word."""
     return (
         any(pattern.search(claim.text) for pattern in (_ALL, ONLY))
         and not source.denials
@@ -129,7 +122,6 @@ _BOUNDED = re.compile(
 
 
 def _bounds_of(text: str) -> set[tuple[str, int | None]]:
-    """Return the numbers with their units, and on which side each is a bound."""
     return {(match[1].replace(" ", ""), match.lastindex) for match in _BOUNDED.finditer(text)}
 
 
@@ -177,7 +169,6 @@ _LONGEST = 20  # maximum length of an excepted word
 
 
 def _excepted(text: str) -> Iterator[str]:
-    """Yield the excepted words: before the marker in Korean, after it in English."""
     for match in _EXCEPT.finditer(text):
         before = text[max(0, match.start() - _LONGEST) : match.start()].split()
         yield match["en"] or "".join(before[-1:])

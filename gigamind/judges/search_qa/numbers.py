@@ -1,7 +1,4 @@
-"""Finds numbers that an answer has and its notes do not: figures, dates, times and amounts in any notation.
-
-Korean, English and ISO notation are converted to one value each.
-"""
+"""Finds numbers that an answer has and its notes do not; all notations of Korean, English and ISO are one value."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -179,7 +176,6 @@ def _sino(word: str) -> int:
 
 
 def _english(words: str) -> int:
-    """Return the value of a numeral such as "two thousand nine hundred and sixty-one"."""
     total = below = 0
     for word in re.split(r"[\s-]", words):
         if word == "thousand":
@@ -320,7 +316,6 @@ _FOLDED = _Folded()
 
 
 def _folded(text: str) -> str:
-    """Return the folded text, which has the same length."""
     return text.translate(_FOLDED)
 
 
@@ -381,7 +376,6 @@ def _loosely(text: str) -> Iterator[Number]:
 
 
 def _stated_hours(time: Number) -> Iterator[Number]:
-    """Yield a full hour as an amount, on the 12-hour and the 24-hour clock where they apply."""
     hour, minute = map(int, time.value.split(":"))
     if not minute:
         yield Number(str(hour), "시")

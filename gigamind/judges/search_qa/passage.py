@@ -41,7 +41,6 @@ class Passage:
 
     @property
     def text(self) -> str:
-        """All of it without the heading."""
         return f"{self.lead}\n{self.said}" if self.lead else self.said
 
     @property
@@ -52,21 +51,20 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How a passage supports a claim.
+    """How a passage supports a claim; the fields from `sparse` on need both in one language.
 
     Attributes:
         contradictions: definite contradictions, each once.
         share: share of the claim's words that passage, title and question have, in [0, 1].
         doubtful: requires a second check.
         foreign: claim and passage are in different languages, so that words cannot be compared.
-        sparse: same language, but few common words; for a row or list item, content words.
-        new_names: same language, and the claim has a name that is not in the note.
-        far_number: the claim has a number that is not near the passage: in digits, one elsewhere in the note; in words,
-            one where the passage has another.
-        added: same language, and the claim adds a part without a word of the note.
-        only_possible: same language, and the claim states as fact what the passage calls possible.
-        other_limits: same language, and one has a condition, bound, reason or negation that the other seems to lack.
-        substitution: same language, and the claim copies the passage except for this word; None otherwise.
+        sparse: few common words; for a row or list item, content words.
+        new_names: the claim has a name that is not in the note.
+        far_number: the claim has a number that is not near the passage, but in the note; or another number in words.
+        added: the claim adds a part without a word of the note.
+        only_possible: the claim states as fact what the passage calls possible.
+        other_limits: one has a condition, bound, reason or negation that the other seems to lack.
+        substitution: the claim copies the passage except for this word; None otherwise.
     """
 
     contradictions: tuple[Contradiction, ...]
@@ -122,7 +120,6 @@ def _has_cells(line: str) -> bool:
 
 
 def _items(lines: Iterable[str], indent: int) -> Iterator[str]:
-    """Yield the items of the same list from one item on, in either direction."""
     for line in lines:
         item = _ITEM.match(line)
         depth = len(item["indent"]) if item else len(line) - len(line.lstrip())
@@ -137,14 +134,12 @@ def _near(lines: Iterator[tuple[int, str]]) -> Iterator[str]:
 
 
 def _lines_below(text: str, end: int) -> Iterator[tuple[int, str]]:
-    """Yield the start and text of the lines after the end of a line, nearest first."""
     while 0 <= end < len(text):
         start, end = end + 1, text.find("\n", end + 1)
         yield start, text[start : end if end >= 0 else len(text)]
 
 
 def _lines_above(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """Yield the start and text of the lines before an offset, nearest first."""
     while start > 0:
         before = text.rfind("\n", 0, start - 1) + 1
         yield before, text[before : start - 1]
@@ -159,7 +154,6 @@ def _heading_above(text: str, start: int) -> str:
 
 
 def _lead_in(text: str, start: int, indent: int) -> str:
-    """Return the sentences of the line with a colon that introduces a list item."""
     for number, (before, line) in enumerate(_lines_above(text, start)):
         if number >= _MAX_LINES or HEADING.match(line):
             break

@@ -76,7 +76,6 @@ _MIGHT = re.compile(r"\bmight\b")
 
 
 def _bounds_alike(text: str) -> str:
-    """Return the text with one form for each kind of bound of a number and of possibility."""
     text = _AT_MOST.sub("at most", _MORE.sub("more than", text))
     return _MIGHT.sub("may", _AT_LEAST.sub("at least", text))
 
@@ -98,7 +97,6 @@ class Reading:
 
     @cached_property
     def keys(self) -> Sequence[str]:
-        """The key of each word; see `key_of`."""
         return [key_of(word.text) for word in self.words]
 
     @cached_property
@@ -118,7 +116,6 @@ class Reading:
 
     @cached_property
     def denials(self) -> Sequence[int]:
-        """The places of the negating words."""
         return [at for at, word in enumerate(self.words) for at in _denied(self, at, word.whole)]
 
     @cached_property
@@ -167,7 +164,6 @@ def _denied(reading: Reading, at: int, word: str) -> Iterator[int]:
 
 
 def _denied_behind(reading: Reading, at: int) -> Iterator[int]:
-    """Yield the next content word after an English negation; after a word of duty, also the next one."""
     for next_at in range(at + 1, min(at + _FURTHEST, len(reading.words))):
         if is_content(reading.keys[next_at]):
             yield next_at
@@ -189,7 +185,6 @@ class Change:
 
     @property
     def texts(self) -> tuple[str, str]:
-        """The words of each with their particles."""
         in_claim, in_source = (
             " ".join(word.whole for word in own) for own in (self.in_claim, self.in_source)
         )

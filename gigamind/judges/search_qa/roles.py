@@ -1,8 +1,7 @@
 """The role of each sentence of an answer: the model reports it, and code only rejects roles that would hide a fact.
 
 A sentence is exempt from being a claim if it says nothing beyond its role: each word is among the few by which answers
-refer to themselves, the question or, in a lead-in, what follows. Of 111 abstentions of models, 107 are exempt, and no
-fact of their passages is (tests/judges/search_qa/test_roles.py).
+refer to themselves, the question or, in a lead-in, what follows.
 """
 
 import re
@@ -112,7 +111,6 @@ class Roles:
         return any(isinstance(align(text, note), Aligned) for note in self._texts)
 
     def _has_form(self, claim: Claim, role: Role) -> bool:
-        """Return whether a sentence can have this role by its form; table rows and code always make statements."""
         piece = claim.piece
         if piece.shape in {"row", "code"}:
             return False
@@ -127,7 +125,6 @@ class Roles:
                 return True
 
     def _beyond(self, text: str, role: Role, claim: Claim) -> frozenset[str]:
-        """Return the words of a sentence that do not belong to its role."""
         if role == "source":
             return stems(text) - OF_SOURCES - self._titles
         allowed = OF_ITSELF | POLITE
@@ -141,8 +138,7 @@ class Roles:
     def _of_facts(self, text: str) -> frozenset[str]:
         """Return the words of the clauses of an abstention that do not abstain themselves.
 
-        Words of the question alone also count, because they may answer a yes/no question: "dogs are allowed, but the
-        notes do not say more".
+        Words of the question alone also count, because they may answer a yes/no question.
         """
         fact_words: frozenset[str] = frozenset()
         for clause, loose in _clauses(text):
@@ -184,11 +180,7 @@ def with_roles(
     roles: Roles,
     answer: Alignment | None,
 ) -> tuple[JudgedClaim, ...]:
-    """Return the sentences of an answer with the roles that they count as.
-
-    Args:
-        answer: the proven place of the words that answer the question; None if there is none.
-    """
+    """Return the sentences with the roles that they count as; `answer` is the proven place of the answering words."""
     sentences = [_in_role(sentence, findings[sentence.claim.id], roles) for sentence in judged]
     return tuple(
         replace(sentence, role="claim", veto="answered", untold=False)

@@ -1,8 +1,6 @@
 """The second check: a model judges claims that share few words with their source sentences by those alone.
 
-One more request per answer covers its doubtful claims, by the same model or another. An unreliable second check is
-worse than none. A model is therefore believed only after it has classified the pairs of
-`judges/trials/second_look.jsonl`.
+A model is believed only after it has classified the pairs of `judges/trials/second_look.jsonl`.
 """
 
 import asyncio
@@ -67,11 +65,7 @@ class Pair(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How a model classified the pairs.
-
-    Attributes:
-        said: number of pairs whose text states the statement, and how many the model recognised; `unsaid`: the others.
-    """
+    """How a model classified the pairs: the number of those that state the statement and of those recognised."""
 
     model: str
     language: Language
@@ -85,18 +79,12 @@ class Trial:
 
     @property
     def is_passed(self) -> bool:
-        """Whether the model is believed."""
         return self.balanced_accuracy >= LEAST_BALANCED_ACCURACY
 
 
 @dataclass(frozen=True, slots=True)
 class SecondLook:
-    """The second check in one language.
-
-    Attributes:
-        model: the model that checks; "" for the one that judges.
-        fingerprint: of the prompt, the pairs and the reply schema.
-    """
+    """The second check in one language; `model` is "" for the one that judges."""
 
     prompt: Prompt
     language: Language
@@ -124,7 +112,6 @@ class SecondLook:
             yield pairs[start : start + _PAIRS_A_CALL]
 
     def planned(self, statements: Sequence[Statement]) -> PlannedCall:
-        """Return the request about statements for an estimate."""
         return PlannedCall(
             counted(self.messages(statements), LooksReply.model_json_schema()),
             _LEAST_TOKENS * len(statements),
@@ -137,7 +124,7 @@ class SecondLook:
     async def look(
         self, statements: Sequence[Statement], asking: Asking, member: PanelMember
     ) -> tuple[Trial, Sequence[bool | None]]:
-        """Return the trial of the model, and whether each text states its statement; None without a reliable answer.
+        """Return the trial of the model, and whether each text states its statement; None if not reliable.
 
         Raises:
             LlmError: the model gave no usable reply.
@@ -166,7 +153,6 @@ class SecondLook:
         return [given[0] if len(given) == 1 else None for given in per_statement]
 
     async def _trial(self, asking: Asking, model: str) -> Trial:
-        """Return the trial of a model, made once for all items."""
         client = asking.models[model]
         trials = _TRIALS.setdefault(client, {})
         if self.fingerprint not in trials:
@@ -198,11 +184,7 @@ _TRIALS: WeakKeyDictionary[Asked, dict[str, asyncio.Future[Trial]]] = WeakKeyDic
 
 
 def load_second_look(name: PromptName, language: Language, model: str) -> SecondLook:
-    """Return the second check with this prompt.
-
-    Raises:
-        InputError: see `load_judge_prompt`.
-    """
+    """Return the second check with this prompt; raises as `load_judge_prompt`."""
     prompt = load_judge_prompt(name, language, ("statements",))
     pairs = [asdict(pair) for pair in pairs_in(language)]
     mark = json.dumps([prompt.fingerprint, language, pairs, LooksReply.model_json_schema()])
@@ -210,7 +192,6 @@ def load_second_look(name: PromptName, language: Language, model: str) -> Second
 
 
 def _tokens_for(statements: int) -> int:
-    """Return the token limit of a reply about this many statements."""
     return 64 + _TOKENS * statements
 
 

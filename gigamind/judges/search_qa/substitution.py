@@ -1,8 +1,7 @@
-"""Finds a word of a claim that replaces another word of its source.
+"""Finds a word of a claim that replaces another word of its source, by its position.
 
-Sentences that differ by an opposite, a role, a unit, a number word or a name share nearly all their words, so no word
-overlap separates them. The position does, without a list of opposites. The rule also rejects correct answers that copy
-a sentence with a synonym in it; the thresholds keep these rare (benchmarks/README.md).
+The rule also rejects correct answers that copy a sentence with a synonym in it; the thresholds keep these rare
+(benchmarks/README.md).
 """
 
 import re
@@ -42,8 +41,6 @@ def substitution_in_item(claim: Reading, item: Reading) -> Substitution | None:
 
 
 class _Content(Reading):
-    """The content words of a text."""
-
     @cached_property
     def words(self) -> Sequence[Word]:
         return [word for word in words(self.text) if is_content(key_of(word.text))]
@@ -91,7 +88,6 @@ _PRONOUNS = frozenset(
 
 
 def _names_pronoun(gap: Change) -> bool:
-    """Return whether a claim names what a pronoun of its source refers to, which replaces no word."""
     in_source = {word.text for word in gap.in_source}
     named = bool(gap.in_claim) and not _PRONOUNS.isdisjoint(in_source)
     return named and not any(is_content(key_of(word)) for word in in_source)
@@ -128,10 +124,7 @@ _NOUN_IS = re.compile(r"\w{2}(?:입니다|이다|이었다|이에요)$")
 
 
 def _is_other(gap: Change, claim: Reading, source: Reading, exchanged: Collection[str]) -> bool:
-    """Return whether a content word of the source, or a limit such as all or some, is replaced by another word.
-
-    The other word may occur elsewhere in the source: "the installer" for "the owner", if both are mentioned.
-    """
+    """Return whether a content word of the source, or a limit such as all or some, is replaced by another word."""
     if len(gap.in_claim) != 1 or len(gap.in_source) != 1:  # several words are a paraphrase
         return False
     claim_word, other = gap.in_claim[0], gap.in_source[0]
@@ -183,9 +176,6 @@ def substitution_of_row(
     """Return what the claim has of another row or list item in place of the words of its own.
 
     Compares the labels first: a claim about "P1" may share all its other words with the row of "P2", or a value of it.
-
-    Args:
-        known: keys of the words that a claim about the passage may have.
     """
     label, there, claim_units = (_units(text) for text in (own.label, own.text, claim.raw))
     if label and not _is_named(label, claim_units):

@@ -1,8 +1,7 @@
 """Checks by rules, without a model, whether the source sentence around a proven quote states the claim.
 
-A quote that is in its note may be about something else. A definite conflict is a contradiction. Where code cannot
-decide, the support is doubtful and requires a second check. When unsure, the result is doubtful: a contradiction must
-not hit correctly supported claims. Measurements: benchmarks/README.md.
+A definite conflict is a contradiction. Where code cannot decide, the support is doubtful and requires a second check.
+When unsure, the result is doubtful: contradictions must not hit correctly supported claims. See benchmarks/README.md.
 """
 
 import re
@@ -147,7 +146,6 @@ def support(
 
 
 def _share(claim: Reading, around: _Around) -> float:
-    """Return the mean share of words by stems and of keyword tokens: tokens ignore endings, stems ignore order."""
     keys = {key for key in claim.keys if any(map(str.isalnum, key))}
     claim_tokens, around_tokens = tokens(claim.text), set(tokens(around.text))
     if not keys or not claim_tokens:
@@ -174,7 +172,6 @@ _SUPPOSES = re.compile(
 
 
 def _formal(claim: Reading, source: Reading, own: float) -> Iterator[Contradiction]:
-    """Yield contradictions by form: a question, a heading or reported speech states nothing itself."""
     questions = [
         is_question(sentence.slice(passage))
         for passage in [source.raw.strip()]
@@ -244,7 +241,6 @@ def _numbers(
 
 
 def _has_other_number(source: Reading, claimed: Collection[Number]) -> bool:
-    """Return whether a source has a number, with any unit, that the claim does not have."""
     there = (*numbers_of(source.text), *numbers_in_words(source.text))
     return any(number.value != "1" and not is_known(number, claimed) for number in there)
 
@@ -258,10 +254,7 @@ _TURNING = re.compile(
 
 
 def _is_turning(claim: Reading, source: Reading) -> bool:
-    """Return whether the negation of one text may be consistent with the other.
-
-    For "only members may enter", a claim about guests may be the other side, unless it uses only the source's words.
-    """
+    """Return whether the negation of one text may be consistent with the other, such as "only members may enter"."""
     there = source.text
     if claim.content <= source.content:
         there = ONLY.sub(" ", there)
@@ -272,7 +265,6 @@ _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w'-]*[a-z]\w*")
 
 
 def _names_new(claim: Reading, around: _Around, note: str) -> bool:
-    """Return whether the claim has a name that is neither near its passage nor in the note."""
     names = {name.casefold().removesuffix("'s") for name in _NAME.findall(claim.raw)}
     missing = [name for name in names if name not in around.text]
     return bool(missing) and any(name not in note.casefold() for name in missing)
@@ -358,12 +350,10 @@ def _is_only_possible(claim: Reading, source: Reading, changes: Sequence[Change]
 
 
 def _root(key: str) -> str:
-    """Return the part that 열리 and 열렸 share."""
     return key[:1] + unicodedata.normalize("NFD", key[1:])[:1]
 
 
 def _makes_certain(change: Change) -> bool:
-    """Return whether a claim, even if hedged elsewhere, replaces "could" by "will" or the like."""
     in_claim, in_source = change.texts
     return bool(change.is_short and in_claim and _COULD.search(in_source)) and not _HEDGED.search(
         in_claim
@@ -376,10 +366,7 @@ def _without_future(word: str) -> str:
 
 
 def _number_words_differ(_: Reading, __: Reading, changes: Sequence[Change]) -> bool | None:
-    """Return whether "one" replaces another number word, or the other way round; None if not.
-
-    Elsewhere "one" is usually no number, so `_numbers` ignores it.
-    """
+    """Return whether "one", elsewhere usually no number, and another number word replace each other."""
     pairs = (
         (change.in_claim[0].text, change.in_source[0].text)
         for change in changes

@@ -38,7 +38,7 @@ _PHRASE = 3  # words within which the particle of a Korean noun is searched
 
 
 def _particles_swapped(claim: Reading, source: Reading) -> bool:
-    """Return whether two Korean words are swapped but not their particles; a word that merely moves keeps its particle.
+    """Return whether two Korean words are swapped but not their particles; a moved word keeps its own.
 
     Example: "표준 사용자는 관리자 사용자가" for "관리자 사용자는 표준 사용자가".
     """
@@ -59,7 +59,6 @@ def _particles_swapped(claim: Reading, source: Reading) -> bool:
 
 
 def _once(reading: Reading) -> dict[str, int]:
-    """Return the place of each content word that occurs once, except the last word, the predicate."""
     counts = Counter(reading.keys)
     return {
         key: at for at, key in enumerate(reading.keys[:-1]) if counts[key] == 1 and is_content(key)
@@ -67,7 +66,6 @@ def _once(reading: Reading) -> dict[str, int]:
 
 
 def _particle(reading: Reading, at: int) -> str:
-    """Return the particle of a word, or of the phrase that it begins."""
     return next((word.particle for word in reading.words[at : at + _PHRASE] if word.particle), "")
 
 
@@ -88,7 +86,6 @@ def _cases_swapped(claim: Reading, source: Reading) -> bool | None:
 
 
 def _cases(text: str, known: Collection[str] = ()) -> dict[str, str]:
-    """Return the case of each word that occurs once with a particle; after a known word, it need not fit the sound."""
     cases: dict[str, str] = {}
     twice: set[str] = set()
     for match in _CASE.finditer(text):
@@ -142,12 +139,10 @@ _Sides = tuple[Sequence[str], Sequence[str]]
 
 
 def _sides(keys: Sequence[str], at: int, size: int) -> _Sides:
-    """Return the words directly before and after a phrase."""
     return keys[max(0, at - _NAME_WORDS) : at], keys[at + size : at + size + _NAME_WORDS + 1]
 
 
 def _are_exchanged(in_claim: _Sides, in_source: _Sides, once: AbstractSet[str]) -> bool:
-    """Return whether the neighbours of a phrase are on opposite sides in the two texts; repeated words do not count."""
     (before, behind), (source_before, source_behind) = in_claim, in_source
     if not (before and behind and source_before and source_behind):
         return False
@@ -187,7 +182,6 @@ def _is_turned(
 def _shared_runs(
     in_claim: Sequence[str], in_source: Sequence[str]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the starts of the longest common runs of words in each text, and their lengths."""
     for at, key in enumerate(in_claim):
         for there, other in enumerate(in_source):
             if key == other and not (at and there and in_claim[at - 1] == in_source[there - 1]):

@@ -1,8 +1,7 @@
 """Believes a model's verdict about a claim only with a quote that is in the note it names.
 
-A quote of another note, a changed quote, and a quote that fails the rules of `quotes` are no proof. Such a claim is
-`unverified` and counts as not supported. The proven quotes determine which notes an answer uses. Omissions reported by
-the model are believed only with words of a note that the answer lacks.
+A quote of another note, a changed quote, and a quote that fails the rules of `quotes` are no proof: the claim is
+`unverified`. Omissions are believed only with words of a note that the answer lacks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,18 +46,13 @@ class Verifier:
         )
 
     def align(self, quotes: Sequence[tuple[int | None, str]]) -> tuple[Alignment, ...]:
-        """Locate quotes in the notes that they name."""
         indexed = [Quote(quote, source_index=(note or 0) - 1) for note, quote in quotes]
         return align_all(indexed, self._texts).outcomes
 
     def proof(
         self, place: Alignment, *, statement: str | None = None
     ) -> tuple[Alignment, Doubt | None]:
-        """Return the place where the quote proves most, and why it proves nothing; None if it proves something.
-
-        Args:
-            statement: the statement to prove.
-        """
+        """Return the place where the quote proves most of `statement`, and why it proves nothing; None if it does."""
         if not 0 <= place.quote.source_index < len(self._notes):
             return place, "no_such_note"
         if not isinstance(place, Aligned):
@@ -152,7 +146,6 @@ class Verifier:
         return "quote_of_another_note" if proving else "quote_not_in_note"
 
     def _numbers_known(self, index: int) -> frozenset[Number]:
-        """Return the numbers of a note and of the question; numbers of the question are not new in an answer."""
         if index not in self._known:
             note = self._notes[index]
             self._known[index] = known_numbers(f"{note.title}\n{note.text}\n{self._question}")
@@ -266,11 +259,9 @@ class JudgedOmission:
     """An omission reported by the model.
 
     Attributes:
-        what: in the words of the model.
         note: number of the note that states it, from 1; None without proof.
         evidence: where the quote is, or why it was not found.
-        doubt: why it does not count: no proof; `given`: the answer states it; `repeated`: an earlier one has the same
-            place. None if it counts.
+        doubt: why it does not count: no proof; `given`: the answer states it; `repeated`: at an earlier one's place.
     """
 
     what: str
@@ -300,5 +291,4 @@ def judged_omissions(
 
 
 def _gives(answer: str, quote: str) -> bool:
-    """Return whether an answer has every number and every meaningful word of a quote."""
     return stems(quote) - GRAMMAR <= stems(answer) and not new_numbers(quote, known_numbers(answer))

@@ -1,7 +1,4 @@
-"""The words by which answers refer to themselves, to notes and to the question; a sentence of only these is no claim.
-
-They are used only by `roles`. How they were chosen and measured: benchmarks/README.md.
-"""
+"""The words by which answers refer to themselves, to notes and to the question (measured: benchmarks/README.md)."""
 
 import re
 import unicodedata

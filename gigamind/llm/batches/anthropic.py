@@ -141,7 +141,6 @@ def _system_blocks(message: Message) -> list[Json]:
 
 
 def _shape(model: str, schema: Mapping[str, Any]) -> Json:
-    """Return the parameters for the shape of an answer; models before 4.5 take the schema of a tool instead."""
     if _takes_schemas(model):
         return {"output_config": {"format": {"type": "json_schema", "schema": enforced(schema)}}}
     tool = {"name": _TOOL, "description": "Gives the answer.", "input_schema": dict(schema)}
@@ -149,7 +148,6 @@ def _shape(model: str, schema: Mapping[str, Any]) -> Json:
 
 
 def _takes_schemas(model: str) -> bool:
-    """Return whether the table says that the model takes schemas; true for models that are not in the table."""
     row: Json | None = load_litellm().model_cost.get(model)
     return row is None or bool(row.get("supports_native_structured_output"))
 
@@ -180,7 +178,6 @@ def enforced(schema: Any) -> Any:  # noqa: ANN401  JSON values
 
 
 def _is_rule(schema: Json, name: str) -> bool:
-    """Return whether a keyword is not enforced; `minItems` is enforced for one item."""
     if name not in _NOT_ENFORCED or name not in schema:
         return False
     return not (name == "minItems" and schema[name] in (0, 1))

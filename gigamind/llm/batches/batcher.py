@@ -35,19 +35,12 @@ _TELL_EACH = 10  # progress reports per batch
 
 @dataclass(frozen=True, slots=True)
 class BatchTimes:
-    """Times in seconds.
+    """Times in seconds."""
 
-    Attributes:
-        poll: Between the first two polls of a batch.
-        longest_poll: Between any two polls.
-        quiet: Time without another request after which the collected ones are sent.
-        listed: Time after which a created batch is certainly in the provider's list.
-    """
-
-    poll: float = 10.0
-    longest_poll: float = 300.0
-    quiet: float = 1.0
-    listed: float = 30.0
+    poll: float = 10.0  # between the first two polls of a batch
+    longest_poll: float = 300.0  # between any two polls
+    quiet: float = 1.0  # time without another request after which the collected ones are sent
+    listed: float = 30.0  # time after which a created batch is certainly in the provider's list
 
     @classmethod
     def of(cls, poll: float) -> "BatchTimes":
@@ -59,13 +52,7 @@ class BatchTimes:
 
 
 class Batches:
-    """The batches of a run, of all its models.
-
-    Args:
-        out: Output folder of the run.
-        folder: Folder of the run's files until it is finished.
-        note: Receives progress messages.
-    """
+    """The batches of all models of a run; `folder` has its files until it is finished, `note` receives messages."""
 
     def __init__(
         self, out: Path, folder: Path, times: BatchTimes, note: Callable[[str], None]
@@ -97,29 +84,19 @@ def provider_of(settings: ModelSettings) -> Provider:
 
 @dataclass(slots=True)
 class Entry:
-    """A request on its way.
-
-    Attributes:
-        worst: Its row if nothing comes of it.
-        identity: Hash of the request and its item.
-        started: Whether its upper bound is in the ledger, because its batch may have been created.
-    """
+    """A request on its way."""
 
     request: Request
-    worst: Attempt
+    worst: Attempt  # its row if nothing comes of it
     identity: str
     ended: asyncio.Future[Answer] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
-    started: bool = False
+    started: bool = False  # its batch may exist, so its upper bound is in the ledger
 
 
 class Batcher:
-    """The batches of one model in one role.
-
-    Args:
-        booking: Owner of the requests, with their budget and ledger.
-    """
+    """The batches of one model in one role; `booking` owns the requests, with their budget and ledger."""
 
     def __init__(self, provider: Provider, batches: Batches, booking: Booking) -> None:
         self._provider = provider
@@ -191,7 +168,6 @@ class Batcher:
         return asyncio.get_running_loop().call_later(self._times.quiet / 2, then)
 
     def _wait_once_more(self) -> None:
-        """Wait another interval: a busy loop calls late, with further requests still to come."""
         self._timer = self._after_quiet(self._depart)
 
     def _depart(self) -> None:
@@ -344,14 +320,12 @@ class Batcher:
             wait = min(_SLOWER * wait, self._times.longest_poll)
 
     async def _lost(self, batch: Batch) -> State | None:
-        """Find a batch like `_find`, but raise an error that does not lead to another attempt to create it."""
         try:
             return await self._find(batch)
         except LlmError as error:
             raise _UnknownError(error) from None
 
     async def _find(self, batch: Batch) -> State | None:
-        """Return the batch whose creation was requested, if it was created."""
         others = {known.batch_id for known in self._journal}
         while True:
             is_late = time.time() >= batch.at + self._times.listed
@@ -378,7 +352,6 @@ class Batcher:
         return any(custom_id in batch.requests for custom_id in self._read(path))
 
     async def _recover(self) -> None:
-        """Resume the batches of the resumed run, and keep their answers."""
         settings = self._settings
         whose = (settings.model, settings.role, settings.api_base)
         mine = [each for each in self._journal if (each.model, each.role, each.api_base) == whose]
@@ -396,7 +369,6 @@ class Batcher:
                     self._kept[batch.requests[custom_id]].append(outcome)
 
     async def _drop(self, batch: Batch) -> None:
-        """Forget a batch that was never created."""
         for row in filter(None, map(self._ledger.row_of, batch.requests)):
             self._ledger.withdraw(row)
             await self._budget.settle(0, -(row.cost_pico_usd or 0))
@@ -416,7 +388,6 @@ class Batcher:
         self._journal.enter(batch, "dropped")
 
     async def _book(self, custom_id: str, outcome: RequestOutcome) -> None:
-        """Write the row of a request of the resumed run, if it has none but its upper bound."""
         settings = self._settings
         unknown = Attempt("", 1, HTTP, UNFINISHED, settings.model, role=settings.role)
         # After a power cut the ledger may lack rows that the journal of batches has.
@@ -429,8 +400,6 @@ class Batcher:
 
 
 class _UnknownError(Exception):
-    """Whether a batch was created is unknown."""
-
     def __init__(self, error: LlmError) -> None:
         super().__init__(str(error))
         self.error = error

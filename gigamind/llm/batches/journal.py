@@ -21,25 +21,16 @@ _OPEN: frozenset[Stage] = frozenset({"creating", "created", "ended"})
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One batch.
+    """One batch."""
 
-    Attributes:
-        tag: Our tag; the ids of its requests begin with it.
-        role: Purpose of its requests.
-        requests: Hash of each request, by its id.
-        at: Time of its last stage, in seconds since the epoch.
-        batch_id, file_id: Ids of the provider.
-        problem: Message, code and `may_cost` of the error of requests without a result.
-    """
-
-    tag: str
+    tag: str  # ours; the ids of its requests begin with it
     model: str
-    role: str
+    role: str  # purpose of its requests
     api_base: str | None
     key_variable: str | None
-    requests: Mapping[str, str]
+    requests: Mapping[str, str]  # hash of each request, by its id
     stage: Stage = "made"
-    at: float = 0.0
+    at: float = 0.0  # time of its last stage, in seconds since the epoch
     batch_id: str = ""
     file_id: str = ""
     problem: tuple[str, LlmCode, bool] = (
@@ -61,11 +52,7 @@ class Batch:
 
 
 class BatchJournal:
-    """The only writer of a run's `batches.jsonl`.
-
-    Args:
-        folder: Folder of the run; results are stored in `batches/`.
-    """
+    """The only writer of a run's `batches.jsonl`; results are stored in `batches/` in the folder of the run."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -46,9 +46,7 @@ class OpenAiBatches(Provider):
     def line(self, custom_id: str, request: Request) -> bytes:
         body: Json = {"model": self._model, "messages": list(request.messages)}
         body |= request.parameters
-        if (
-            self._is_itself
-        ):  # o-series and gpt-5 reject the older name, which other servers may require
+        if self._is_itself:  # its newer models reject the older name, which other servers may require
             body["max_completion_tokens"] = body.pop("max_tokens")
         if request.response_format:
             body["response_format"] = request.response_format
@@ -61,10 +59,7 @@ class OpenAiBatches(Provider):
         form = aiohttp.FormData()
         form.add_field("purpose", "batch")
         form.add_field(
-            "file",
-            b"".join(lines),
-            filename=f"{tag}.jsonl",
-            content_type="application/jsonl",
+            "file", b"".join(lines), filename=f"{tag}.jsonl", content_type="application/jsonl"
         )
         return (await self._wire.send("POST", "/files", data=form))["id"]
 

@@ -45,34 +45,19 @@ RequestOutcome = Answer | LlmError
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state of a batch as the provider reports it.
-
-    Attributes:
-        status: In the provider's terms.
-        ended: Whether it is final.
-        done, total: Numbers of requests.
-        results: Paths of its results, if any.
-        problem: Error of requests without a result.
-    """
+    """The state of a batch as the provider reports it."""
 
     batch_id: str
-    status: str
-    ended: bool
+    status: str  # in the provider's terms
+    ended: bool  # whether it is final
     done: int
-    total: int
-    results: tuple[str, ...]
-    problem: LlmError
+    total: int  # of the requests
+    results: tuple[str, ...]  # paths, if any
+    problem: LlmError  # of requests without a result
 
 
 class Provider(ABC):
     """Batches of one model at its provider.
-
-    Attributes:
-        name: Display name.
-        key_variable: Environment variable with the key, unless the settings name another.
-        address: Its address, unless the settings or one of `address_variables` give another.
-        limits: Limits of one batch.
-        is_tagged: Whether its batches have our tag, so that `find` returns only ours.
 
     Args:
         model: Model name without the provider.
@@ -82,11 +67,11 @@ class Provider(ABC):
     """
 
     name: ClassVar[str]
-    key_variable: ClassVar[str]
-    address: ClassVar[str]
+    key_variable: ClassVar[str]  # default environment variable of the key
+    address: ClassVar[str]  # default address, after `address_variables`
     address_variables: ClassVar[tuple[str, ...]]
     limits: ClassVar[Limits]
-    is_tagged: ClassVar[bool] = False
+    is_tagged: ClassVar[bool] = False  # whether `find` returns only our batches, by tag
     _path: ClassVar[str]  # of its batches, relative to its address
     _cursor: ClassVar[str] = "after"  # parameter with the last id of the previous page
 
@@ -107,18 +92,15 @@ class Provider(ABC):
 
     @property
     def _key(self) -> str:
-        """The current key; a self-hosted server may need none."""
         return os.environ.get(self._settings.key_variable or self.key_variable) or "none"
 
     def _error(self, kind: str, message: str, status: int | None = None) -> LlmError:
-        """Return the error for a request."""
         code = code_of(status, kind, message)
         return LlmError(
             _("{model}: {reason}", model=self._settings.model, reason=scrub(message)), code, status
         )
 
     def _without_result(self, batch_id: str) -> LlmError:
-        """Return the error for a request without a result in a finished batch; it may have been generated."""
         message = _(
             "{model}: {batch}: there is no result of this request",
             model=self._settings.model,
@@ -127,7 +109,6 @@ class Provider(ABC):
         return LlmError(message, "malformed_response", may_cost=True)
 
     def _root_of(self, address: str) -> str:
-        """Return the base address of `_path`."""
         return address
 
     @abstractmethod
@@ -190,7 +171,6 @@ class Provider(ABC):
         await self._wire.close()
 
     async def _listed(self) -> AsyncGenerator[Json]:
-        """Yield all batches of the account, newest first."""
         after: dict[str, str] = {}
         while True:
             page = await self._wire.get(self._path, limit=_PAGE, **after)
@@ -202,11 +182,7 @@ class Provider(ABC):
 
 
 class Wire:
-    """HTTP to one provider.
-
-    Args:
-        headers: Returns the headers with the current key.
-    """
+    """HTTP to one provider; `headers` returns the headers with the current key."""
 
     def __init__(
         self, base: str, headers: Callable[[], Mapping[str, str]], settings: ModelSettings
@@ -293,7 +269,6 @@ class Wire:
         )
 
     def _broken(self, error: Exception) -> LlmError:
-        """Return the error for a failed connection; only without a connection can nothing have arrived."""
         import aiohttp
 
         what = scrub(f"{type(error).__name__}: {error}")

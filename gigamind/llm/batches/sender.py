@@ -75,7 +75,6 @@ class BatchSender(Booking):
 
 
 def _identity(request: Request, call: Call) -> str:
-    """Return a hash of a request and its item, the same after a killed run."""
     return key_of({
         "messages": [dict(message) for message in request.messages],
         "schema": request.response_format,

@@ -47,11 +47,7 @@ async def answer_from(
     item_id: str,
     fence_key: bytes,
 ) -> str:
-    """Return an answer; without notes, a fixed answer that says so, without calling the model.
-
-    Raises:
-        LlmError: The model gave no answer.
-    """
+    """Return an answer, or raise LlmError; without notes, a fixed answer that says so, without calling the model."""
     if not notes:
         return NO_NOTES[language]
     messages = answer_messages(prompt, question, notes, fence_key)

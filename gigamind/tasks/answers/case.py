@@ -20,45 +20,33 @@ SYSTEM_ROLE = "system"
 
 @dataclass(frozen=True, slots=True)
 class SystemAnswer:
-    """Details of a system's answer.
+    """Details of a system's answer."""
 
-    Attributes:
-        contexts: One for each note of the case, as the system returned them; if its text is unknown, the note is empty.
-        oddities: Data-quality problems, with counts.
-        latency_ms: Wall time of the request; None for a run file.
-    """
-
+    # One for each note of the case, as the system returned them; if its text is unknown, the note is empty.
     contexts: tuple[RankedNote, ...]
-    oddities: Mapping[Oddity, int]
-    latency_ms: float | None
+    oddities: Mapping[Oddity, int]  # data-quality problems, with counts
+    latency_ms: float | None  # wall time of the request; None for a run file
 
 
 @dataclass(frozen=True, slots=True)
 class EvalCase:
-    """An answer, or a question without an answer yet, with its context.
-
-    Attributes:
-        answer: None until a model or a system has answered.
-        language: From the dataset, else the language of the question.
-        relevant: Numbers of the notes that answer the question, from 1; None if the dataset has no such label.
-        expected: Paths of the notes that answer the question; None if the dataset has no such label.
-        references: Texts that contain the labelled facts, if a system chooses the context.
-        response: Details of a system's answer; None without one.
-        unanswerable: Whether the dataset labels the question as unanswerable.
-    """
+    """An answer, or a question without an answer yet, with its context."""
 
     id: str
     question: str
     notes: tuple[GivenNote, ...]
-    answer: str | None
-    language: str
+    answer: str | None  # None until a model or a system has answered
+    language: str  # from the dataset, else the language of the question
     tags: tuple[str, ...]
     labels: AnswerLabels | None = None
+    # Numbers of the notes that answer the question, from 1; None if the dataset has no such label.
     relevant: frozenset[int] | None = None
+    # Paths of the notes that answer the question; None if the dataset has no such label.
     expected: frozenset[str] | None = None
+    # Texts that contain the labelled facts, if a system chooses the context.
     references: tuple[str, ...] = ()
-    response: SystemAnswer | None = None
-    unanswerable: bool = False
+    response: SystemAnswer | None = None  # details of a system's answer; None without one
+    unanswerable: bool = False  # whether the dataset labels the question as unanswerable
 
     @property
     def prompt_language(self) -> Language:

@@ -48,7 +48,6 @@ def choose_gate(options: AnswerEvalOptions) -> Gate | None:
 
 
 def _refuse_idle(options: AnswerEvalOptions) -> None:
-    """Refuse options that have no effect without `--checklist`."""
     idle = {
         "--checklist-judge": options.checklist_judge is not None,
         "--feature": options.feature != AnswerEvalOptions.model_fields["feature"].default,
@@ -63,11 +62,9 @@ def _refuse_idle(options: AnswerEvalOptions) -> None:
 async def check_answer(
     gate: QualityGate, case: AnswerCase, asking: Asking, *, twice: bool
 ) -> dict[str, Any]:
-    """Check one answer, and return the JSON values of a `QualityReport`.
+    """Check one answer, and return the JSON values of a `QualityReport`; a blank one needs no model.
 
-    Args:
-        twice: Check it a second time to measure consistency. If the second check fails permanently, the first one
-            counts and `flipped` is null. A blank answer is checked without a model, and only once.
+    If the second check of `twice` fails permanently, the first one counts and `flipped` is null.
 
     Raises:
         LlmError: See `QualityGate.judge`; for the second check, only transient errors.

@@ -1,7 +1,6 @@
 """Comparison of answer evaluations: their values, changes of single answers, and the checklist (seed 004, "2-1").
 
-Checklist results are compared only if both runs used the same checklist and model. The other metrics are always
-compared.
+Checklist results are compared only if both runs used the same checklist and model.
 """
 
 from collections.abc import Mapping
@@ -66,10 +65,7 @@ class AnswerItem(SnapshotItem):
 
     @property
     def answered(self) -> float | None:
-        """1 if it makes a claim, 0 if it refuses; means of correctness leave refusals out.
-
-        None without an evaluation, or for a custom judge without claims.
-        """
+        """1 if it makes a claim, 0 if it refuses; None without an evaluation or claims of a custom judge."""
         if not self.evaluated or CORRECTNESS not in self.metrics:
             return None
         return float(self.metrics[CORRECTNESS] is not None)
@@ -133,7 +129,7 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
     def change(self, before: AnswerItem, after: AnswerItem) -> Change | None:
         """Compare by correctness, then completeness, utility, the effect of a refusal, and the checklist.
 
-        A metric that either run lacks is skipped. For a custom judge, its metrics are compared in their order.
+        A metric that either run lacks is skipped. A custom judge's metrics are compared in their order.
         """
         refusal = _refusal_gain(before, after)
         parts: list[Text] = []
@@ -166,10 +162,7 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
 
 
 def _refusal_gain(before: AnswerItem, after: AnswerItem) -> float:
-    """Return the correctness that an answer gains by no longer refusing, or loses by refusing.
-
-    An answer without supported claims loses nothing by refusing.
-    """
+    """Return the correctness gained by no longer refusing; without supported claims, refusing loses none."""
     if before.answered is None or after.answered is None or before.answered == after.answered:
         return 0.0
     if after.unanswerable:

@@ -1,7 +1,6 @@
 """Converts the contexts of a system's answer to notes for the judge, in their order, because answers cite numbers.
 
-A context with a text is judged by that text; a context with only a name, by that note of the vault. A name of an
-unknown note becomes an empty note, which proves nothing.
+A context with only a name is judged by that note of the vault; an unknown note becomes empty, which proves nothing.
 """
 
 from collections import Counter
@@ -18,15 +17,11 @@ from gigamind.vault.notes import Note
 
 @dataclass(frozen=True, slots=True)
 class ContextReader:
-    """Reads contexts over one vault, which may have no notes.
-
-    Attributes:
-        has_vault: Without a vault, an unknown note is a problem only if its text is missing.
-        places: Cache of whether a note contains a text, by path and text; systems return the same texts repeatedly.
-    """
+    """Reads contexts over one vault, which may have no notes."""
 
     identities: Identities
-    has_vault: bool
+    has_vault: bool  # without a vault, an unknown note is a problem only if its text is missing
+    # Cache of whether a note contains a text, by path and text; systems return the same texts repeatedly.
     places: dict[tuple[str, str], bool] = field(default_factory=dict[tuple[str, str], bool])
 
     def read(
@@ -74,10 +69,7 @@ def _part(note: Note, place: tuple[int, int] | None) -> str:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether a string is the name of a note rather than text: a line that ends in .md, or one ASCII word.
-
-    Sentences in Chinese or Japanese have no spaces either, so other single words count as text.
-    """
+    """Return whether a string names a note: a line that ends in .md, or one ASCII word (Chinese has no spaces)."""
     line = text.strip()
     is_word = line.isascii() and len(line.split()) == 1
     return "\n" not in line and (line.endswith(".md") or is_word)

@@ -1,7 +1,4 @@
-"""Estimates the cost and duration of judging a dataset before it starts; see `estimate`.
-
-Stored replies and failed requests are not considered.
-"""
+"""Estimates the cost and duration of judging, without stored replies and failed requests; see `estimate`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

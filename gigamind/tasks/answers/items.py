@@ -80,7 +80,6 @@ def grounding_issues(judgement: Judgement, language: str) -> tuple[str, ...]:
 
 
 def _issue(judged: JudgedClaim) -> Message:
-    """Return what is wrong with a claim. Word matching alone cannot show that a claim is not in the notes."""
     claim = judged.claim.piece.text
     if judged.verdict == "contradicted":
         return _("“{claim}” — the notes contradict this.", claim=claim)
@@ -206,12 +205,7 @@ def answer_item(
     check: ItemResult | None = None,
     response: ItemResult | None = None,
 ) -> AnswerItemReport:
-    """Return the line of one answer; without a result, it was not run.
-
-    Args:
-        check: Checklist result; None without a checklist, or if it was not run.
-        response: The system's answer; None without a system, or if it was not run.
-    """
+    """Return the line of one answer; a result is None if it was not run, or has no checklist or no system."""
     value: dict[str, Any] = (result.value if result else None) or {}
     checked: dict[str, Any] = (check.value if check else None) or {}
     evaluation = _read(SearchQAEvaluation, value.get("evaluation"))
@@ -251,7 +245,6 @@ def _unjudged(response: ItemResult | None) -> Literal["unanswered", "not_run"]:
 
 
 def _response_fields(case: EvalCase) -> dict[str, Any]:
-    """Return the fields about a system's answer."""
     response = case.response
     if response is None:
         return {}
@@ -267,7 +260,6 @@ def _response_fields(case: EvalCase) -> dict[str, Any]:
 
 
 def _read(model: type[Stored], stored: dict[str, Any] | None) -> Stored | None:
-    """Return a stored model; None if the run has none."""
     return model.model_validate(stored) if stored else None
 
 
@@ -281,8 +273,4 @@ def _metrics(
 ) -> dict[str, float | None]:
     facts = labels.facts if labels else ()
     grounding = grounding_of(evaluation, len(case.notes), case.labels, facts, case.relevant)
-    return {
-        "correctness": evaluation.correctness,
-        "utility": evaluation.utility,
-        **grounding,
-    }
+    return {"correctness": evaluation.correctness, "utility": evaluation.utility, **grounding}

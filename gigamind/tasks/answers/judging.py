@@ -37,23 +37,16 @@ _SHORTER_REPLY = _("let the system return only the parts of notes that it used a
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """Answers, judges and checks one item with models.
-
-    Attributes:
-        prompts: Prompts of the model that answers; empty without one.
-        fresh: Items that are judged and checked a second time.
-        stored: Stored answers of that model, by id.
-        shorter: Advice if notes are longer than a model's context window.
-        answers: Pending answers; each is requested once, then judged and checked.
-    """
+    """Answers, judges and checks one item with models."""
 
     judge: Judge[AnswerCase, Any]
     gate: QualityGate | None
-    prompts: Mapping[Language, Prompt]
+    prompts: Mapping[Language, Prompt]  # prompts of the model that answers; empty without one
     fence_key: bytes
-    fresh: frozenset[str]
-    stored: Mapping[str, str]
-    shorter: Text
+    fresh: frozenset[str]  # items that are judged and checked a second time
+    stored: Mapping[str, str]  # stored answers of that model, by id
+    shorter: Text  # advice if notes are longer than a model's context window
+    # Pending answers; each is requested once, then judged and checked.
     answers: dict[str, asyncio.Future[str]] = field(default_factory=dict[str, asyncio.Future[str]])
 
     async def ask(self, models: Models, key: ItemKey, case: EvalCase) -> Any:  # noqa: ANN401  JSON values
@@ -105,11 +98,7 @@ class _Asker:
 
 
 def begin(prepared: PreparedAnswers, out: Path, progress: Progress) -> Mapping[str, str]:
-    """Start or resume a run without any request, so that its models are opened; return its identity.
-
-    Raises:
-        GigamindError: See `ask_all`.
-    """
+    """Start or resume a run without any request, so that its models are opened; return its identity."""
     identity = _identity(prepared)
     resume = prepared.options.resume is not None
     ask_all({}, _nothing, _connecting(prepared, out, progress, None), identity, out, resume=resume)
@@ -123,14 +112,7 @@ async def _nothing(models: Models, key: ItemKey, item: object) -> None:
 def ask_about(
     prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None, *, begun: bool
 ) -> ModelRun:
-    """Judge every answer of the run or shard with models. Checks are separate parts of an item.
-
-    Args:
-        begun: Whether the run has been started; see `begin`.
-
-    Raises:
-        GigamindError: See `ask_all`.
-    """
+    """Judge every answer of the run or shard with models; `begun` if `begin` was called. Checks are separate."""
     options, cases = prepared.options, prepared.cases
     if shard is not None:
         cases = dict(shard.of(list(cases.items())))
@@ -178,10 +160,7 @@ def least_calls(prepared: PreparedAnswers) -> int:
 
 
 def _needs(prepared: PreparedAnswers, fresh: Container[str], key: ItemKey, case: EvalCase) -> int:
-    """Return the number of calls to answer and judge an item, or to check it, if no request fails.
-
-    Calls that happen once per run count for each item, as any item may be the first to need them.
-    """
+    """Return the calls of an item if none fails; those made once per run count for each, as any may be the first."""
     options, judge, answering = prepared.options, prepared.judge.judge, 0
     if prepared.gate and key.part == GATE_ROLE:
         judge = prepared.gate.judge
@@ -226,7 +205,6 @@ def _open_models(prepared: PreparedAnswers, account: Account) -> Models:
 
 
 def _stored_answers(out: Path, shard: Shard | None) -> dict[str, str]:
-    """Return the run's stored answers of its model, by id."""
     results = results_in(folders_of(unfinished_folder(out), shard)).values()
     return {result.item_id: result.value["answer"] for result in results if result.value}
 
@@ -241,7 +219,6 @@ def _failed(result: ItemResult) -> ItemResult:
 
 
 def _identity(prepared: PreparedAnswers) -> dict[str, str]:
-    """Return what must be equal for a run to be resumed."""
     options = prepared.options
     settings = ("sample", "seed", "fresh_fraction", "answer_model", "answer_max_tokens")
     searched = ("mode", "fusion", "embedder", "context_notes", "context_chars")

@@ -48,7 +48,6 @@ def unbacked_facts(labels: AnswerLabels | None, notes: Sequence[str]) -> list[st
 
 
 def _backing(fact: str, notes: Sequence[str]) -> list[Aligned]:
-    """Return the ranges of notes that contain a fact, proven in the same way as a judge's quotes."""
     quotes = [Quote(fact, source_index=index) for index in range(len(notes))]
     places = (
         best_proof(alignment, notes, _MIN_CHARS) for alignment in align_all(quotes, notes).outcomes
@@ -78,10 +77,7 @@ def _fact(
 
 
 def _states(claim: EvaluatedClaim, fact: str, place: Aligned) -> bool:
-    """Return whether a supported claim cites the range of a fact, with its numbers and at least half of its words.
-
-    For a claim in another language, only the numbers are compared.
-    """
+    """Return whether a claim cites a fact's range, with its numbers and (in one language) half of its words."""
     evidence = claim.evidence
     if claim.verdict != "supported" or not evidence or evidence["status"] != "aligned":
         return False
@@ -104,8 +100,7 @@ def labels_report(
 ) -> LabelsReport | None:
     """Return the labels with the ids of matching claims: the same text for claims, stating the fact for facts.
 
-    Args:
-        references: Texts of the dataset that contain the facts, if a system chooses the notes; else None.
+    If a system chooses the notes, `references` are the texts of the dataset that contain the facts.
     """
     if labels is None:
         return None
@@ -129,9 +124,7 @@ def grounding_of(
 ) -> dict[str, float | None]:
     """Return the grounding metrics of one evaluated answer.
 
-    Args:
-        facts: Labelled facts; only those that count are used.
-        relevant: Relevant notes from the dataset; None for the judge's own labels, if it labelled every note.
+    Without `relevant` from the dataset, the judge's own labels count, if it labelled every note.
     """
     known = {
         comparable(claim.text): claim.correct
@@ -168,7 +161,6 @@ def _judged_relevant(evaluation: SearchQAEvaluation) -> frozenset[int] | None:
 
 
 def _ids(claims: Sequence[tuple[int, str]]) -> dict[str, int]:
-    """Return the id of each claim by its text; equal texts keep the first id."""
     ids: dict[str, int] = {}
     for number, text in claims:
         ids.setdefault(comparable(text), number)

@@ -5,11 +5,7 @@ from typing import Literal, Self
 
 from pydantic import ConfigDict, Field
 
-from gigamind.evaluation.options import (
-    ContextOptions,
-    EvalOptions,
-    ModelRunOptions,
-)
+from gigamind.evaluation.options import ContextOptions, EvalOptions, ModelRunOptions
 from gigamind.llm.redaction import without_secrets
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode, RetrievalSettings
 from gigamind.systems.settings import DAY_MS, SystemName, SystemOptions, shown_system
@@ -44,10 +40,7 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     )
     system_name: SystemName = None
     timeout_ms: int = Field(
-        120_000,
-        ge=1,
-        le=DAY_MS,
-        description="time limit per answer of the system in milliseconds",
+        120_000, ge=1, le=DAY_MS, description="time limit per answer of the system in milliseconds"
     )
     max_concurrency: int = Field(4, ge=1, le=256, description="concurrent questions to the system")
     answer_model: str | None = Field(

@@ -1,7 +1,6 @@
 """report.html of an answer run: its figures, and its answers as compact JSON with claims and proofs.
 
-templates/answer_item.js unpacks the arrays in the order in which this module builds them. Panel members are numbers,
-and their verdicts are digits.
+templates/answer_item.js unpacks the arrays in the order in which this module builds them.
 """
 
 import functools
@@ -57,8 +56,7 @@ _DECIMALS = 3  # as many as the page shows
 def answer_votes(item: AnswerItemReport, places: Mapping[PanelMember, int]) -> list[list[object]]:
     """Return each panel member's number, error code, correctness, utility, and one digit per claim.
 
-    The digit is the index of the verdict in `ClaimVerdict`; the last digit marks a sentence that is no claim to the
-    panel member. The list of a panel member without a vote ends with the error code.
+    The digit is the index in `ClaimVerdict`; the last one marks no claim. Without a vote, the list ends with the code.
     """
     return [
         [places[member_of(vote)], vote.code]
@@ -101,13 +99,9 @@ def answers_json(
 
 @dataclass(frozen=True, slots=True)
 class CustomScores:
-    """The metrics of a custom judge on a page.
+    """The metrics of a custom judge on a page."""
 
-    Attributes:
-        labels: Labels of the metrics by name, the main one first.
-    """
-
-    labels: Mapping[str, str]
+    labels: Mapping[str, str]  # labels of the metrics by name, the main one first
 
     @classmethod
     def of(cls, judge: JudgeReport | None, language: Language) -> "CustomScores | None":
@@ -271,11 +265,7 @@ def _quality(item: AnswerItemReport) -> list[object] | None:
 def _passage(
     evidence: Mapping[str, Any], note: NoteReport, source: SourceSentence | None
 ) -> tuple[str, str, str]:
-    """Return the text before the quote, the quote, and the text after it.
-
-    Args:
-        source: The sentence that the claim was compared with; only it is shown then.
-    """
+    """Return the text before the quote, the quote, and the text after it; if known, only of the compared sentence."""
     start, end = int(evidence["start"]), int(evidence["end"])
     quoted = note.text[start:end]
     if source and quoted in source.text:
@@ -290,7 +280,6 @@ def _passage(
 def _flagged(
     evaluation: SearchQAEvaluation | VerdictReport | None, notes: Sequence[NoteReport]
 ) -> list[str]:
-    """Return the texts that a human should check: the answer, or titles of notes."""
     flagged = sorted(evaluation.flagged) if evaluation else ()
     return [notes[number - 1].title if number else "answer" for number in flagged]
 
@@ -346,7 +335,6 @@ def quality_block(
 def _change(
     metric: str, comparison: Comparison | None, say: Translator
 ) -> dict[str, object] | None:
-    """Return the change from the baseline, over the answers that both runs checked."""
     change = comparison.metric(metric) if comparison else None
     if change is None:
         return None
@@ -448,7 +436,6 @@ render_answer_html = functools.partial(render_page, answer_content)
 
 
 def _not_finished(summary: AnswerSummaryReport) -> int:
-    """Return the number of answers that an interrupted run did not evaluate or check."""
     return max(summary.counts.not_run, summary.quality.not_run if summary.quality else 0)
 
 

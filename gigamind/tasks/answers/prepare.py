@@ -1,7 +1,4 @@
-"""Prepares an answer run: reads its answers, or its questions with the notes to answer them from.
-
-The notes of a question are the top search results, 12 000 characters in total (seed 004).
-"""
+"""Prepares an answer run: its answers, or questions with the top search results, 12 000 characters (seed 004)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -58,11 +55,7 @@ def choose_answer_judge(options: AnswerEvalOptions) -> Chosen[Judge[AnswerCase, 
 
 @dataclass(frozen=True, slots=True)
 class SearchedCases:
-    """Queries with their retrieved notes.
-
-    Attributes:
-        embedding_model: None in keyword mode.
-    """
+    """Queries with their retrieved notes."""
 
     cases: tuple[EvalCase, ...]
     not_sampled: int
@@ -70,7 +63,7 @@ class SearchedCases:
     warnings: tuple[str, ...]
     vault: Vault
     dataset_hash: str
-    embedding_model: str | None
+    embedding_model: str | None  # None in keyword mode
 
 
 def cases_from_search(options: AnswerEvalOptions, progress: Progress) -> SearchedCases:
@@ -168,7 +161,6 @@ def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedA
 
 
 def _idle_model(options: AnswerEvalOptions) -> tuple[Text, ...]:
-    """Return a warning if `--model` has no effect."""
     if not options.typed(["model"]):
         return ()
     warning = _(
@@ -207,11 +199,7 @@ def _from_answers(
 
 
 def refuse_idle(options: AnswerEvalOptions) -> None:
-    """Check that each option has an effect in the run.
-
-    Raises:
-        InputError: One has none.
-    """
+    """Check that each option has an effect in the run; raises InputError otherwise."""
     if options.system is None:
         if idle := options.flags(OF_SYSTEMS):
             raise InputError(_("{option}: requires --system. Remove it.", option=idle))

@@ -18,24 +18,18 @@ from gigamind.tasks.answers.options import AnswerEvalOptions
 
 @dataclass(frozen=True, slots=True)
 class PreparedAnswers(PreparedInput):
-    """Valid input of one run.
-
-    Attributes:
-        cases: By id, in dataset order.
-        notes: Number of notes in the vault; 0 without a vault.
-        gate: Quality gate of the checklist; None without `--checklist`.
-        embedding_model: Embedder of the search for context; None without a vector search.
-        system: The system that answers; None if the answers are in the dataset or a model generates them.
-        contexts: Reads the contexts that the system returns with its answers.
-    """
+    """Valid input of one run."""
 
     options: AnswerEvalOptions
     judge: Chosen[Judge[AnswerCase, Any]]
-    cases: Mapping[str, EvalCase]
-    notes: int
+    cases: Mapping[str, EvalCase]  # by id, in dataset order
+    notes: int  # number of notes in the vault; 0 without a vault
+    # Embedder of the search for context; None without a vector search.
     embedding_model: str | None = None
-    gate: Gate | None = None
+    gate: Gate | None = None  # quality gate of the checklist; None without `--checklist`
+    # The system that answers; None if the answers are in the dataset or a model generates them.
     system: SystemReport | None = None
+    # Reads the contexts that the system returns with its answers.
     contexts: ContextReader | None = None
 
 

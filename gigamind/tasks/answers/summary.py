@@ -112,9 +112,7 @@ def summarise_answers(
         agreement=agreement(items),
         flagged=sum(bool(item.evaluation and item.evaluation.flagged) for item in items),
         performance=AnswerPerformance(
-            preparing_ms=run.opening_ms,
-            eval_runtime_ms=run.asking_ms,
-            system=_latency(items),
+            preparing_ms=run.opening_ms, eval_runtime_ms=run.asking_ms, system=_latency(items)
         ),
         quality=quality_summary(prepared.gate, _answered(items)),
         llm=_llm(prepared, model_run, items),
@@ -123,7 +121,6 @@ def summarise_answers(
 
 
 def _answered(items: Sequence[AnswerItemReport]) -> list[AnswerItemReport]:
-    """Return the items without the questions that the system did not answer."""
     return [item for item in items if item.outcome != "unanswered"]
 
 
@@ -140,7 +137,6 @@ def _health(model_run: ModelRun, items: Sequence[AnswerItemReport]) -> SystemHea
 
 
 def _quality_warnings(system: SystemHealth, items: Sequence[AnswerItemReport]) -> Iterator[Text]:
-    """Yield one data-quality warning for each kind of problem in the system's answers."""
     total = len(items)
     if system.failed:
         yield _(
@@ -182,14 +178,12 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             **values,
         ),
         "asked_again": _(
-            "{count:,} of {total:,} questions needed a retry; latencies include retries.",
-            **values,
+            "{count:,} of {total:,} questions needed a retry; latencies include retries.", **values
         ),
     }
 
 
 def _second_looks(judged: Sequence[SearchQAEvaluation]) -> tuple[SecondLookReport, ...]:
-    """Return each model of the second check, once per language."""
     looks = {
         (look.model, look.language): look
         for evaluation in judged
@@ -201,10 +195,7 @@ def _second_looks(judged: Sequence[SearchQAEvaluation]) -> tuple[SecondLookRepor
 def _llm(
     prepared: PreparedAnswers, model_run: ModelRun, items: Sequence[AnswerItemReport]
 ) -> LlmReport | None:
-    """Return the outcomes of evaluations and, separately, of checks; None if the run called no model.
-
-    Answers without context are not judged.
-    """
+    """Return the outcomes of evaluations (of answers with context) and of checks; None if no model was called."""
     judge = prepared.judge.report
     if not (judge.asks_a_model or prepared.gate or prepared.options.answer_model):
         return None

@@ -13,10 +13,7 @@ _SOURCE_DOUBTS = (
 
 
 def support_checks(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
-    """Return the checks of a claim in order, each with its result; None if the result is unknown.
-
-    The model's verdict, if a model was called; the proof of its quote; whether the source sentence states the claim.
-    """
+    """Return the checks of a claim (model's verdict, proof, meaning) in order with their results; None if unknown."""
     checks: list[tuple[str, bool | None]] = []
     if claim.told:
         checks.append((f"told_{claim.told}", claim.told == "supported"))
@@ -42,10 +39,7 @@ def contradictions(claim: EvaluatedClaim) -> list[tuple[str, str]]:
 
 
 def rejected_support(summary: AnswerSummaryReport) -> Text:
-    """Return how many claims the model calls supported and gigamind does not, and why; "" without any.
-
-    Without a model, return the limits of verdicts by words.
-    """
+    """Return how many claims only the model calls supported, and why; without a model, the limits of its verdicts."""
     model_supported, rejected = summary.told.get("supported", 0), summary.not_believed
     if not summary.told and summary.counts.claims:
         supported = summary.verdicts.get("supported", 0)

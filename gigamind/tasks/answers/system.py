@@ -1,7 +1,6 @@
 """Sends each question to a system once, stores the answers next to the out folder, and judges them afterwards.
 
-One process sends all questions, so `--max-concurrency` applies to the whole run. A resumed run sends only questions
-without an answer.
+One process sends all questions, so `--max-concurrency` applies to the run; a resumed run sends those without answer.
 """
 
 import functools
@@ -36,17 +35,12 @@ _MAX_FAILURES = 8  # after this many failures without any answer, no more questi
 
 @dataclass
 class SystemResults:
-    """The answers of a system.
+    """The answers of a system."""
 
-    Attributes:
-        results: Of each completed question, by item.
-        interrupted: Whether Ctrl-C stopped it.
-        warnings: Data-quality warnings about the system.
-    """
-
+    # Of each completed question, by item.
     results: Mapping[ItemKey, ItemResult] = field(default_factory=dict[ItemKey, ItemResult])
-    interrupted: bool = False
-    warnings: tuple[str, ...] = ()
+    interrupted: bool = False  # whether Ctrl-C stopped it
+    warnings: tuple[str, ...] = ()  # data-quality warnings about the system
 
     @property
     def final(self) -> Mapping[ItemKey, ItemResult]:
@@ -72,11 +66,7 @@ class OpenAnswerer:
 
 @contextmanager
 def opened(prepared: PreparedAnswers, answerer: Answerer | None) -> Generator[OpenAnswerer]:
-    """Open the system of a run, or use `answerer`.
-
-    Raises:
-        InputError: It cannot be opened.
-    """
+    """Open the system of a run (InputError if that fails), or use `answerer`."""
     options = prepared.options
     named = options.named_system
     if named is None:
@@ -97,14 +87,10 @@ def opened(prepared: PreparedAnswers, answerer: Answerer | None) -> Generator[Op
 def ask_system(
     prepared: PreparedAnswers, answerer: Answerer | None, out: Path, progress: Progress
 ) -> SystemResults:
-    """Start or resume the run of `out`, and send the questions without an answer.
-
-    Args:
-        answerer: The system, if the caller has opened it.
+    """Start or resume the run of `out`, and send the questions without an answer, to `answerer` if it is open.
 
     Raises:
-        GigamindError: See `opened` and `begin`.
-        UnwrittenError: An answer cannot be stored.
+        GigamindError: See `opened` and `begin`; UnwrittenError if an answer cannot be stored.
     """
     with opened(prepared, answerer) as ready:
         identity = begin(prepared, out, progress)
@@ -159,19 +145,14 @@ def _ask(
 
 @dataclass
 class _Requests:
-    """Sends questions, and stops if the first ones all fail.
-
-    Attributes:
-        stopped: Why no more questions are sent; "" while they are.
-    """
+    """Sends questions, and stops if the first ones all fail."""
 
     answerer: Answerer
     failures: int = 0
     answered: bool = False
-    stopped: Text = ""
+    stopped: Text = ""  # why no more questions are sent; "" while they are
 
     def by_id(self, cases: Sequence[EvalCase]) -> dict[str, Callable[[], Reply]]:
-        """Return a function that sends each question, by its id."""
         queries = (Query(case.id, case.question) for case in cases)
         return {query.id: functools.partial(self.send, query) for query in queries}
 
@@ -185,7 +166,6 @@ class _Requests:
             raise SystemFailedError(text_of(error)) from error
 
     def count(self, outcome: ItemOutcome[Reply]) -> None:
-        """Count a completed question."""
         if not isinstance(outcome, Failure):
             self.answered = True
         elif not self.answered and not self.stopped:
@@ -226,11 +206,7 @@ def _result(outcome: ItemOutcome[Reply], *, is_run: bool) -> ItemResult:
 
 
 def with_run(prepared: PreparedAnswers) -> PreparedAnswers:
-    """Add the answers of a run file without storing them.
-
-    Raises:
-        InputError: The file cannot be used.
-    """
+    """Add the answers of a run file, without storing them; raises InputError if it cannot be used."""
     with opened(prepared, None) as ready:
         requests = _Requests(ready.answerer).by_id(list(prepared.cases.values()))
         outcomes = [attempt(name, send) for name, send in requests.items()]

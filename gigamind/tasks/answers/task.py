@@ -20,11 +20,7 @@ from gigamind.records.schema import Record, RunReport
 from gigamind.runs.store import read_results
 from gigamind.tasks.answers.compare import AnswerComparison
 from gigamind.tasks.answers.options import AnswerEvalOptions
-from gigamind.tasks.answers.schema import (
-    AnswerItemReport,
-    AnswerSummaryReport,
-    EvaluatedClaim,
-)
+from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport, EvaluatedClaim
 from gigamind.tasks.answers.view import AnswerView
 
 if TYPE_CHECKING:  # options and reports must not import everything that runs the task
@@ -35,15 +31,11 @@ if TYPE_CHECKING:  # options and reports must not import everything that runs th
 
 @dataclass
 class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
-    """Checked answers, queries with notes for a model to answer from, or questions for a system.
-
-    Attributes:
-        answerer: The system, if the caller has opened it.
-        system_results: The system's answers, once there are any.
-    """
+    """Checked answers, queries with notes for a model to answer from, or questions for a system."""
 
     prepared: "PreparedAnswers"
-    answerer: "Answerer | None" = None
+    answerer: "Answerer | None" = None  # the system, if the caller has opened it
+    # The system's answers, once there are any.
     system_results: "SystemResults | None" = field(default=None, init=False)
     results = TypeAdapter(list[None])
 
@@ -64,11 +56,7 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
         return len(self.prepared.cases)
 
     def ask(
-        self,
-        results: Sequence[None],
-        out: Path,
-        progress: Progress,
-        shard: Shard | None = None,
+        self, results: Sequence[None], out: Path, progress: Progress, shard: Shard | None = None
     ) -> ModelRun:
         from gigamind.tasks.answers.judging import ask_about
         from gigamind.tasks.answers.prepared import with_answers
@@ -106,11 +94,7 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
 
 
 class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport]):
-    """Evaluates answers.
-
-    Args:
-        answerer: The system of `--system`, if the caller has opened it.
-    """
+    """Evaluates answers; `answerer` is the system of `--system`, if the caller has opened it."""
 
     name = "answers"
     options = AnswerEvalOptions
@@ -185,7 +169,6 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
 
 
 def _context_fix(run: RunReport) -> Text:
-    """Return how to add contexts. Without a vault, names of notes are not enough; only endpoints have paths."""
     system = run.environment.system
     if system is None:
         fix = _("add it to the dataset")

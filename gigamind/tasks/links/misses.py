@@ -1,8 +1,4 @@
-"""Explains why an expected link is missing from the suggestions that a run shows.
-
-The cause follows from the suggester's complete ranking for the note. A run shows only the top of that ranking, above
-a confidence threshold.
-"""
+"""Explains, by the complete ranking, why an expected link is missing from the confident top that a run shows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,17 +25,11 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """All suggestions for one note, best first.
+    """All suggestions for one note, best first."""
 
-    Attributes:
-        shown: The suggestions that the run shows.
-        ranked: All suggestions, at any confidence.
-        linked: Targets that were excluded because the note already links to them.
-    """
-
-    shown: Sequence[Suggestion]
-    ranked: Sequence[Suggestion]
-    linked: frozenset[str]
+    shown: Sequence[Suggestion]  # the suggestions that the run shows
+    ranked: Sequence[Suggestion]  # all suggestions, at any confidence
+    linked: frozenset[str]  # targets that were excluded because the note already links to them
 
 
 def find_misses(
@@ -48,11 +38,7 @@ def find_misses(
     names: Mapping[str, frozenset[str]],
     topk: int,
 ) -> list[Miss]:
-    """Return the expected rows of one note that were not suggested, in dataset order.
-
-    Args:
-        names: Folded names of each note, by path; see `names_of`.
-    """
+    """Return the expected rows of one note that were not suggested, in dataset order; `names` see `names_of`."""
     shown = {suggestion.target for suggestion in candidates.shown}
     return [
         _miss(row, candidates, names, topk)
@@ -87,7 +73,6 @@ def _miss(
 
 
 def _overlaps_anchor(suggestion: Suggestion, row: CheckedLink) -> bool:
-    """Return whether the suggestion overlaps the row's anchor; without ranges, whether the words are equal."""
     if row.span is None or suggestion.span is None:
         return fold(suggestion.anchor) == fold(row.item.anchor)
     return suggestion.span.start < row.span.end and row.span.start < suggestion.span.end

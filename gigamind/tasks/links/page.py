@@ -1,7 +1,6 @@
-"""report.html of a link run: its figures, and its notes as compact JSON.
+"""report.html of a link run: its figures, and its notes as compact JSON, their texts split into pieces.
 
-Each note's text is split into pieces; pieces that are links are marked. templates/link_item.js unpacks the arrays in
-the order in which this module builds them.
+templates/link_item.js unpacks the arrays in the order in which this module builds them.
 """
 
 import functools
@@ -141,7 +140,6 @@ def _item(item: LinkItemReport, change: str, before: LinkItem | None) -> list[ob
 
 
 def _missed(item: LinkItemReport, row: ExpectedLinkReport, miss: MissReport) -> tuple[object, ...]:
-    """Return a missed link, the text around it, the cause, and the suggestion that was preferred."""
     before = after = ""
     if row.passage is not None:
         span = _span(Utf16(item.text), row.passage)
@@ -173,7 +171,6 @@ def _ranked(ranked: RankedReport | None) -> tuple[object, ...] | None:
 
 
 def _before(item: LinkItem) -> tuple[str, str]:
-    """Return recall and precision of the note in the baseline, as fractions."""
     recalled = {suggestion.target for suggestion in item.suggestions if suggestion.hit} & set(
         item.expected
     )

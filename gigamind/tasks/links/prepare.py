@@ -18,18 +18,15 @@ from gigamind.vault.notes import Vault, read_vault
 
 @dataclass(frozen=True, slots=True)
 class PreparedLinks(PreparedInput):
-    """Valid input of one run; `--sample` draws notes.
-
-    Attributes:
-        rows: Expected links by the path of their note, in the vault's order.
-        system: The other tool that made the suggestions; None for gigamind.
-    """
+    """Valid input of one run; `--sample` draws notes."""
 
     options: LinkEvalOptions
     vault: Vault
     identities: Identities
     checked: CheckedLinks
+    # Expected links by the path of their note, in the vault's order.
     rows: Mapping[str, tuple[CheckedLink, ...]]
+    # The other tool that made the suggestions; None for gigamind.
     system: SystemReport | None = None
 
 

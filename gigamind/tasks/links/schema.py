@@ -9,13 +9,7 @@ from pydantic import Field
 
 from gigamind.interop.ranking import Oddity
 from gigamind.records.judged import Count, Report, Share
-from gigamind.records.schema import (
-    IntervalReport,
-    Milliseconds,
-    PassageReport,
-    Record,
-    TaskSummary,
-)
+from gigamind.records.schema import IntervalReport, Milliseconds, PassageReport, Record, TaskSummary
 from gigamind.systems.health import SystemHealth
 
 

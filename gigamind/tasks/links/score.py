@@ -71,10 +71,7 @@ class EvaluatedNote:
 
 
 def record_links(
-    prepared: PreparedLinks,
-    run: Run[EvaluatedNote],
-    started: datetime,
-    embedding_model: str | None,
+    prepared: PreparedLinks, run: Run[EvaluatedNote], started: datetime, embedding_model: str | None
 ) -> Record[LinkSummaryReport, LinkItemReport]:
     """Return the content of a run's out folder."""
     summary = summarise_run(prepared, run)
@@ -248,15 +245,11 @@ def _passage(note: Note, units: Utf16, span: Span) -> PassageReport:
 
 @dataclass(frozen=True)
 class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote]):
-    """Checked input and a suggester for its vault.
-
-    Attributes:
-        names: Folded names of each note, by path.
-    """
+    """Checked input and a suggester for its vault."""
 
     prepared: PreparedLinks
     suggester: Suggester
-    names: Mapping[str, frozenset[str]]
+    names: Mapping[str, frozenset[str]]  # folded names of each note, by path
     results = TypeAdapter(list[EvaluatedNote])
 
     @property
@@ -270,11 +263,7 @@ class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote
         return len(paths)
 
     def score(self, first: int, end: int, progress: Progress) -> list[EvaluatedNote]:
-        """Suggest links for each note, in the vault's order.
-
-        Raises:
-            Interrupted: Ctrl-C; the notes that are done are kept.
-        """
+        """Suggest links for each note, in the vault's order; Interrupted keeps the notes that are done."""
         paths = list(self.prepared.rows)[first:end]
         self.suggester.prepare(self.prepared.rows[path][0].note for path in paths)
         results: list[EvaluatedNote] = []
@@ -294,11 +283,7 @@ class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote
 
 
 def open_links(options: LinkEvalOptions, progress: Progress) -> LinkEvaluation:
-    """Check the input and open the suggester.
-
-    Raises:
-        GigamindError: See `prepare_links`.
-    """
+    """Check the input (see `prepare_links`) and open the suggester."""
     prepared = prepare_links(options)
     names = {note.path: names_of(note) for note in prepared.vault.notes}
     vault, identities = prepared.vault, prepared.identities
@@ -354,7 +339,6 @@ def _shown(ranked: Sequence[Suggestion], options: LinkEvalOptions) -> tuple[Sugg
 def _measured(
     suggestion: Suggestion, rows: Sequence[CheckedLink], linked: frozenset[str]
 ) -> Suggested:
-    """Compare a suggestion with the rows of its note that have the same target."""
     own = [row for row in rows if suggestion.target in row.targets]
     spans = [row.span for row in own if row.span is not None and row.item.label != "reject"]
     labels = [row.item.label for row in own if row.item.label is not None]

@@ -12,12 +12,7 @@ from gigamind.errors import InputError
 from gigamind.i18n import _
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking, note_of
 from gigamind.interop.run_file import RunFile, read_json_run
-from gigamind.linking.suggest import (
-    LEAST_CONFIDENCE,
-    LinkSuggester,
-    LinkSuggestion,
-    SuggestOptions,
-)
+from gigamind.linking.suggest import LEAST_CONFIDENCE, LinkSuggester, LinkSuggestion, SuggestOptions
 from gigamind.spans import Span, Utf16
 from gigamind.systems.open import run_warnings
 from gigamind.systems.settle import settle
@@ -33,25 +28,17 @@ _UNMEASURED: frozenset[Oddity] = frozenset({"tied_scores", "fewer_hits"})
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One suggested link, from any source.
+    """One suggested link, from any source."""
 
-    Attributes:
-        target: Path of the target note; if the vault lacks it, the name in the run file.
-        anchor: The words that would be linked; "" if the tool gave none.
-        span: Range of the anchor in code points; None if unknown.
-        confidence: In [0, 1]; None if the tool gave none.
-        features: Values that the confidence is computed from, by name.
-        least: Lowest confidence at which the suggestion is shown.
-    """
-
-    target: str
-    anchor: str
-    span: Span | None
-    confidence: float | None
+    target: str  # path of the target note; if the vault lacks it, the name in the run file
+    anchor: str  # the words that would be linked; "" if the tool gave none
+    span: Span | None  # range of the anchor in code points; None if unknown
+    confidence: float | None  # in [0, 1]; None if the tool gave none
     reason: str
     context: str
+    # Values that the confidence is computed from, by name.
     features: Mapping[str, float | int | str]
-    least: float = 0.0
+    least: float = 0.0  # lowest confidence at which the suggestion is shown
 
     @classmethod
     def of(cls, suggestion: LinkSuggestion) -> "Suggestion":
@@ -62,15 +49,10 @@ class Suggestion:
 
 
 class Suggester(ABC):
-    """Suggests links for the notes of one vault.
+    """Suggests links for the notes of one vault."""
 
-    Attributes:
-        embedding_model: Full name of its embedder; None without one.
-        warnings: Data-quality warnings about its input.
-    """
-
-    embedding_model: str | None = None
-    warnings: tuple[str, ...] = ()
+    embedding_model: str | None = None  # full name of its embedder; None without one
+    warnings: tuple[str, ...] = ()  # data-quality warnings about its input
 
     def prepare(self, notes: Iterable[Note]) -> None:
         """Prepare all these notes at once, if that is faster than note by note."""
@@ -114,11 +96,8 @@ class OwnSuggester(Suggester):
 class RunSuggester(Suggester):
     """Suggestions of another tool, read from a file. A note that the file lacks has none.
 
-    Args:
-        notes: Paths of all notes that the run evaluates; None if they are not all known.
-
     Raises:
-        InputError: The file cannot be used, or contains none of these notes.
+        InputError: The file cannot be used, or contains none of the evaluated `notes`, if all are known.
     """
 
     def __init__(
@@ -195,10 +174,7 @@ def _span(note: Note, units: Utf16, link: RankedNote) -> Span | None:
 def _read_links(row: Mapping[str, object]) -> Ranking[RankedNote]:
     """Read the links of a line, each a target, [target, confidence], or an object with `target`.
 
-    An object may also have `confidence`, `anchor`, `start` and `end`; the last three become text and place.
-
-    Raises:
-        ValueError: The line has no list, or a link has no target.
+    An object may also have `confidence`, `anchor`, `start` and `end`. A line without links raises ValueError.
     """
     suggestions = row.get("suggestions")
     if not isinstance(suggestions, list):
@@ -221,11 +197,7 @@ def _read_link(link: object, number: int) -> RankedNote:
 
 
 def run_path(system: str) -> Path:
-    """Return the file that `--system run:FILE` names.
-
-    Raises:
-        InputError: `--system` has another form.
-    """
+    """Return the file that `--system run:FILE` names; raises InputError for another form."""
     kind, _colon, path = system.partition(":")
     if kind != "run" or not path.strip():
         raise InputError(

@@ -99,8 +99,7 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     def change(self, before: SearchItem, after: SearchItem) -> Change | None:
         """Compare two results of one query.
 
-        Losses decide first: the passage, the note, a correct verdict. Then gains of passage and verdict, the rank of
-        the first relevant note, and nDCG.
+        Losses decide first: passage, note, verdict. Then gains of passage and verdict, the first rank, and nDCG.
         """
         answers = self.has_answer(before), self.has_answer(after)
         ranks = (before.metrics.get("mrr") or 0.0), (after.metrics.get("mrr") or 0.0)
@@ -114,7 +113,6 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
 
 
 def _verdict_terms(pairs: Pairs[SearchItem]) -> Terms:
-    """Return the terms of the verdict metrics over the items with a verdict in both runs."""
     judged = [tuple(map(_truth_and_verdict, pair)) for pair in _judged(pairs)]
     counts = [verdict_terms([pair[place] for pair in judged]) for place in (0, 1)]
     return {
@@ -130,7 +128,6 @@ def _truth_and_verdict(item: SearchItem) -> tuple[bool, bool]:
 
 
 def _judged(pairs: Pairs[SearchItem]) -> Pairs[SearchItem]:
-    """Return the pairs with a verdict in both runs."""
     return [pair for pair in pairs if all(item.judged_unanswerable is not None for item in pair)]
 
 

@@ -1,7 +1,6 @@
-"""Estimates the cost and duration of a run before it starts (seed 4.3): calls, tokens, dollars, time.
+"""Estimates the cost and duration of a run before it starts (seed 4.3): calls, tokens, dollars, time, as ranges.
 
-Figures are ranges, because tokenizers differ by half for Korean and reply lengths vary. The estimate is for a first
-run: replies in caches or stores are not subtracted.
+Replies in caches or stores are not subtracted.
 """
 
 import math
@@ -91,7 +90,6 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
 
 
 def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
-    """Yield an estimate for each model. The lower bound of an adaptive panel is the votes of its first member."""
     planned = [call for case in _cases(prepared) for call in judge.planned(case)]
     calls = with_fresh(planned, prepared.options)
     models, most = judge.models(prepared.options), judge.file.repeats
@@ -104,7 +102,6 @@ def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
 
 
 def _cases(prepared: Prepared) -> Iterator[QuestionCase]:
-    """Yield approximate inputs of the judge: notes found by keyword search, which needs no embedding."""
     options = prepared.options
     settings = replace(options.retrieval, mode="keyword")
     with open_retriever(

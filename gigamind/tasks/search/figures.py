@@ -74,26 +74,18 @@ def slices(summary: SummaryReport, tags: int) -> Iterator[Slice]:
 
 
 def _difficulty(key: str) -> tuple[int, str]:
-    """Return a sort key from easy to hard, as in the seed; unknown values last."""
     return (_DIFFICULTIES.index(key) if key in _DIFFICULTIES else len(_DIFFICULTIES), key)
 
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """The verdicts of a run, and the effect of other thresholds.
+    """The verdicts of a run, and the effect of other thresholds."""
 
-    Attributes:
-        kind: Kind of the judge.
-        setting: The threshold; None for a judge without one.
-        points: Results at every threshold, ascending; empty for a judge without one.
-        best: Threshold with the best F1; None without both kinds of queries, or if no threshold detects any
-            unanswerable one.
-    """
-
-    kind: str
+    kind: str  # kind of the judge
     counts: Confusion
-    setting: float | None
-    points: list[SweepPoint]
+    setting: float | None  # the threshold; None for a judge without one
+    points: list[SweepPoint]  # results at every threshold, ascending; empty for a judge without one
+    # Threshold with the best F1; None without both kinds of queries, or if no threshold detects any unanswerable one.
     best: BestThreshold | None
 
     @property
@@ -209,7 +201,6 @@ def _scores(record: RunRecord, kind: str, current: Mark, say: Translator) -> Ste
 
 
 def _score_range(items: Sequence[ItemReport], marks: Sequence[Mark]) -> tuple[float, float]:
-    """Return a range that contains all scores and thresholds with a margin; within [0, 1] if they are."""
     scores = [0.0 if item.answerable_score is None else item.answerable_score for item in items]
     shown = scores + [mark.at for mark in marks]
     low, high = min(shown), max(shown)

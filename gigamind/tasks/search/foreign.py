@@ -11,17 +11,11 @@ _MIN_RANKINGS = 5  # with fewer, a poor search may miss all labelled notes altho
 
 
 class NameMismatch(NamedTuple):
-    """Rankings whose names are all unknown to the labels, with an example of each.
+    """Rankings whose names are all unknown to the labels, with an example of each."""
 
-    Attributes:
-        rankings: Number of rankings with a note.
-        ranked: A name in one of them.
-        labelled: A name in the labels, with the same file stem if possible.
-    """
-
-    rankings: int
-    ranked: str
-    labelled: str
+    rankings: int  # number of rankings with a note
+    ranked: str  # A name in one of them
+    labelled: str  # A name in the labels, with the same file stem if possible
 
     @property
     def is_certain(self) -> bool:
@@ -30,11 +24,7 @@ class NameMismatch(NamedTuple):
 
 
 def name_mismatch(items: Sequence[ItemReport], *, has_vault: bool) -> NameMismatch | None:
-    """Return the mismatch if no name in any ranking is known; None if one is known or the rankings are empty.
-
-    Args:
-        has_vault: Any note of the vault counts as known, labelled or not.
-    """
+    """Return the mismatch if no name in any ranking is in the labels or a vault; None if one is, or without hits."""
     names = {hit.note: None for item in items for hit in item.ranking}
     labels = {note: None for item in items for note in (*item.expected_notes, *item.gains)}
     if has_vault:

@@ -1,7 +1,4 @@
-"""Free judges (without model calls), compared on each query by their two kinds of errors.
-
-Both kinds are needed: a judge that refuses every question never answers an unanswerable one.
-"""
+"""Free judges (without model calls), compared on each query by their two kinds of errors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,10 +31,7 @@ class FreeJudges:
 def free_judges(run: Chosen[UnanswerableJudge] | None, engine: Engine | None) -> FreeJudges:
     """Return gigamind's free judges that can judge this search; the run's own judge replaces the one of its kind.
 
-    Only the scores of another system are known, so only a threshold that was set for it can judge it.
-
-    Raises:
-        InputError: A judge file cannot be used.
+    Another system is judged only by a threshold that was set for it. An unusable judge file raises InputError.
     """
     if run is None:
         return FreeJudges({}, None)
@@ -71,10 +65,7 @@ def judge_freely(
 
 
 def _decide(
-    judge: RuleJudge,
-    engine: Engine | None,
-    query: str,
-    ranking: Sequence[Scored],
+    judge: RuleJudge, engine: Engine | None, query: str, ranking: Sequence[Scored]
 ) -> FreeVerdict | None:
     if judge.kind == "threshold":
         verdict = judge_by_threshold(ranking, judge.min_score)

@@ -19,7 +19,6 @@ Value = TypeVar("Value")
 
 
 def _split(given: object) -> object:
-    """Split values that are given one by one or separated by commas."""
     values = cast("Sequence[object]", (given,) if isinstance(given, str) else given)
     parts = (value.split(",") if isinstance(value, str) else (value,) for value in values)
     return tuple(

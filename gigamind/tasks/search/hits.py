@@ -1,8 +1,7 @@
 """Adds the passage and the evidence of each note to a ranking, as in per_item.jsonl.
 
-gigamind's own engine knows the chunk of each hit. For a hit of another system it is the passage that the system
-returned, if the note contains it; else the chunk of the note with the most query words; without a vault, none. A
-returned text that the note does not contain, such as a summary, is compared as evidence by its words.
+A hit of another system gets the passage that it returned, if the note contains it; else the chunk of the note with the
+most query words; without a vault, none. A returned text that is not in the note is compared as evidence by its words.
 """
 
 import contextlib
@@ -32,15 +31,12 @@ from gigamind.vault.notes import Note
 
 @dataclass(frozen=True, slots=True)
 class ShownRanking:
-    """A ranking, ready to be judged and measured.
+    """A ranking, ready to be judged and measured."""
 
-    Attributes:
-        hits: The engine's `Hit`s, or the normalised `RankedNote`s of another system.
-        evidence: Evidence of each hit; None if the text of its note is unknown.
-    """
-
+    # The engine's `Hit`s, or the normalised `RankedNote`s of another system.
     hits: Sequence[Hit] | Sequence[RankedNote]
     reports: tuple[HitReport, ...]
+    # Evidence of each hit; None if the text of its note is unknown.
     evidence: tuple[Evidence | None, ...]
     oddities: dict[Oddity, int]
 
@@ -74,14 +70,12 @@ class ForeignHits(HitReader):
     """Reads rankings of any other system.
 
     Attributes:
-        engine: Keyword index of the vault; None without a vault.
-        labelled: The notes that labels name.
         places: Cached ranges of returned texts, by note and text; a search returns the same texts repeatedly.
     """
 
     prepared: Prepared
-    engine: Engine | None
-    labelled: frozenset[str]
+    engine: Engine | None  # keyword index of the vault; None without a vault
+    labelled: frozenset[str]  # the notes that labels name
     places: dict[tuple[str, str], Span | None] = field(
         default_factory=dict[tuple[str, str], Span | None]
     )
@@ -109,10 +103,7 @@ class ForeignHits(HitReader):
         )
 
     def _plain(self, name: str) -> str:
-        """Return the name without percent-encoding, which TREC runs need for spaces, if that name is known.
-
-        The decoded name comes before the given one: `gigamind export trec` writes "a%20b.md" as "a%2520b.md".
-        """
+        """Return a known name without percent-encoding, which TREC needs; a%2520b.md is the export of a%20b.md."""
         plain = unquote(name) if "%" in name else name
         if plain == name:
             return name
@@ -120,7 +111,6 @@ class ForeignHits(HitReader):
         return plain if known else name
 
     def _identify(self, name: str) -> str | None:
-        """Return the path of the note with this name; without a vault, the name."""
         if self.engine is None:
             return name
         resolution = None if leaves_vault(name) else self.prepared.identities.resolve(name)
@@ -160,11 +150,7 @@ class ForeignHits(HitReader):
         return self.places[note.path, text]
 
     def _report(
-        self,
-        hit: RankedNote,
-        chunk: Chunk | None,
-        shown: Evidence | None,
-        words: frozenset[str],
+        self, hit: RankedNote, chunk: Chunk | None, shown: Evidence | None, words: frozenset[str]
     ) -> HitReport:
         note = self.prepared.vault.note(hit.note)
         passages = (
@@ -192,7 +178,6 @@ def passage_report(prepared: Prepared, passage: Passage) -> PassageReport:
 def _passages(
     prepared: Prepared, chunk: Passage, shown: Passage, words: frozenset[str]
 ) -> dict[str, Any]:
-    """Return the fields of a `HitReport` that show the text of its note."""
     units = prepared.units(shown.note)
     return {
         "chunk": passage_report(prepared, chunk),

@@ -70,7 +70,6 @@ def _votes(
 def _verdict_fields(
     prepared: Prepared, verdict: LlmVerdict, context: Sequence[ContextNote]
 ) -> dict[str, Any]:
-    """Return the fields that a verdict and a vote share."""
     places = range(len(verdict.evidence))
     return {
         "unanswerable": verdict.unanswerable,
@@ -111,16 +110,12 @@ ROLE = "unanswerable"
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """Judges one query with a model.
-
-    Attributes:
-        fresh: Queries that are judged a second time.
-    """
+    """Judges one query with a model."""
 
     prepared: Prepared
     judge: ModelJudge
     fence_key: bytes
-    fresh: frozenset[str]
+    fresh: frozenset[str]  # queries that are judged a second time
 
     def needs(self, key: ItemKey, item: ItemReport) -> int:
         case, _context = self._case(item)
@@ -156,14 +151,7 @@ def ask_model(
     progress: Progress,
     shard: Shard | None = None,
 ) -> ModelRun:
-    """Judge each query that has a ranking with the model of the run's judge.
-
-    Args:
-        items: Queries of the run, or of the shard.
-
-    Raises:
-        GigamindError: See `ask_all`.
-    """
+    """Judge each query of the run or shard that has a ranking with the model of the run's judge; see `ask_all`."""
     options, report = prepared.options, prepared.judge.report if prepared.judge else None
     judge = prepared.judge.judge if prepared.judge else None
     if report is None or not isinstance(judge, ModelJudge):
@@ -212,7 +200,6 @@ def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, 
 
 
 def _identity(prepared: Prepared, judge: JudgeReport) -> dict[str, str]:
-    """Return what must be equal for a run to be resumed."""
     searched = ("mode", "fusion", "alpha", "topk", "graph_rerank")
     settings = (*searched, "context_notes", "context_chars", "sample", "seed", "fresh_fraction")
     own = {"embedding model": prepared.embedding_model or ""}

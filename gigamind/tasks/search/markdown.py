@@ -29,25 +29,19 @@ _HITS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class FailureLine:
-    """One failure as Markdown.
-
-    Attributes:
-        what: Description of the failure.
-        expected: The relevant notes; "" for an unanswerable query.
-        came: The top notes of the ranking, with their base scores.
-    """
+    """One failure as Markdown."""
 
     item: ItemReport
-    what: str
-    expected: str
-    came: str
+    what: str  # description of the failure
+    expected: str  # the relevant notes; "" for an unanswerable query
+    came: str  # the top notes of the ranking, with their base scores
 
 
 def failed_items(items: Sequence[ItemReport]) -> list[ItemReport]:
     """Return the queries without a relevant note at rank 1, or with a wrong verdict, the worst first.
 
-    Severity is 1 - reciprocal rank for an answerable query; the Top-1 base score for an unanswerable one that was
-    judged answerable; and 1 - that score for an answerable one that was found but refused. Scores are scaled to [0, 1].
+    Severity is 1 - reciprocal rank if answerable; the Top-1 base score in [0, 1] if unanswerable but judged answerable;
+    1 - that score if found but refused.
     """
     tops = [0.0, 1.0, *(score for item in items if (score := item.top_base_score) is not None)]
     low, high = min(tops), max(tops)
@@ -301,7 +295,6 @@ def _stopped(summary: SummaryReport, say: Translator) -> str:
 
 
 def _notices(record: RunRecord, say: Translator) -> str:
-    """Return the counts of problems that affect the figures; "" if there are none."""
     kinds = lacking(record.summary)
     if warnings := record.run.warnings:
         kinds.append(n_("{n} warning", "{n:,} warnings", n=len(warnings)))
@@ -366,7 +359,6 @@ def slice_name(kind: SliceKind, key: str) -> Message:
 
 
 def _slice_columns(summary: SummaryReport) -> list[str]:
-    """Return the metrics of the slice table; verdict metrics only if there are unanswerable queries."""
     blocks = blocks_of("search") if summary.counts.queries_unanswerable else ("search",)
     return keys_in("summary", blocks, summary.overall.deepest)
 
@@ -388,7 +380,6 @@ def _slice_rows(
 
 
 def _largest(slices: dict[str, SliceReport]) -> dict[str, SliceReport]:
-    """Return the tags with the most queries, most first; a vault may have hundreds."""
     ordered = sorted(slices.items(), key=lambda pair: -pair[1].counts.queries)
     return dict(ordered[:_TAGS_SHOWN])
 

@@ -7,11 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field
 
 from gigamind.choices import UnanswerableMode
-from gigamind.evaluation.options import (
-    ContextOptions,
-    EvalOptions,
-    ModelRunOptions,
-)
+from gigamind.evaluation.options import ContextOptions, EvalOptions, ModelRunOptions
 from gigamind.llm.redaction import without_secrets
 from gigamind.retrieval.settings import (
     DEFAULT_ALPHA,
@@ -152,11 +148,7 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     @property
     def pace(self) -> Pace:
-        """The options for running queries.
-
-        In one process, concurrent queries only wait for each other: four at a time finish no sooner, and each would
-        seem to take four times as long.
-        """
+        """The options for running queries; one at a time, because concurrent queries only wait for each other."""
         alone = self.is_builtin and not self.qdrant_url and not self.retrieval.bills
         concurrency = self.max_concurrency or (1 if alone else _CONCURRENCY)
         return Pace(self.warmup, self.timeout_ms, concurrency)

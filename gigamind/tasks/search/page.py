@@ -1,8 +1,7 @@
 """report.html of a search run: its figures, and its queries as compact JSON. 5 000 queries must load in under 2 s.
 
-Many queries share passages, so tables hold each text, note and tag once, and items refer to them by index. Evidence is
-a range of its chunk. templates/report.js unpacks the arrays in the order in which this module builds them. Offsets are
-UTF-16 code units of the note's file, as in JavaScript.
+Tables hold each text, note and tag once; items refer to them by index. templates/report.js unpacks the arrays in the
+order in which this module builds them. Offsets are UTF-16 code units of the note's file.
 """
 
 import dataclasses
@@ -176,7 +175,6 @@ def _votes(judgement: JudgementReport) -> list[list[object]]:
 
 
 def _rank(reciprocal: float | None) -> int | None:
-    """Return the rank of the first expected note, from 1; None if none was found."""
     return round(1 / reciprocal) if reciprocal else None
 
 
@@ -203,7 +201,6 @@ def _hit(hit: HitReport, spans: Sequence[Passage], tables: _Tables) -> list[obje
 
 
 def _holds(chunk: PassageReport, shown: PassageReport) -> bool:
-    """Return whether the evidence is a range of the chunk's text."""
     return (
         _units(chunk.text) == chunk.utf16_end - chunk.utf16_start
         and chunk.utf16_start <= shown.utf16_start
@@ -212,7 +209,6 @@ def _holds(chunk: PassageReport, shown: PassageReport) -> bool:
 
 
 def _units(text: str) -> int:
-    """Return the length of a text in UTF-16 code units."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -411,7 +407,6 @@ def _result(record: RunRecord) -> Text:
 
 
 def _errors(part: SliceReport, name: str, count: int) -> tuple[int, int, str]:
-    """Return the number of wrong verdicts, of all verdicts, and the error rate."""
     rate, decided = part.unanswerable.get(name), part.intervals.get(f"unanswerable.{name}")
     judged = decided.n if decided else count
     return round((rate or 0.0) * judged), judged, percent(rate)

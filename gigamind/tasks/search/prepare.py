@@ -1,7 +1,4 @@
-"""Prepares a search run: reads and checks its judge, its vault and its queries.
-
-A labelled passage that moved within its note is located by its text (evidence/again.py).
-"""
+"""Prepares a search run: its judge, vault and queries. Moved passages are located again (evidence/again.py)."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,8 +47,7 @@ def choose_judge(
 ) -> Chosen[UnanswerableJudge] | None:
     """Return the judge of the options; None for another system without a threshold for its scores.
 
-    Args:
-        embedder: Full name of the run's embedder; None in keyword mode, or while it is unknown.
+    The name of the `embedder` is None in keyword mode, or while it is unknown.
 
     Raises:
         InputError: The judge file cannot be used, or an option contradicts it.
@@ -123,11 +119,7 @@ def choose_judge(
 
 
 def _can_judge(judge: UnanswerableJudge, options: SearchEvalOptions) -> bool:
-    """Return whether a judge can judge another system's rankings; a threshold can if it was set for its scores.
-
-    Raises:
-        InputError: This kind of judge never can.
-    """
+    """Return whether a judge can judge another system: a threshold that was set for it; InputError if it never can."""
     if judge.kind in {"calibrated", "answer_score"}:
         raise InputError(
             _(
@@ -145,7 +137,6 @@ def _can_judge(judge: UnanswerableJudge, options: SearchEvalOptions) -> bool:
 
 
 def _unused_model(options: SearchEvalOptions, judge: "ModelJudge") -> tuple[Text, ...]:
-    """Return a warning if `--model` has no effect."""
     if options.model is None or not judge.file.panel:
         return ()
     caution = _(
@@ -156,24 +147,17 @@ def _unused_model(options: SearchEvalOptions, judge: "ModelJudge") -> tuple[Text
 
 @dataclass(frozen=True, slots=True)
 class Prepared(PreparedInput):
-    """Valid input of one run.
-
-    Attributes:
-        vault: Empty without `--notes`.
-        judge: None if nothing is judged.
-        system: The other system that searches; None for gigamind's own engine.
-        queries: The queries to run, in dataset order.
-        embedding_model: Full name of the embedder; None in keyword mode, and until the vault is indexed.
-        out_of_reach: Labelled spans that no evidence can match; None without any, and until the vault is indexed.
-    """
+    """Valid input of one run."""
 
     options: SearchEvalOptions
-    vault: Vault
+    vault: Vault  # empty without `--notes`
     identities: Identities
-    judge: Chosen[UnanswerableJudge] | None
-    system: SystemReport | None
-    queries: tuple[CheckedQuery, ...]
+    judge: Chosen[UnanswerableJudge] | None  # None if nothing is judged
+    system: SystemReport | None  # the other system that searches; None for gigamind's own engine
+    queries: tuple[CheckedQuery, ...]  # the queries to run, in dataset order
+    # Full name of the embedder; None in keyword mode, and until the vault is indexed.
     embedding_model: str | None = None
+    # Labelled spans that no evidence can match; None without any, and until the vault is indexed.
     out_of_reach: OutOfReach | None = None
     converters: dict[str, Utf16] = field(default_factory=dict[str, Utf16], compare=False)
 
@@ -183,11 +167,7 @@ class Prepared(PreparedInput):
         return self.system is None or self.system.kind != "run"
 
     def units(self, path: str) -> Utf16:
-        """Return the cached offset converter of the note at `path`.
-
-        Raises:
-            KeyError: The vault has no such note.
-        """
+        """Return the cached offset converter of the note at `path`, or raise KeyError."""
         if path not in self.converters:
             note = self.vault.note(path)
             if note is None:
@@ -282,8 +262,8 @@ def _idle_fusion(options: SearchEvalOptions) -> tuple[Text, ...]:
 def blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tuple[Text, ...]:
     """Return a warning if the threshold of gigamind's own search is too low to detect any unanswerable query.
 
-    The chunk with the query's best BM25 score has a keyword score of 1 by definition. So if any word matches, the best
-    note scores at least the keyword weight. A note that the link graph moves above it lacks only the boost.
+    The best BM25 chunk has a keyword score of 1, so if any word matches, the best note scores at least the keyword
+    weight. A note that the link graph moves above it lacks only the boost.
     """
     if (
         not options.is_builtin

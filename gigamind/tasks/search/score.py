@@ -1,7 +1,4 @@
-"""Searches and scores the queries of a run: one ranking becomes one line of per_item.jsonl.
-
-A judge that calls a model runs afterwards, on all queries at once; see `judging`.
-"""
+"""Searches and scores the queries of a run, a line of per_item.jsonl each; `judging` calls models afterwards."""
 
 import itertools
 import re
@@ -114,7 +111,6 @@ def _evidence_metrics(
 
 
 def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
-    """Return whether a query has the tag, or its language differs from that of all its expected notes."""
     if CROSS_LINGUAL_TAG in query.item.tags:
         return True
     notes = (prepared.vault.note(path) for path in query.relevant)
@@ -124,7 +120,6 @@ def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
 
 
 def _primary(language: str) -> str:
-    """Return a language without its region or script: "ko-KR" becomes "ko"."""
     return re.split("[-_]", language.strip().lower())[0]
 
 
@@ -133,19 +128,14 @@ _results: TypeAdapter[list[ItemResult]] = TypeAdapter(list[ItemResult])
 
 @dataclass(frozen=True)
 class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
-    """Checked input and a search that is ready.
-
-    Attributes:
-        recalled: The same search with cached query embeddings, for repeated queries.
-        engine: gigamind's own engine over the vault; None if another system searches.
-    """
+    """Checked input and a search that is ready."""
 
     prepared: Prepared
     retriever: Retriever[Any]
-    recalled: Retriever[Any]
+    recalled: Retriever[Any]  # the same search with cached query embeddings, for repeated queries
     reader: HitReader
     judges: FreeJudges
-    engine: Engine | None
+    engine: Engine | None  # gigamind's own engine over the vault; None if another system searches
     results = _results
 
     @property
@@ -158,11 +148,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         return judge is not None and not isinstance(judge.judge, RuleJudge)
 
     def warm_up(self) -> int:
-        """Run the first `--warmup` queries unmeasured.
-
-        Raises:
-            EvaluationError: All of them failed, so every query would fail.
-        """
+        """Run the first `--warmup` queries unmeasured; raises EvaluationError if all of them failed."""
         queries = self.prepared.queries[: self.prepared.options.pace.warmup]
         outcomes = self._retrieve(queries, Quiet())
         failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
@@ -230,7 +216,6 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     def _retrieve(
         self, queries: Sequence[CheckedQuery], progress: Progress
     ) -> list[ItemOutcome[Ranking[Any]]]:
-        """Search each query; outcomes are in the order of `queries`."""
         pace, ended = self.prepared.options.pace, itertools.count(1)
         by_id = {query.item.id: Query(query.item.id, query.item.query) for query in queries}
         search = self.retriever.search
@@ -263,14 +248,9 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
 
 
 def open_search(
-    options: SearchEvalOptions,
-    progress: Progress,
-    retriever: Retriever[RankedNote] | None = None,
+    options: SearchEvalOptions, progress: Progress, retriever: Retriever[RankedNote] | None = None
 ) -> SearchEvaluation:
-    """Check the input, and index the vault or open the other system.
-
-    Args:
-        retriever: The system of `--system`, if the caller has opened it.
+    """Check the input, and index the vault or open the other system, unless the caller has opened `retriever`.
 
     Raises:
         InputError, DatasetError: Options or dataset cannot be used (exit code 1).
@@ -329,7 +309,6 @@ def _open_system(
 
 
 def _judged_with(prepared: Prepared, engine: Engine) -> Prepared:
-    """Return the input with the judge for the embedder in use."""
     embedder = engine.semantic.embedder.name if engine.semantic else None
     judge = choose_judge(prepared.options, embedder)
     warnings = (*(judge.warnings if judge else ()), *prepared.warnings)

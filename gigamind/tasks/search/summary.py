@@ -1,7 +1,4 @@
-"""Summarises the results of a run and assembles its out folder.
-
-The `llm` block of the summary holds the figures and costs of all verdicts of a model or a panel.
-"""
+"""Summarises the results of a run, with the figures and costs of model verdicts (`llm`), for its out folder."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,11 +52,7 @@ def summarise(
     results: Sequence[ItemResult],
     passes: SpeedReport | None = None,
 ) -> SummaryReport:
-    """Return the figures of a run. Except for times, equal runs give equal summaries.
-
-    Args:
-        results: The run's results, with the verdicts of models.
-    """
+    """Return the figures of a run, from results with verdicts. Except for times, equal runs give equal summaries."""
     items = [result for result in results if isinstance(result, ItemReport)]
     judge = prepared.judge.judge if prepared.judge else None
     generated = {query.item.id for query in prepared.queries if query.item.is_generated}
@@ -309,18 +302,14 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             "{count:,} of {total:,} rankings have equal scores; other tools may order these hits differently.",
             **values,
         ),
-        "fewer_hits": _(
-            "{count:,} of {total:,} rankings have fewer notes than --topk.",
-            **values,
-        ),
+        "fewer_hits": _("{count:,} of {total:,} rankings have fewer notes than --topk.", **values),
         "unplaced_texts": _(
             "{count:,} of {total:,} rankings have a text that does not occur exactly once in its note; it is"
             " compared with labels by its words instead of its position.",
             **values,
         ),
         "asked_again": _(
-            "{count:,} of {total:,} queries needed a retry; latencies include retries.",
-            **values,
+            "{count:,} of {total:,} queries needed a retry; latencies include retries.", **values
         ),
     }
 

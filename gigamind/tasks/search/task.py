@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 
 class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
-    """Evaluates search.
-
-    Args:
-        retriever: The system of `--system`, if the caller has opened it.
-    """
+    """Evaluates search; `retriever` is the system of `--system`, if the caller has opened it."""
 
     name = "search"
     options = SearchEvalOptions

@@ -1,8 +1,4 @@
-"""Recommends search settings: in sentences, on a page and as a command.
-
-`tune_grid` chooses from the grid. The current settings, and significantly better ones, are also evaluated, so both
-have a report. The free judges are measured on the recommended settings.
-"""
+"""Recommends search settings of `tune_grid`, evaluated beside the current ones: in sentences, a page and a command."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -36,20 +32,14 @@ Evaluate = Callable[[SearchEvalOptions], Evaluated[SummaryReport]]
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The result of tuning.
-
-    Attributes:
-        finding: Sentences; the recommendation comes first, the command last.
-        current: The run with the current settings.
-        best: The run with the recommended settings; None if the current ones are kept.
-        page: Path of tune.html.
-    """
+    """The result of tuning."""
 
     tuning: Tuning
-    finding: tuple[str, ...]
-    current: Evaluated[SummaryReport]
+    finding: tuple[str, ...]  # sentences; the recommendation comes first, the command last
+    current: Evaluated[SummaryReport]  # the run with the current settings
+    # The run with the recommended settings; None if the current ones are kept.
     best: Evaluated[SummaryReport] | None
-    page: Path
+    page: Path  # path of tune.html
 
 
 def tune(
@@ -63,7 +53,6 @@ def tune(
 
     Raises:
         InputError: The grid has one setting, the dataset is too small, or `out` cannot be written.
-        GigamindError: As `evaluate` and `open_retriever` raise it.
     """
     check_out_folder(out)
     tuning = tune_grid(options, grid, progress)
@@ -86,11 +75,7 @@ def tune(
     effects = list(map(say, _effects(tuning, comparison, judge, judges))) if comparison else []
     judge_lines = _judge_lines(judges, say)
     shown = render_tuning(
-        tuning,
-        lang=lang,
-        moved=effects,
-        judges=judge_lines,
-        report=HTML_FILE if best else "",
+        tuning, lang=lang, moved=effects, judges=judge_lines, report=HTML_FILE if best else ""
     )
     for file, text in ((page, shown), (out / JSON_FILE, as_json(tuning, indent=2) + "\n")):
         file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
@@ -109,7 +94,6 @@ def _compared(
     best: Evaluated[SummaryReport],
     page: Path,
 ) -> Comparison:
-    """Compare the recommended settings with the current ones, and write the report of the comparison."""
     task = SearchComparison()
     runs = [read_run(run.out, {options.task: task}) for run in (current, best)]
     before, after = (task.take_snapshot(run) for run in runs)
@@ -119,7 +103,6 @@ def _compared(
 
 
 def _worse(comparison: Comparison) -> tuple[WorseMetric, ...]:
-    """Return the metrics that got significantly worse, the largest drop first."""
     worse = sorted(
         (change for change in comparison.metrics if change.is_better is False),
         key=lambda change: -(change.drop or 0.0),
@@ -132,10 +115,7 @@ def _worse(comparison: Comparison) -> tuple[WorseMetric, ...]:
 
 
 def _effects(
-    tuning: Tuning,
-    comparison: Comparison,
-    current: JudgeRates | None,
-    judges: Sequence[JudgeRates],
+    tuning: Tuning, comparison: Comparison, current: JudgeRates | None, judges: Sequence[JudgeRates]
 ) -> Iterator[Text]:
     """Yield sentences on how the switch changes first hits and refusals, and whether a metric got worse."""
     hit = comparison.metric(_HIT)
@@ -170,12 +150,10 @@ def _effects(
 
 
 def _run_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
-    """Return the rates of the run's own judge; None if that judge calls a model."""
     return next((rates for rates in judges if rates.chosen), None)
 
 
 def _best_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
-    """Return the judge with the smallest sum of error rates; None if the dataset has only one kind of query."""
     known = [rates for rates in judges if rates.both_rates is not None]
     return min(known, key=lambda rates: rates.both_rates or 0.0, default=None)
 

@@ -1,7 +1,4 @@
-"""Measures a grid of search settings over one dataset and selects one. Each retriever scores each query once.
-
-It writes only the cache of vectors; `tune` writes the results.
-"""
+"""Measures a grid of search settings over one dataset and selects one; writes only the cache of vectors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,14 +19,7 @@ from gigamind.retrieval.grid import Grid
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.stats.intervals import Matrix
-from gigamind.stats.selection import (
-    FOLDS,
-    LEVEL,
-    MIN_ITEMS,
-    PARTITIONS,
-    Selection,
-    select,
-)
+from gigamind.stats.selection import FOLDS, LEVEL, MIN_ITEMS, PARTITIONS, Selection, select
 from gigamind.tasks.search.command import eval_command
 from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.options import SearchEvalOptions
@@ -42,18 +32,12 @@ Figures = dict[str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """Measurements of all settings, the current one first.
-
-    Attributes:
-        metric: Metric to optimise, such as "ndcg_at_10".
-        figures: For each setting, the figures of each answerable query.
-        used: Mask of the queries that have the metric under every setting.
-    """
+    """Measurements of all settings, the current one first."""
 
     settings: Sequence[RetrievalSettings]
-    metric: str
-    figures: Sequence[Sequence[Figures]]
-    used: npt.NDArray[np.bool_]
+    metric: str  # metric to optimise, such as "ndcg_at_10"
+    figures: Sequence[Sequence[Figures]]  # for each setting, the figures of each answerable query
+    used: npt.NDArray[np.bool_]  # mask of the queries that have the metric under every setting
 
 
 def tune_grid(
@@ -151,11 +135,7 @@ def rank_grid(
     settings: Sequence[RetrievalSettings],
     progress: Progress,
 ) -> list[list[Sequence[str]]]:
-    """Return each setting's ranking for each query, best note first. Chunks and vectors are scored once.
-
-    Raises:
-        IndexingError, EmbeddingError: As an evaluation raises them.
-    """
+    """Return each setting's ranking for each query, best note first. Chunks and vectors are scored once."""
     by_setting: dict[RetrievalSettings, list[Sequence[str]]] = {setting: [] for setting in settings}
     for own in _by_index(settings):
         with open_retriever(
@@ -175,7 +155,6 @@ def rank_grid(
 def _figures(
     rankings: Sequence[Sequence[str]], queries: Sequence[CheckedQuery], topk: int
 ) -> list[Figures]:
-    """Return all ranking metrics of each query."""
     ranked = [
         RankedQuery(ranking, query.qrels, query.is_judged, *query.groups)
         for ranking, query in zip(rankings, queries, strict=True)
@@ -184,7 +163,6 @@ def _figures(
 
 
 def _by_index(settings: Sequence[RetrievalSettings]) -> list[list[RetrievalSettings]]:
-    """Group the settings that share an index."""
     groups: dict[tuple[str, int], list[RetrievalSettings]] = {}
     for setting in settings:
         groups.setdefault((setting.embedder, setting.chunk_chars), []).append(setting)
@@ -238,7 +216,6 @@ def _setting(measured: _Measured, place: int, selection: Selection) -> TunedSett
 
 
 def _means(rows: Sequence[Figures]) -> dict[str, float]:
-    """Return the means of the metrics that every row has."""
     names = [name for name in rows[0] if all(row.get(name) is not None for row in rows)]
     table: Matrix = np.array([[row[name] for name in names] for row in rows], np.float64)
     means = table.mean(axis=0).tolist()

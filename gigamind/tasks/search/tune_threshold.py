@@ -1,7 +1,6 @@
 """Finds the --min-score that fits new settings, because another fusion has another score scale.
 
-Balanced scores are lower than weighted ones. With the weighted threshold, balanced fusion refused 101 of 158
-answerable queries of the example vault; weighted fusion refused none.
+With the weighted threshold, balanced fusion refused 101 of 158 answerable queries of the example vault; weighted none.
 """
 
 import math
@@ -20,10 +19,7 @@ def matching_min_score(
 ) -> float | None:
     """Return the highest threshold that refuses no more answerable queries than today, with four decimals.
 
-    Returns None if the current threshold fits: it makes no more errors of either kind, or another judge decides.
-
-    Raises:
-        NotesError, IndexingError, EmbeddingError: As an evaluation raises them.
+    None if the current one fits: it makes no more errors of either kind, or another judge decides.
     """
     if current is None or chosen.unanswerable_mode != "threshold":
         return None

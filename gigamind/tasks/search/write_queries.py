@@ -1,8 +1,7 @@
 """Generates a search dataset with a language model: answerable questions with their passage, and unanswerable ones.
 
-The model is called once per note and quotes the answer. Code locates the quote in the note. A question is dropped, and
-counted, if its quote is missing from the note or differs in a number or a negation. An unanswerable question is one
-that its own note does not answer; a reviewer must check the other notes.
+The model is called once per note. A question whose quote is not in the note, or differs in a number or negation, is
+dropped and counted. An unanswerable one is not answered by its own note; a reviewer must check the others.
 """
 
 import asyncio
@@ -70,28 +69,18 @@ class WrittenQuestions(ModelReply, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class WrittenRows:
-    """The generated questions of one vault.
-
-    Attributes:
-        dropped: Number of dropped questions, or parts of questions, by reason, a message.
-        failures: Notes without a usable reply, by path.
-    """
+    """The generated questions of one vault."""
 
     rows: tuple[QueryItem, ...]
+    # Number of dropped questions, or parts of questions, by reason, a message.
     dropped: dict[Text, int]
-    failures: tuple[Failure, ...]
+    failures: tuple[Failure, ...]  # notes without a usable reply, by path
 
 
 async def write_queries(
     model: LanguageModel, notes: Sequence[Note], key: bytes, limits: QuestionLimits
 ) -> WrittenRows:
-    """Generate questions for every note, with the concurrency of the model's settings.
-
-    Equal replies give equal rows, ids included.
-
-    Args:
-        key: Key of the fences around notes.
-    """
+    """Generate questions for every note, concurrently; `key` fences notes. Equal replies give equal rows and ids."""
     replies = await asyncio.gather(*(_ask(model, note, key, limits) for note in notes))
     dropped: Counter[Text] = Counter()
     rows: dict[str, QueryItem] = {}
@@ -106,11 +95,7 @@ async def write_queries(
 def question_prompt(
     note: Note, key: bytes, limits: QuestionLimits, prompt: Prompt
 ) -> list[Message]:
-    """Return the prompt for a note; its text, without the frontmatter, is fenced.
-
-    Raises:
-        InputError: The note is longer than `MAX_CHARS`.
-    """
+    """Return the prompt for a note, fenced without frontmatter; InputError if longer than `MAX_CHARS`."""
     text = note.text[note.document.body_start :]
     if len(text) > MAX_CHARS:
         raise InputError(

@@ -143,10 +143,7 @@ def without_citations(text: str) -> str:
 
 
 def without_note_names(text: str) -> str:
-    """Return a text without citations and names of notes, so that their numbers do not count as its own.
-
-    "노트 1에 따르면 15일이다" becomes "15일이다".
-    """
+    """Return a text without citations and names of notes, so that their numbers do not count as its own."""
     bare = _MENTION.sub(" ", without_citations(text))
     return " ".join(_NAME_IN_TEXT.sub(" ", bare).split()).lstrip(", ")
 

@@ -1,7 +1,6 @@
 """Splits an answer into sentences, and numbers those that a judge decides on: all that have a word of their own.
 
-An answer is Markdown. Each list item, table row and code block is split separately, and a citation stays with the
-sentence before it. Spans are in code points of the answer.
+List items, table rows and code blocks are split separately; a citation stays with the sentence before it.
 """
 
 import re
@@ -9,10 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gigamind.judges.search_qa.segments.citations import (
-    end_of_citations,
-    without_citations,
-)
+from gigamind.judges.search_qa.segments.citations import end_of_citations, without_citations
 from gigamind.judges.search_qa.segments.lines import Line, composed, lines_of, mask
 from gigamind.judges.search_qa.segments.pieces import Piece, piece
 from gigamind.spans import Span
@@ -27,11 +23,7 @@ _AT_EDGES = re.compile(r"[*`]|(?<!\w)(?!-\d)[^\w\s]+|[^\w\s%]+(?!\w)")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of an answer, or a part of one; a claim unless it gets another role.
-
-    Attributes:
-        id: its number, from 1.
-    """
+    """A sentence of an answer, or a part of one, numbered from 1; a claim unless it gets another role."""
 
     id: int
     piece: Piece

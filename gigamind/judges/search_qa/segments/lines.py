@@ -1,7 +1,6 @@
-"""The lines of an answer for the rules: composed, with code and links masked, each line with its kind.
+"""The lines of an answer for the rules: composed (NFC), with code and links masked, each line with its kind.
 
-The rules are written for composed text (NFC). Answers that went through macOS are decomposed: "감사합니다" as single
-jamo matches no pattern of syllables. Each character keeps its place in the original.
+Answers that went through macOS are decomposed. Each character keeps its place in the original.
 """
 
 import re
@@ -17,17 +16,12 @@ from gigamind.spans import Span
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A composed text.
-
-    Attributes:
-        origins: offset in the original of each character and of the end; None if nothing moved.
-    """
+    """A composed text; `origins` are the offsets in the original of each character and of the end; None if unmoved."""
 
     text: str
     origins: Sequence[int] | None = None
 
     def origin(self, span: Span) -> Span:
-        """Return the span of the original for a span of the composed text."""
         if self.origins is None:
             return span
         return Span(self.origins[span.start], self.origins[span.end])
@@ -86,10 +80,7 @@ _POLITE = re.compile(
 
 
 def mask(text: str) -> str:
-    """Mask a text for the splitter: no ends in quotations, brackets, code and abbreviations, no citations.
-
-    The text must be composed (NFC), like all patterns.
-    """
+    """Mask a composed text for the splitter: no ends in quotations, brackets, code and abbreviations, no citations."""
     masked = _WHOLE.sub(_without_ends, re.sub(r"\s", " ", text))
     blanks = list(masked)
     for citation in citations_in(
@@ -210,7 +201,6 @@ class _Reader:
         self._at += 1
 
     def _is_table(self, text: str) -> bool:
-        """Return whether a table starts here: a header and a rule with equally many cells (GFM)."""
         rule = self._text(self._at + 1)
         if "|" not in text or "-" not in rule or not _TABLE_RULE.match(rule):
             return False
@@ -250,14 +240,12 @@ class _Reader:
         self._joins = True
 
     def _goes_on(self, before: str, text: str) -> bool:
-        """Return whether a line was wrapped: its last words end no sentence, and the next ones begin none."""
         last = before.rpartition("\n")[2]
         if len(last) < _MIN_WRAPPED or _ENDED.search(last):
             return False
         return text[:1].islower() or "가" <= text[:1] <= "힣"
 
     def _is_bold_heading(self, text: str) -> bool:
-        """Return whether a line entirely in bold has text below it."""
         more = any(
             self._text(index).strip()
             for index in range(self._at + 1, min(self._at + 3, len(self._raw)))
@@ -296,7 +284,6 @@ class _Reader:
     def _add_row(
         self, index: int, names: list[str], cells: list[str], place: int | None = None
     ) -> None:
-        """Add a row with its column names; a header without rows is added itself."""
         shown = [
             f"{name}: {cell}" if name else cell
             for name, cell in zip(names, cells, strict=False)

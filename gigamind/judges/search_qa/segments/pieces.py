@@ -28,12 +28,9 @@ class Piece:
     Attributes:
         span: code points of the answer, with its citations.
         text: composed, without list markers and citations; a table row with its column names.
-        role: `claim` for every sentence until a model reports another role; `other` if there is nothing to judge: no
-            word, or only numbers of notes.
+        role: `claim` until a model reports another role; `other` without a word, or with only numbers of notes.
         cited: numbers of the notes that it names, from 1, in order, each once; not checked.
-        shape: kind of its Markdown line.
-        cut: of a claim: a whole sentence, or a part that a model split off; `uncut` if the parts reported by the
-            model do not occur in the sentence.
+        cut: whether it is a whole sentence or a part; `uncut` if the reported parts do not occur in it.
     """
 
     span: Span
