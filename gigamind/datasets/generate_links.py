@@ -1,7 +1,4 @@
-"""Generate a link dataset from a vault with links: remove some links in a copy and record them.
-
-The original is only read. Rows are `LinkItem`s; an anchor's range counts UTF-16 code units of the copied note.
-"""
+"""Generate a link dataset from a vault with links: remove some links in a copy and record them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -81,9 +78,8 @@ def generate_links(
 def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
     """Return links to other notes in the order of the vault.
 
-    Embeds are left out, as are links in headings or around code, where no link is suggested, and links around an image
-    or without visible text. Notes that are not valid UTF-8 are left out because their copy would differ in other places
-    too.
+    Embeds are left out, as are links in headings, around code or an image or without visible text, and notes that are
+    not valid UTF-8, because their copy would differ in other places too.
     """
     removable: list[NoteLink] = []
     for note in vault.notes:
@@ -142,10 +138,7 @@ def _without(chosen: Sequence[NoteLink]) -> tuple[dict[str, str], list[LinkItem]
 
 
 def unlinked(text: str, links: Sequence[Link]) -> tuple[str, list[Span]]:
-    """Remove links from a text, keep their visible text, and return the spans of the kept texts.
-
-    `links` are in text order and do not overlap. Emphasis inside a link stays, outside the anchor.
-    """
+    """Remove links, in text order, from a text and return the spans of their visible texts, without emphasis."""
     pieces: list[str] = []
     anchors: list[Span] = []
     done = length = 0

@@ -1,7 +1,4 @@
-"""Generate a query dataset from a vault without a model, by forms (see `question_forms.py`), with near misses.
-
-The selection depends only on vault and seed: in rounds, one question per note, of the form used least so far.
-"""
+"""Generate a query dataset from a vault without a model, by forms (see `question_forms.py`), with near misses."""
 
 import random
 from collections import Counter

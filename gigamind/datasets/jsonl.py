@@ -45,9 +45,7 @@ class Dataset(Generic[Item]):
 
 
 def dataset_kind(path: Path) -> DatasetKind:
-    """Return the kind of a dataset by its first readable row: links if that has a `source_note` or an `anchor`.
-
-    A row with a `question` and no `query` belongs to questions, answered or not.
+    """Return the kind of a dataset by its first readable row: links if it has a `source_note` or an `anchor`.
 
     Raises:
         InputError: as for `_read`.

@@ -1,7 +1,6 @@
 """Generate the questions of a note without a model, by form, each with the passage that answers it.
 
-A form is the source of a question: the note's title, a heading, a list item that explains a term, a table cell, or the
-subject of a paragraph's first sentence. Questions repeat the words of the note, so they are easier than human ones.
+They repeat the words of the note's title, heading, list, table or sentence, so they are easier than human ones.
 """
 
 import hashlib

@@ -1,7 +1,4 @@
-"""Import test sets of ragas and deepeval: a question, an answer, its contexts, a reference.
-
-Either the system's answer is judged against its contexts, or the reference against its own contexts.
-"""
+"""Import test sets of ragas and deepeval: a question, the system's answer or the reference, and its contexts."""
 
 import ast
 import json

@@ -1,7 +1,4 @@
-"""Parse rankings from JSON or Python values: notes of one query, best first.
-
-Values are not corrected here: a score that is not a number becomes NaN, a repeated note stays repeated.
-"""
+"""Parse rankings, best first, from JSON or Python values, uncorrected: repeated notes stay, scores may become NaN."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -55,8 +52,6 @@ class Ranking(Generic[Hit_co]):
 
 def parse_hits(payload: object) -> tuple[RankedNote, ...]:
     """Parse hits from a list, or from "hits" of an object: each is a note, [note, score], or an object with `note`.
-
-    An object may also have `score`, `text`, `start` and `end`.
 
     Raises:
         ValueError: neither a list nor an object with hits, or a hit without a note.

@@ -1,7 +1,4 @@
-"""Parse answers from JSON or Python values: a text and its contexts.
-
-A context is a text, a note name, or both. Only a vault can tell whether a lone string is a text or a name.
-"""
+"""Parse answers from JSON or Python values: a text and its contexts, each a text, a note name (by a vault), or both."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -153,10 +153,7 @@ class AnchorDictionary:
     finder: "NameFinder"  # finds them in other texts
 
     def link_probability(self, anchor: Anchor, note: str) -> float:
-        """Return the probability that a note links this name, in (0, 1), based on the *other* notes that mention it.
-
-        The share for its kind in this vault is the prior.
-        """
+        """Return the probability, in (0, 1), that a note links this name, by the *other* notes that mention it."""
         linked, saying = self.others(anchor, note)
         prior = self.priors[anchor.kind]
         return (linked + _PRIOR_NOTES * prior) / (saying + _PRIOR_NOTES)
@@ -167,10 +164,7 @@ class AnchorDictionary:
         return len(linking) - (note in linking), len(saying) - (note in saying)
 
     def commonness(self, anchor: Anchor, target: str, note: str) -> float:
-        """Return the share of the name's links that lead to `target`, in (0, 1], ignoring links of `note`.
-
-        A title, alias or heading with this name counts as one link.
-        """
+        """Return the share of the name's links outside `note` that lead to `target`; a name of a note is one link."""
         counts = {
             path: len(sources) - (note in sources) + (anchor.kinds.get(path, "text") != "text")
             for path, sources in anchor.linked.items()
@@ -253,8 +247,7 @@ def _name_of(link: Link, note: Note) -> str:
 def _priors(anchors: Iterable[Anchor]) -> dict[NameKind, float]:
     """Return the share of linking notes among mentioning notes for each kind, with one note added to either side.
 
-    A name that is in the dictionary only because one note links it could not have been found in that note; such links
-    are left out.
+    Names that are known only because one note links them are left out: no one could have found them in that note.
     """
     linked: Counter[NameKind] = Counter()
     saying: Counter[NameKind] = Counter()

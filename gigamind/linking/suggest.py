@@ -1,7 +1,4 @@
-"""Suggest links for the notes of a vault: names of other notes in the running text, and phrases that mean one.
-
-`candidates.py` finds them, `ranking.py` weighs them, `calibration.py` fits both to this vault.
-"""
+"""Suggest links for the notes of a vault: names of other notes in the running text, and phrases that mean one."""
 
 from bisect import bisect_left, insort
 from collections import defaultdict
@@ -53,10 +50,7 @@ class SuggestOptions:
     language: str | None = None  # of the reasons; None: that of the note
 
     def least(self, features: Features) -> float:
-        """Return the minimum confidence of a suggestion with these features.
-
-        A note's own names have none: their author chose the name, and may want every place that mentions it.
-        """
+        """Return the minimum confidence of a suggestion; none for a note's own names, which their author chose."""
         is_own = isinstance(features, NamedFeatures) and features.kind != "text"
         every = self.unlikely or is_own
         return self.min_confidence if every else max(self.min_confidence, LEAST_CONFIDENCE)
@@ -96,7 +90,6 @@ class LinkSuggester:
 
     Args:
         embedder: compares meanings; None suggests names only.
-        cache: None disables it.
         progress: called with (texts embedded, total texts).
 
     Raises:
@@ -215,10 +208,7 @@ class LinkSuggester:
         return frozenset(self.finder.neighbours.linked_from(path))
 
     def _best(self, note: Note, options: SuggestOptions) -> "list[_Weighed]":
-        """Return the likeliest meaning of each place and the best place of each target, without overlaps, best first.
-
-        Phrases that are certainly below the minimum may be missing.
-        """
+        """Return the `_chosen` ones, best first; phrases that are certainly below the minimum may be missing."""
         linked = self.finder.linked(note) if options.exclude_existing else frozenset[str]()
         return _chosen(note, self._places(note, options), linked, self.habits)
 
@@ -320,8 +310,7 @@ def _chosen(
 ) -> "list[_Weighed]":
     """Return the likeliest meaning of each place and the best place of each target, without overlaps, best first.
 
-    A confident name takes precedence over phrases: names are right more often than phrases with the same confidence,
-    and suggested names should not depend on whether meaning is compared.
+    A confident name takes precedence over phrases: names are right more often than phrases with the same confidence.
     """
     meanings = [meaning for place in places for meaning in _meanings(place, linked, habits)]
     of_target: defaultdict[str, list[_Weighed]] = defaultdict(list)
@@ -370,10 +359,7 @@ def _scored(best: "Sequence[_Weighed]") -> list[Scored]:
 
 
 def _meanings(place: Iterable[Candidate], linked: frozenset[str], habits: Habits) -> list[_Weighed]:
-    """Return the likeliest meaning of an unlinked name, or all meanings of a phrase.
-
-    Another phrase may have the likeliest one. None if a name is as likely to mean a note that is already linked.
-    """
+    """Return the likeliest meaning of an unlinked name, or all of a phrase, of which another may have the likeliest."""
     weighed = [_weigh(candidate, habits) for candidate in place]
     free = [meaning for meaning in weighed if meaning.candidate.target not in linked]
     if not free or free[0].is_phrase:

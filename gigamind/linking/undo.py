@@ -1,7 +1,6 @@
-"""Remove links from notes again, using a file that records every insertion.
+"""Remove links from notes again, using a file that records every insertion before its note is written.
 
-An undo file is in `.gigamind/links/<time>/` of the vault, which readers of notes ignore, with the original notes in
-`notes` beside it. Its lines are `UndoRow`s, each written before its note.
+It is in `.gigamind/links/<time>/` of the vault, which readers of notes ignore, beside the original `notes`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -91,9 +90,7 @@ class Undone(NamedTuple):
 
 
 def undo(file: Path) -> Undone:
-    """Restore every note that has not changed since links were inserted, byte by byte.
-
-    It can be repeated, for example after a kill: a note with its original bytes is left unchanged.
+    """Restore every note that has not changed since links were inserted, byte by byte; it can be repeated after a kill.
 
     Raises:
         InputError: the file is not an undo file, or not in its original place.

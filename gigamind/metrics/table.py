@@ -1,8 +1,4 @@
-"""The table of metrics, which the terminal, summary.md, report.html, comparisons, gates and artifacts read.
-
-Keys are names with their block, such as "search.mrr".  An unknown name, such as one in an older snapshot, is shown
-unchanged.
-"""
+"""The table of metrics, by names with their block, such as "search.mrr"; unknown names are shown unchanged."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace

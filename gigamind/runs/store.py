@@ -1,10 +1,8 @@
 """Store the results of a run, item by item: `items.jsonl` in its folder, which a later process can resume.
 
-The file is an append-only journal of JSON lines with checksums and a single writer, so a killed process loses no
-result.
-A half-written last line is cut off when the file is opened for writing, and ignored by readers. The first line is the
-identity of the run (dataset, notes, judge, options, as hashes); it is resumed only with the same identity. Each further
-line is an item; the last line of an item counts.
+The file is an append-only journal of JSON lines with checksums and a single writer. A half-written last line is cut off
+when the file is opened for writing. The first line is the identity of the run (dataset, notes, judge, options, as
+hashes); it is resumed only with the same identity. The last line of an item counts.
 """
 
 import asyncio
@@ -338,10 +336,9 @@ async def evaluate_all(
     *,
     max_in_flight: int,
 ) -> list[ItemResult]:
-    """Evaluate all items and return a result for each, in the order of `items`.
+    """Evaluate all items and return a result for each, in their order; `evaluate` returns JSON values or `Unscored`.
 
-    `evaluate` returns JSON values or `Unscored`. A known error ends its item, which a resumed run repeats if that may
-    help. Any other error is a bug and ends the run; earlier results are kept.
+    A known error ends its item, which a resumed run repeats if that may help. Any other error ends the run.
     """
     waiting = iter([key for key in items if store.final(key) is None])
     skipped: dict[ItemKey, ItemResult] = {}

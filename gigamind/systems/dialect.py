@@ -1,7 +1,4 @@
-"""Define the request to a system and the parsing of its response: rankings of queries, or answers to questions.
-
-Only this part depends on what is evaluated. The transports (file, HTTP, process, function) are shared.
-"""
+"""Define the request to a system and the parsing of its response; the transports are shared."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
 """Describe how to query an endpoint and read its response: a preset in `systems/`, or a user's own file.
 
-Templates are Jinja templates. They know `query`, `id` and `topk` for a search, `question` and `id` for answers, and
-`vector` if an embedder is named. A path goes through objects by name and through lists by number: "results.0.hits".
-"" is the whole value.
+Templates are Jinja templates of `id`, `query` and `topk` or `question`, and `vector` if an embedder is named. A path
+goes through objects by name and through lists by number: "results.0.hits". "" is the whole value.
 """
 
 import hashlib

@@ -1,7 +1,4 @@
-"""Parse notes with pyromark, plus the Obsidian rules that it lacks: comments, wikilinks, embeds.
-
-Ranges are code points of the whole note, not the parser's bytes.
-"""
+"""Parse notes with pyromark, plus Obsidian's comments, wikilinks and embeds; ranges are code points of the note."""
 
 import re
 from bisect import bisect_right
@@ -104,8 +101,7 @@ _CHARACTER = re.compile(r"[^\r\n]")
 def mask_comments(text: str) -> str:
     """Return the text with every comment blanked; all other characters keep their offsets.
 
-    A line that is entirely comment becomes spaces. A comment beside other text becomes `FILLER`, because leading spaces
-    would turn the following text into code.
+    A line that is entirely comment becomes spaces, a comment beside other text `FILLER`, as indented text is code.
     """
     if "%%" not in text:
         return text
