@@ -133,11 +133,7 @@ class Ledger:
 
 
 def read_ledger(path: Path) -> list[Attempt]:
-    """Return the rows of a file, or none if it is missing.  A request without an end is `unfinished`.
-
-    Raises:
-        InputError: It is not a ledger.
-    """
+    """Return the rows of a file, if any; a request without an end is `unfinished`.  InputError: not a ledger."""
     return list(_read(path).values())
 
 
@@ -150,13 +146,12 @@ def _attempts(path: Path) -> Iterator[Attempt]:
         try:
             yield Attempt(**row)
         except TypeError as error:
-            raise InputError(
-                _(
-                    "{file}: a line is not a request ({reason}). The file was damaged or edited.",
-                    file=path,
-                    reason=str(error),
-                )
-            ) from error
+            message = _(
+                "{file}: a line is not a request ({reason}). The file was damaged or edited.",
+                file=path,
+                reason=str(error),
+            )
+            raise InputError(message) from error
 
 
 def _read(path: Path) -> _Rows:
