@@ -117,6 +117,14 @@ def joined(parts: Iterable[str], separator: str = "; ") -> Message:
     return Message("", {"parts": list(parts), "separator": separator})
 
 
+_CUSTOM: dict[str, Mapping[str, str]] = {}
+
+
+def add_translations(english: str, by_language: Mapping[str, str]) -> None:
+    """Add the translations of a third-party text, such as the label of a custom metric."""
+    _CUSTOM[english] = by_language
+
+
 def _as_json(value: object) -> object:
     if isinstance(value, Message):
         return value.as_json()
@@ -229,6 +237,8 @@ class Translator:
         known, one, many, n = self._catalogue, message.id, message.plural, message.values.get("n")
         count = n if isinstance(n, int) else 0
         english = many if many and count != 1 else one
+        if one in _CUSTOM:
+            return english, _CUSTOM[one].get(self.language, english)
         if known is None or not one:  # "" is the header of a catalogue
             return english, english
         if message.context:
