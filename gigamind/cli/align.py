@@ -313,10 +313,7 @@ def _escaped(cell: str) -> str:
     "standard input",
 )
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(["json", "md"]),
-    help="output format (default: a table for the terminal)",
+    "--format", "form", type=click.Choice(["json", "md"]), help="output format (default: a table)"
 )
 @click.option(
     "--threshold",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gigamind.datasets.describe import Description
     from gigamind.datasets.jsonl import Dataset
 
-_path = click.Path(path_type=Path)
+_path, _share = click.Path(path_type=Path), click.FloatRange(0, 1)
 _MAX_PROBLEMS = 10  # in one message
 _WIDTH = 120  # columns without a terminal
 # Values of `Description.counts` that are not from rows.
@@ -52,26 +52,14 @@ _dataset_option = click.option(
     )
 )
 @click.argument("files", nargs=-1, type=_path)
-@click.option(
-    "--dataset",
-    "paths",
-    type=_path,
-    multiple=True,
-    help="dataset, one JSON object per line; same as an argument",
-)
+@click.option("--dataset", "paths", type=_path, multiple=True, help="dataset; same as an argument")
 @click.option("--notes", type=_path, help="also check that notes and ranges exist in this vault")
 @click.option("--strict", is_flag=True, help="treat names that match several notes as problems")
 @click.option(
-    "--min-rows",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    show_default=True,
-    help="share of rows that an evaluation would require",
+    "--min-rows", type=_share, default=0.5, show_default=True, help="required share of valid rows"
 )
 @click.option(
-    "--fix",
-    type=_path,
-    help="file for the same queries with expected spans moved to the current position of their text in --notes",
+    "--fix", type=_path, help="file for the queries with spans moved to their text in --notes"
 )
 @prints_json
 def check(
@@ -166,12 +154,8 @@ def stats(path: Path, form: str) -> None:
 )
 @_dataset_option
 @click.option("--out", type=_path, required=True, help="file for the sampled rows")
-@click.option(
-    "--size", required=True, help="sample size: a count such as 50 or a share such as 0.2"
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=42, show_default=True, help="random seed"
-)
+@click.option("--size", required=True, help="sample size: a count like 50 or a share like 0.2")
+@click.option("--seed", type=click.IntRange(0), default=42, show_default=True, help="random seed")
 @prints_json
 def draw(path: Path, out: Path, size: str, seed: int) -> None:
     """Sample usable rows without replacement, in their original order."""
@@ -205,9 +189,7 @@ def draw(path: Path, out: Path, size: str, seed: int) -> None:
     )
 )
 @_dataset_option
-@click.option(
-    "--labels", type=_path, required=True, help='unjudged.jsonl of a run with "gain" filled in'
-)
+@click.option("--labels", type=_path, required=True, help='unjudged.jsonl with "gain" filled in')
 @click.option("--out", type=_path, required=True, help="file for the rows with the new judgments")
 @prints_json
 def label(path: Path, labels: Path, out: Path) -> None:

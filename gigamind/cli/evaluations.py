@@ -1,5 +1,6 @@
 """`gigamind eval search`, `links` and `answers`: run an evaluation, here or as a flow, and show its results."""
 
+import functools
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -16,19 +17,10 @@ from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 
-_flow = click.option(
-    "--flow",
-    is_flag=True,
-    cls=GroupedOption,
-    group="Prefect",
-    first=False,
-    help="run as a Prefect flow and publish artifacts",
-)
-_runner = click.option(
+_option = functools.partial(click.option, cls=GroupedOption, group="Prefect", first=False)
+_flow = _option("--flow", is_flag=True, help="run as a Prefect flow and publish artifacts")
+_runner = _option(
     "--runner",
-    cls=GroupedOption,
-    group="Prefect",
-    first=False,
     help="with --flow, where the work runs: threads:4, processes:2, dask:ADDRESS, ray:ADDRESS, dask:local:2, ...",
 )
 

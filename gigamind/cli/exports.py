@@ -28,9 +28,7 @@ def export() -> None:
 
 @export.command(examples=("gigamind export trec eval/out/20261123-101500 --out trec",))
 @_run
-@click.option(
-    "--out", type=_path, required=True, help="folder to create for run.trec and qrels.trec"
-)
+@click.option("--out", type=_path, required=True, help="folder for run.trec and qrels.trec")
 @prints_json
 def trec(run: Path, out: Path) -> None:
     """Write rankings and relevance judgments for trec_eval and ir_measures, which compute the same metrics."""

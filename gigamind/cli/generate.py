@@ -32,16 +32,10 @@ class QueryWriterOptions(ModelOptions):
     """Options of the model that writes questions: their number and cost limits."""
 
     max_unanswerable: int = Field(
-        1,
-        ge=0,
-        description="limit of unanswerable questions per note, for --model, near misses and --leave-out",
+        1, ge=0, description="unanswerable questions per note (--model, near misses, --leave-out)"
     )
-    max_tokens: int = Field(
-        4_096, ge=1, description="token limit per reply; doubled once if a reply is cut off"
-    )
-    ledger: Path | None = Field(
-        None, description="log of requests (default: .gigamind/attempts.jsonl)"
-    )
+    max_tokens: int = Field(4_096, ge=1, description="reply token limit; doubled once if cut off")
+    ledger: Path | None = Field(None, description="request log (default: .gigamind/attempts.jsonl)")
     dry_run: bool = Field(default=False, description="count the requests to --model, then stop")
 
 
@@ -131,16 +125,10 @@ def _report_losses(written: "WrittenRows") -> None:
     ),
 )
 @click.option("--notes", type=_path, required=True, help="the vault; it is not changed")
-@click.option(
-    "--out-notes", type=_path, required=True, help="folder for the copy without the links"
-)
-@click.option(
-    "--dataset", type=_path, required=True, help="file for the rows, one per removed link"
-)
+@click.option("--out-notes", type=_path, required=True, help="folder for a copy without the links")
+@click.option("--dataset", type=_path, required=True, help="file for rows, one per removed link")
 @click.option("--remove-ratio", default=0.3, help="share of links to remove, above 0 and up to 1")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=42, help="random seed for choosing the links"
-)
+@click.option("--seed", type=click.IntRange(0), default=42, help="random seed for the choice")
 @prints_json
 def generate_links(
     notes: Path, out_notes: Path, dataset: Path, remove_ratio: float, seed: int
@@ -172,12 +160,8 @@ def generate_links(
 )
 @click.option("--notes", type=_path, required=True, help="the vault; it is not changed")
 @click.option("--out", type=_path, required=True, help="file for the rows")
-@click.option(
-    "--max-per-note", type=_count, default=3, help="limit of answerable questions per note"
-)
-@click.option(
-    "--include-headers", is_flag=True, help="also generate questions from headings of level 1 to 3"
-)
+@click.option("--max-per-note", type=_count, default=3, help="answerable questions per note")
+@click.option("--include-headers", is_flag=True, help="also ask about headings of level 1 to 3")
 @click.option(
     "--forms",
     default="title",
@@ -191,12 +175,8 @@ def generate_links(
     help="share of notes to leave out of --out-notes; questions about what only they contain are added as unanswerable",
 )
 @click.option("--out-notes", type=_path, help="folder for the copy without those notes")
-@click.option(
-    "--limit", type=_count, help="total number of questions, balanced over notes and forms"
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=42, help="random seed for choosing the questions"
-)
+@click.option("--limit", type=_count, help="number of questions, balanced over notes and forms")
+@click.option("--seed", type=click.IntRange(0), default=42, help="random seed for the choice")
 @options_of(QueryWriterOptions)
 @prints_json
 @click.pass_context

@@ -53,9 +53,7 @@ def collection() -> None:
     examples=("gigamind import trec qrels.txt --topics topics.tsv --out cranfield",)
 )
 @click.argument("qrels", type=_path)
-@click.option(
-    "--topics", type=_path, help="query texts: TREC topics, tab-separated values or JSON Lines"
-)
+@click.option("--topics", type=_path, help="query texts: TREC topics, TSV or JSON Lines")
 @_import_command
 def trec(qrels: Path, topics: Path | None) -> "Imported":
     """Convert relevance judgments QRELS ("query 0 document grade") and topics into a graded queries.jsonl."""

@@ -258,12 +258,10 @@ class TestOptions(TrialOptions):
     """Options of a trial by unit tests and by deceptive judges of labelled answers."""
 
     min_passed: Rate | None = Field(
-        None,
-        description="exit with 4 if a smaller share of the tests with a verdict passes, 0 to 1",
+        None, description="exit with 4 if a smaller share of tests with a verdict passes, 0 to 1"
     )
     dataset: Path | None = Field(
-        None,
-        description="labelled answers for the deceptive judges, as JSON Lines (default: the included examples)",
+        None, description="labelled answers for deceptive judges (default: the included examples)"
     )
     notes: Path | None = Field(None, description="the vault with the notes that --dataset names")
 

@@ -12,6 +12,8 @@ from gigamind.cli.output import prints_json, show_result, show_written
 from gigamind.evaluation.options import ReleaseOptions, validated
 from gigamind.i18n import LanguageChoice, _, language_of, translator
 
+_path = click.Path(path_type=Path)
+
 
 @click.group(cls=Group)
 def baseline() -> None:
@@ -19,13 +21,9 @@ def baseline() -> None:
 
 
 @baseline.command(examples=("gigamind baseline promote eval/out/20261123-101500",))
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=_path)
 @click.option(
-    "--folder",
-    type=click.Path(path_type=Path),
-    default=BASELINES,
-    show_default=True,
-    help="folder of baselines",
+    "--folder", type=_path, default=BASELINES, show_default=True, help="folder of baselines"
 )
 @click.option("--force", is_flag=True, help="accept a run with failed gates")
 @prints_json
@@ -52,10 +50,10 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
         "gigamind compare eval/baselines eval/out/20261123-101500 --phase beta --fail-on-regression",
     )
 )
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=_path)
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=_path,
     help="folder for compare.html and compare.json; for two runs also compare.md and the second run's report.html",
 )
 @lang_option(_("language of the pages; auto uses that of the last run"))
@@ -89,14 +87,10 @@ def compare(
 @command(
     examples=("gigamind history eval/out", "gigamind history eval/out --out history --lang ko")
 )
-@click.argument("runs", type=click.Path(path_type=Path))
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="folder for history.html and history.json"
-)
+@click.argument("runs", type=_path)
+@click.option("--out", type=_path, help="folder for history.html and history.json")
 @lang_option(_("language of history.html; auto follows LC_ALL, LC_MESSAGES or LANG"))
-@click.option(
-    "--seed", type=int, default=42, show_default=True, help="random seed for the permutation test"
-)
+@click.option("--seed", type=int, default=42, show_default=True, help="random seed of permutations")
 @prints_json
 def history(runs: Path, *, out: Path | None, lang: LanguageChoice, seed: int) -> None:
     """Show the metrics of all complete runs in the folder RUNS over time, with their change points."""

@@ -48,54 +48,27 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
 @click.option("--notes", type=_path, default=".", help="the vault")
 @click.option("--max", "most", type=click.IntRange(min=1), default=10, help="suggestions per note")
 @click.option(
-    "--min-confidence",
-    type=_share,
-    default=SHOWN_CONFIDENCE,
-    help="leave out suggestions with a lower confidence",
+    "--min-confidence", type=_share, default=SHOWN_CONFIDENCE, help="lowest confidence to suggest"
 )
+@click.option("--include-linked", is_flag=True, help="also suggest notes that it already links to")
 @click.option(
-    "--include-linked",
-    is_flag=True,
-    help="also suggest notes that the note already links to elsewhere",
-)
-@click.option(
-    "--semantic/--no-semantic",
-    default=True,
-    help="also suggest phrases that refer to a note without naming it, or only names",
+    "--semantic/--no-semantic", default=True, help="suggest phrases that mean a note, or names only"
 )
 @click.option(
     "--embedder",
     default=DEFAULT_EMBEDDER,
     help="embedding model that compares meanings: use-multilingual, e5-small, fastembed:<model> or litellm:<model>",
 )
-@click.option(
-    "--context-chars",
-    type=_count,
-    default=400,
-    help="characters around an anchor that are compared with a note",
-)
+@click.option("--context-chars", type=_count, default=400, help="characters of context per anchor")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.option(
-    "--out",
-    type=_path,
-    metavar="FILE",
-    help="with --all, file for all suggestions: .md for reading, .jsonl for programs",
+    "--out", type=_path, metavar="FILE", help="with --all, file for suggestions: .md or .jsonl"
 )
-@click.option(
-    "--apply",
-    "copy",
-    type=_path,
-    metavar="COPY",
-    help="folder for a copy of the vault with the links",
-)
-@click.option(
-    "--in-place", is_flag=True, help="write the links into the notes; --undo reverts this"
-)
+@click.option("--apply", "copy", type=_path, metavar="COPY", help="folder of a copy with the links")
+@click.option("--in-place", is_flag=True, help="write links into the notes; --undo reverts this")
 @click.option("--yes", is_flag=True, help="link all suggested names without confirmation")
 @click.option("--phrases", is_flag=True, help="with --yes, also link phrases")
-@click.option(
-    "--undo", "undo_file", type=_path, metavar="FILE", help="remove the links that --in-place wrote"
-)
+@click.option("--undo", "undo_file", type=_path, metavar="FILE", help="remove links of --in-place")
 @lang_option(
     _("language of the output; auto follows LC_ALL, LC_MESSAGES or LANG"), show_default=False
 )
@@ -232,9 +205,7 @@ def _check_choices(name: str | None, *, every: bool, out: Path | None, applied: 
         )
     if out.suffix not in _LINES:
         message = _(
-            "--out {file}: the name must end in one of {endings}",
-            file=out,
-            endings=sorted(_LINES),
+            "--out {file}: the name must end in one of {endings}", file=out, endings=sorted(_LINES)
         )
         raise InputError(message)
 
