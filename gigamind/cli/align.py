@@ -100,9 +100,7 @@ def _source_index(row: "QuoteRow", where: str, names: Sequence[str]) -> int:
         return _named(row.source, where, names)
     if len(names) > 1:
         message = _(
-            "{where}: the source is missing. Add source_index (0 to {last}) or source.",
-            where=where,
-            last=len(names) - 1,
+            "{where}: add source_index (0 to {last}) or source.", where=where, last=len(names) - 1
         )
         raise InputError(message)
     return 0
@@ -112,21 +110,13 @@ def _named(wanted: str, where: str, names: Sequence[str]) -> int:
     matching = [index for index, name in enumerate(names) if name == wanted]
     matching = matching or [index for index, name in enumerate(names) if Path(name).name == wanted]
     if len(matching) > 1:
-        message = _(
-            "{where}: several sources are called {name!r}; the sources are {names}",
-            where=where,
-            name=wanted,
-            names=list(names),
+        raise InputError(
+            _("{where}: {name!r} names several of {names}", where=where, name=wanted, names=names)
         )
-        raise InputError(message)
     if not matching:
-        message = _(
-            "{where}: no source is called {name!r}; the sources are {names}",
-            where=where,
-            name=wanted,
-            names=list(names),
+        raise InputError(
+            _("{where}: {name!r} is not one of {names}", where=where, name=wanted, names=names)
         )
-        raise InputError(message)
     return matching[0]
 
 
@@ -137,9 +127,7 @@ _PIPE_WIDTH = 200  # columns without a terminal
 
 _REASONS = {
     "empty_quote": _("the quote is empty"),
-    "quote_too_long": _(
-        "the quote is longer than {limit:,} characters", limit=DEFAULT.max_quote_chars
-    ),
+    "quote_too_long": _("the quote has over {limit:,} characters", limit=DEFAULT.max_quote_chars),
     "source_index_out_of_range": _("there is no such source"),
     "quote_too_short_for_fuzzy": _("not verbatim, and too short for a similarity match"),
     "fuzzy_disabled": _("not verbatim, and --no-fuzzy is set"),

@@ -106,9 +106,7 @@ class Command(click.Command):
                     formatter.write_dl(records)
         if left:
             formatter.write_paragraph()
-            more = _(
-                "--help-all also shows the options of these groups: {groups}.", groups=list(left)
-            )
+            more = _("--help-all also shows these groups: {groups}.", groups=list(left))
             formatter.write_text(call_translator(ctx)(more))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -201,9 +199,7 @@ def _config() -> click.Parameter:
     return _common_option(
         "--config",
         _read_config,
-        _(
-            "read options from this file (default: gigamind.toml in this folder or the nearest one above)"
-        ),
+        _("read options from this file (default: the nearest gigamind.toml)"),
         type=click.Path(path_type=Path),
         metavar="FILE",
         envvar=CONFIG_VARIABLE,

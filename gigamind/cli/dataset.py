@@ -108,13 +108,7 @@ def _write_fixed(named: tuple[Path, ...], notes: Path | None, out: Path) -> None
     if not isinstance(checked, CheckedDataset):
         raise InputError(_("--fix: {file} is not a dataset of queries.", file=named[0]))
     count = write_reanchored(out, checked, read_vault(notes))
-    line = n_(
-        "{n} of {rows:,} rows has new offsets: {file}",
-        "{n:,} of {rows:,} rows have new offsets: {file}",
-        n=count,
-        rows=checked.rows,
-        file=out,
-    )
+    line = _("new offsets in {n:,} of {all:,} rows: {file}", n=count, all=checked.rows, file=out)
     print_line(line, err=True)
 
 
@@ -177,10 +171,7 @@ def draw(path: Path, out: Path, size: str, seed: int) -> None:
     chosen = sample(usable, wanted, seed)
     write_lines(out, [lines[number - 1].decode().strip() for number in chosen])
     counts = {"rows": len(chosen), "usable": len(usable)}
-    line = _(
-        "{chosen:,} of {usable:,} rows: {file}", chosen=len(chosen), usable=len(usable), file=out
-    )
-    show_written(out, counts, line)
+    show_written(out, counts, _("{rows:,} of {usable:,} rows: {file}", **counts, file=out))
 
 
 @dataset.command(
@@ -206,12 +197,7 @@ def label(path: Path, labels: Path, out: Path) -> None:
     gains = read_gains(labels, {item.id for item in queries.items})
     write_rows(out, labelled(queries.items, gains))
     counts = {"judgements": sum(map(len, gains.values())), "queries": len(gains)}
-    line = _(
-        "{judgments:,} judgments for {queries:,} queries: {file}",
-        judgments=counts["judgements"],
-        queries=len(gains),
-        file=out,
-    )
+    line = _("{judgements:,} judgments for {queries:,} queries: {file}", **counts, file=out)
     show_written(out, counts, line)
 
 

@@ -96,26 +96,20 @@ def _evaluate(
 
 search = _command_of(
     SearchEvalOptions,
-    _(
-        "Measure retrieval quality: hit@k, MRR, nDCG, evidence spans, unanswerable queries and latency."
-    ),
+    _("Measure retrieval: hit@k, MRR, nDCG, evidence spans, unanswerable queries and latency."),
     "gigamind eval search --dataset queries.jsonl --notes vault",
     "gigamind eval search --dataset queries.jsonl --system run:mine.trec --json",
     "gigamind eval search --dataset queries.jsonl --notes vault --compare eval/baselines --fail-on-regression",
 )
 links = _command_of(
     LinkEvalOptions,
-    _(
-        "Measure how many removed links are suggested again: precision, recall, novelty, spans and calibration."
-    ),
+    _("Measure how many removed links return: precision, recall, novelty, spans, calibration."),
     "gigamind eval links --dataset links.jsonl --notes vault-without-links",
     "gigamind eval links --dataset links.jsonl --notes vault-without-links --topk 3 --json",
 )
 answers = _command_of(
     AnswerEvalOptions,
-    _(
-        "Judge answers claim by claim: correctness with quotes from the notes, utility, use of sources and grounding."
-    ),
+    _("Judge answers claim by claim: correctness by quotes, utility, use of sources, grounding."),
     "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --max-cost-usd 2",
     "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --dry-run",
 )

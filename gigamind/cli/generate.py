@@ -16,7 +16,7 @@ from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_written
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.options import validated
-from gigamind.i18n import Message, Text, _, joined, n_
+from gigamind.i18n import Text, _, joined, n_
 from gigamind.llm.options import ModelOptions
 
 if TYPE_CHECKING:
@@ -58,14 +58,9 @@ def write_with_model(
     askable, empty = askable_notes(vault)
     _warn(vault.warnings, empty)
     if options.dry_run:
-        characters = sum(len(note.text) for note in askable)
-        line = n_(
-            "{n} request of {characters:,} characters",
-            "{n:,} requests, one per note, of {characters:,} characters in total",
-            n=len(askable),
-            characters=characters,
-        )
-        show_written(out, {"calls": len(askable), "characters": characters}, line)
+        counts = {"calls": len(askable), "characters": sum(len(note.text) for note in askable)}
+        line = _("requests, one per note: {calls:,}; characters: {characters:,}", **counts)
+        show_written(out, counts, line)
         return
     from gigamind.tasks.search.write_queries import QuestionLimits, write_queries
 
@@ -80,9 +75,7 @@ def write_with_model(
     _report_losses(written)
     if not written.rows:
         message = _(
-            "No questions from {notes:,} notes; {file} was not written.",
-            notes=len(askable),
-            file=out,
+            "No questions from {n:,} notes; {file} was not written.", n=len(askable), file=out
         )
         raise EvaluationError(message)
     write_rows(out, written.rows)
@@ -140,12 +133,7 @@ def generate_links(
     sources = len({row.source_note for row in generated.rows})
     _warn(generated.warnings)
     counts = {"rows": len(generated.rows), "links": generated.links, "notes": sources}
-    removed = _(
-        "Removed {removed:,} of {links:,} links from {notes:,} notes.",
-        removed=len(generated.rows),
-        links=generated.links,
-        notes=sources,
-    )
+    removed = _("Removed {rows:,} of {links:,} links from {notes:,} notes.", **counts)
     places = (_("Notes: {folder}", folder=out_notes), _("Dataset: {file}", file=dataset))
     show_written(dataset, counts, joined((removed, *places), "\n"))
 
@@ -218,18 +206,12 @@ def generate_queries(
     from gigamind.datasets.generate_queries import QueryForms
     from gigamind.datasets.generate_queries import generate_queries as generate
 
-    wanted = QueryForms(
-        _forms(forms, include_headers=include_headers),
-        max_per_note,
-        options.max_unanswerable,
-        leave_out,
-        limit,
-        seed,
-    )
+    chosen = _forms(forms, include_headers=include_headers)
+    wanted = QueryForms(chosen, max_per_note, options.max_unanswerable, leave_out, limit, seed)
     generated = generate(notes, out, wanted, out_notes)
     _warn(generated.warnings, generated.empty_notes)
     rows = len(generated.rows)
-    lines: list[Message] = [
+    lines = [
         n_(
             "{n} question for review: {file}",
             "{n:,} questions for review: {file}",
@@ -240,20 +222,12 @@ def generate_queries(
     for form, (count, able) in generated.by_form.items():
         line = _(
             "  {form}: {count:,}, possible in {able:,} of {notes:,} notes",
-            form=form,
-            count=count,
-            able=able,
-            notes=generated.notes,
+            form=form, count=count, able=able, notes=generated.notes,
         )
         lines.append(line)
     if out_notes:
         left_out = len(generated.left_out)
-        message = _(
-            "Notes without {left_out:,} left-out ones: {folder}",
-            left_out=left_out,
-            folder=out_notes,
-        )
-        lines.append(message)
+        lines.append(_("Notes without {n:,} left-out ones: {folder}", n=left_out, folder=out_notes))
     lines.append(
         _("Generated questions are easier than real ones; reports on this dataset say so.")
     )
@@ -265,9 +239,7 @@ def _forms(named: str, *, include_headers: bool) -> tuple[Form, ...]:
     names = FORMS if named == "all" else [name.strip() for name in named.split(",")]
     if unknown := [name for name in names if name not in FORMS]:
         message = _(
-            "--forms: unknown form {form!r}. Use all, or some of {forms}.",
-            form=unknown[0],
-            forms=FORMS,
+            "--forms: unknown form {form!r}. Use all or {forms}.", form=unknown[0], forms=FORMS
         )
         raise InputError(message)
     return tuple(form for form in FORMS if form in names or (include_headers and form == "heading"))

@@ -54,10 +54,7 @@ def serve(*, file: Path, port: int, context: int, slots: int, threads: int | Non
     with serving(file, port=port, context=context, slots=slots, threads=threads) as url:
         model = shlex.quote(f"openai/{file.stem}")
         _wait(
-            _(
-                "{url} is ready until you press Ctrl-C. Add to any command that uses a model:",
-                url=url,
-            ),
+            _("{url} is ready until you press Ctrl-C. Add to commands that use a model:", url=url),
             f"  --model {model} --api-base {url}",
         )
 
@@ -104,10 +101,7 @@ def fake_server(port: int) -> None:
                 _("{url} is ready until you press Ctrl-C. Try in another shell:", url=server.url),
                 f"  gigamind llm check --model openai/judge --api-base {server.url}",
                 _("Replies only fit the schema; their verdicts mean nothing."),
-                _(
-                    "Faults are requested by name, such as --model {model}",
-                    model="'openai/judge;fault=429;times=1'",
-                ),
+                _("Faults by name: --model {model}", model="'openai/judge;fault=429;times=1'"),
             )
     except OSError as error:
         raise taken_port(port, error) from error

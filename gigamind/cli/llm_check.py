@@ -111,13 +111,7 @@ def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checke
         raise checkup.error
     failed = sum(1 for read in reads if read.error)
     if failed:
-        message = n_(
-            "{failed} of {n} case failed",
-            "{failed:,} of {n:,} cases failed",
-            n=len(reads),
-            failed=failed,
-        )
-        raise EvaluationError(message)
+        raise EvaluationError(_("failed cases: {failed:,} of {n:,}", failed=failed, n=len(reads)))
 
 
 async def _check_once(model: "LanguageModel") -> "Checkup":

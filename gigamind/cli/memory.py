@@ -211,12 +211,9 @@ def _print_report(report: "SessionReport") -> None:
         print_line(_("{session}: failed: {reason}", session=name, reason=report["reasons"][0]))
         return
     line = _(
-        "{session}: {verified:,} of {entries:,} entries verified; quotes: {aligned:,} found, {missing:,} not found",
-        session=name,
-        verified=report["verified"],
-        entries=report["entries"],
-        aligned=report["quotes_aligned"],
-        missing=report["quotes_failed"],
+        "{session}: {verified:,} of {entries:,} entries verified; quotes: {quotes_aligned:,} found, {quotes_failed:,}"
+        " not found",
+        **{**report, "session": name},
     )
     print_line(line)
     for reason in report["reasons"]:

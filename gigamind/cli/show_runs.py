@@ -74,11 +74,7 @@ def show_history(histories: Histories, out: Path | None, language: Language) -> 
                 name = metric_name(level.metric, say)
                 console.print(f"    {name} {share(level.before)} -> {share(level.after)}")
     if histories.skipped:
-        line = n_(
-            "Skipped {n} incomplete or unreadable run.",
-            "Skipped {n:,} incomplete or unreadable runs.",
-            n=histories.skipped,
-        )
+        line = _("Skipped incomplete or unreadable runs: {n:,}", n=histories.skipped)
         console.print(say(line))
     if out:
         console.print(say(_("History: {file}", file=out / "history.html")))

@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from gigamind.vault.notes import Note, Vault
 
 _LINES = {".jsonl", ".md"}
-_PHRASES_LEFT_OUT = _(
-    "Phrases were left out because they are less often right than names. --phrases includes them."
-)
+_PHRASES_LEFT_OUT = _("Phrases were left out: names are more often right. --phrases adds them.")
 _UNCALIBRATED = _(
-    "The vault has too few links to calibrate confidence, so the values come from other vaults."
+    "The vault has too few links to calibrate confidence; other vaults' values are used."
 )
 _path = click.Path(path_type=Path)
 _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
@@ -204,10 +202,9 @@ def _check_choices(name: str | None, *, every: bool, out: Path | None, applied: 
             _("--out saves the suggestions of --all. Leave --apply, --in-place and --json out.")
         )
     if out.suffix not in _LINES:
-        message = _(
-            "--out {file}: the name must end in one of {endings}", file=out, endings=sorted(_LINES)
+        raise InputError(
+            _("--out {file}: must end in one of {endings}", file=out, endings=sorted(_LINES))
         )
-        raise InputError(message)
 
 
 def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:
