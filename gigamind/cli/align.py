@@ -1,7 +1,6 @@
 """`gigamind align`: find quotes in their sources and print a table, Markdown or JSON."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -330,25 +329,23 @@ def align(
     from gigamind.evidence.align import align_all
 
     config = replace(DEFAULT.accepting(threshold), fuzzy=not no_fuzzy)
-    _check_streams((*source_names, quotes_name))
-    sources = [read_source(name, config.max_source_chars) for name in source_names]
-    quotes = read_quotes(quotes_name, sources)
-    result = align_all(quotes, [source.text for source in sources], config=config)
-    shown = _print_markdown if form == "md" else print_table
-    show_result(_document(result, sources), lambda: shown(result, sources))
-    if require_all and result.failed:
-        raise click.exceptions.Exit(1)
-
-
-def _check_streams(names: Sequence[str]) -> None:
-    if Counter(names)[STDIN] > 1:
+    if (*source_names, quotes_name).count(STDIN) > 1:
         raise InputError(
             _('"-" (standard input) can be read only once: use it for one source or for the quotes')
         )
+    sources = [read_source(name, config.max_source_chars) for name in source_names]
+    quotes = read_quotes(quotes_name, sources)
+    result = align_all(quotes, [source.text for source in sources], config=config)
 
+    def show() -> None:
+        if form == "md":
+            click.echo(markdown(result, sources))
+        else:
+            print_table(result, sources)
 
-def _print_markdown(result: AlignResult, sources: Sequence[NamedSource]) -> None:
-    click.echo(markdown(result, sources))
+    show_result(_document(result, sources), show)
+    if require_all and result.failed:
+        raise click.exceptions.Exit(1)
 
 
 def _document(result: AlignResult, sources: Sequence[NamedSource]) -> "AlignDocument":

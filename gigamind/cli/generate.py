@@ -222,7 +222,10 @@ def generate_queries(
     for form, (count, able) in generated.by_form.items():
         line = _(
             "  {form}: {count:,}, possible in {able:,} of {notes:,} notes",
-            form=form, count=count, able=able, notes=generated.notes,
+            form=form,
+            count=count,
+            able=able,
+            notes=generated.notes,
         )
         lines.append(line)
     if out_notes:

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from gigamind.choices import SHOWN_CONFIDENCE
-from gigamind.cli.command import command, is_quiet, lang_option
+from gigamind.cli.command import OUTPUT_LANGUAGE, command, is_quiet, lang_option
 from gigamind.cli.errors import print_line
 from gigamind.cli.output import is_json, prints_json, show_result
 from gigamind.errors import InputError
@@ -67,9 +67,7 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
 @click.option("--yes", is_flag=True, help="link all suggested names without confirmation")
 @click.option("--phrases", is_flag=True, help="with --yes, also link phrases")
 @click.option("--undo", "undo_file", type=_path, metavar="FILE", help="remove links of --in-place")
-@lang_option(
-    _("language of the output; auto follows LC_ALL, LC_MESSAGES or LANG"), show_default=False
-)
+@lang_option(OUTPUT_LANGUAGE, show_default=False)
 @prints_json
 @click.pass_context
 def suggest(
@@ -146,11 +144,7 @@ def suggest(
         has_phrases = False
         for note in chosen:
             suggestions = suggester.suggest(note, options)
-            names = [
-                suggestion
-                for suggestion in suggestions
-                if phrases or not yes or not suggestion.is_phrase
-            ]
+            names = [one for one in suggestions if phrases or not yes or not one.is_phrase]
             has_phrases |= len(names) < len(suggestions)
             all_suggested.append(Suggested(note, names))
             progress.stage(_("Notes"), len(all_suggested), len(chosen))
