@@ -52,14 +52,13 @@ def label_collection(
     checked = check_queries(read, vault, identities)
     problems = tuple(error.describe(dataset) for error in checked.errors)
     if not checked.queries:
-        raise DatasetError(
-            _(
-                "{file}: no row can be used with the notes in {notes}. The first problem: {problem}",
-                file=dataset,
-                notes=notes,
-                problem=problems[0],
-            )
+        text = _(
+            "{file}: no row can be used with the notes in {notes}. The first problem: {problem}",
+            file=dataset,
+            notes=notes,
+            problem=problems[0],
         )
+        raise DatasetError(text)
     vault_hash = notes_hash(notes)
     with open_retriever(vault, identities, settings, progress) as retriever:
         rows = label(retriever, checked.queries, leave_out, progress, vault_hash)

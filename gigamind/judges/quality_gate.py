@@ -123,13 +123,12 @@ class ChecklistJudge(LlmJudge[ChecklistJudgeFile]):
         """Return the checklist of a feature; raises InputError if the judge file has no such feature."""
         features = self.file.features
         if feature not in features:
-            raise InputError(
-                _(
-                    "The checklist judge has no feature {feature}; it has {known}.",
-                    feature=feature,
-                    known=sorted(features),
-                )
+            text = _(
+                "The checklist judge has no feature {feature}; it has {known}.",
+                feature=feature,
+                known=sorted(features),
             )
+            raise InputError(text)
         return features[feature]
 
 
@@ -343,12 +342,11 @@ def load_quality_gate(path: Path, feature: str, language: PromptLanguage = "auto
     languages = LANGUAGES[language]
     gate = QualityGate({name: load_checklist_judge(path, name) for name in languages}, feature)
     if feature not in gate.file.features:
-        raise InputError(
-            _(
-                "--feature: {file} has no feature {feature}; it has {known}.",
-                file=path,
-                feature=feature,
-                known=sorted(gate.file.features),
-            )
+        text = _(
+            "--feature: {file} has no feature {feature}; it has {known}.",
+            file=path,
+            feature=feature,
+            known=sorted(gate.file.features),
         )
+        raise InputError(text)
     return gate

@@ -159,8 +159,12 @@ def verdict_of(
     """Return the verdict for a reply."""
     quotes = [Quote(cited.quote, source_index=cited.note - 1) for cited in reply.sources]
     texts = [note.text for note in notes]
+    least = judge.file.min_quote_chars
     proofs = [
-        _proof(alignment, texts, judge.file) for alignment in align_all(quotes, texts).outcomes
+        strongest(place, texts[place.quote.source_index], least)
+        if isinstance(place, Aligned)
+        else (place, None)
+        for place in align_all(quotes, texts).outcomes
     ]
     evidence = tuple(alignment for alignment, _ in proofs)
     weak: dict[int, Weakness] = {
@@ -183,14 +187,6 @@ def verdict_of(
     verified = reply.answered and any(map(verdict.proves, range(len(evidence))))
     doubted = judge.file.unverified == "unanswerable" and not verified
     return replace(verdict, verified=verified, unanswerable=not reply.answered or doubted)
-
-
-def _proof(
-    place: Alignment, texts: Sequence[str], file: UnanswerableJudgeFile
-) -> tuple[Alignment, Weakness | None]:
-    if not isinstance(place, Aligned):
-        return place, None
-    return strongest(place, texts[place.quote.source_index], file.min_quote_chars)
 
 
 Judge = LlmJudge[UnanswerableJudgeFile]
@@ -263,9 +259,7 @@ def _verdict(
     if panel.value is None:
         return None
     agreeing = [verdict for verdict in by_member.values() if verdict.unanswerable == panel.value]
-    speaker = max(
-        agreeing, key=lambda verdict: verdict.verified
-    )  # the first one if several are equal
+    speaker = max(agreeing, key=lambda verdict: verdict.verified)
     reported_votes = {
         member: Vote(verdict.reported_unanswerable is not False)
         for member, verdict in by_member.items()

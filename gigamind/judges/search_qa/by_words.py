@@ -105,7 +105,8 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     pieces = pieces_of(case.answer)
     claims = claims_of(pieces)
     lines = _Lines(case.notes)
-    findings = _findings(claims, case, lines)
+    roles = Roles(case.question, case.notes, claims)
+    findings = {claim.id: _finding(claim, roles.by_form(claim), lines) for claim in claims}
     judged = _judged(claims, findings, verifier)
     by_two = {
         row.claim.id: _with_quote(findings[row.claim.id], *lines.nearest_two(row.claim))
@@ -132,13 +133,6 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
         tells_omissions=False,
         reported_utility=None,
     )
-
-
-def _findings(
-    claims: Sequence[Claim], case: AnswerCase, lines: "_Lines"
-) -> dict[int, ClaimFinding]:
-    roles = Roles(case.question, case.notes, claims)
-    return {claim.id: _finding(claim, roles.by_form(claim), lines) for claim in claims}
 
 
 def _finding(claim: Claim, role: ToldRole, lines: "_Lines") -> ClaimFinding:

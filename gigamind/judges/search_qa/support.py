@@ -59,9 +59,7 @@ from gigamind.text import sentences, tokens
 
 # Minimum share of a claim's words in its passage, if both are in one language; by whether that is Korean.
 _LEAST: Mapping[bool, float] = {True: 0.55, False: 0.65}
-_LEAST_OWN = (
-    0.5  # of the claim's words in the passage alone: an answer repeats the words of its question
-)
+_LEAST_OWN = 0.5  # in the passage alone: an answer repeats the words of its question
 _SAME_MATTER = 0.6  # share of the claim's words in the passage from which both have the same topic
 
 
@@ -318,9 +316,7 @@ _HEDGED = re.compile(
 _ABLE = re.compile(r"수(?:가|는|도)?|가능성[이도은]?")
 _IS = re.compile(r"있|높|[크클]")
 _PLANNED = re.compile(r"예정|계획|전망")
-_FUTURE = re.compile(
-    "(?:\u110b\u1173)?\u11af$"
-)  # 을 or ㄹ before a marker of possibility: 바뀔 수, 있을 수
+_FUTURE = re.compile("(?:\u110b\u1173)?\u11af$")  # 을 or ㄹ before a marker: 바뀔 수, 있을 수
 
 
 def _is_only_possible(claim: Reading, source: Reading, changes: Sequence[Change]) -> bool:
@@ -345,7 +341,8 @@ def _is_only_possible(claim: Reading, source: Reading, changes: Sequence[Change]
     }
     last = next((key for key in reversed(claim.keys) if any(map(str.isalnum, key))), "")
     is_stated = any(key == last and at not in may_be for at, key in enumerate(source.keys))
-    roots = {_root(stem(_without_future(words[at].whole))) for at in may_be}
+    bare = (_FUTURE.sub("", unicodedata.normalize("NFD", words[at].whole)) for at in may_be)
+    roots = {_root(stem(unicodedata.normalize("NFC", word))) for word in bare}
     return not is_stated and _root(last) in roots
 
 
@@ -358,11 +355,6 @@ def _makes_certain(change: Change) -> bool:
     return bool(change.is_short and in_claim and _COULD.search(in_source)) and not _HEDGED.search(
         in_claim
     )
-
-
-def _without_future(word: str) -> str:
-    bare = _FUTURE.sub("", unicodedata.normalize("NFD", word))
-    return unicodedata.normalize("NFC", bare)
 
 
 def _number_words_differ(_: Reading, __: Reading, changes: Sequence[Change]) -> bool | None:
