@@ -110,7 +110,6 @@ class Folding:
         return self.text[slice(*self.range(span))]
 
     def range(self, span: Span) -> tuple[int, int]:
-        """Return where the text of `under` starts and ends."""
         return self._first_from(span.start), self._first_beyond(span.end)
 
     def _origin(self, offset: int) -> Span:
@@ -166,7 +165,6 @@ class FoldingBuilder:
             self._piece(folded, start, end, unit=True)
 
     def space(self, start: int, end: int) -> None:
-        """Add one space for white space, unless the last character is a space already."""
         if self._last != " ":
             self.unit(" ", start, end)
 

@@ -300,12 +300,9 @@ def _shares(rows: Sequence[Labelled]) -> Matrix:
 
 
 def _refuse_too_few(rows: Sequence[Labelled]) -> None:
-    answerable = sum(row.answerable for row in rows)
-    counts = (
-        (c_("query", "answerable"), answerable),
-        (c_("query", "unanswerable"), len(rows) - answerable),
-    )
-    for kind, count in counts:
+    yes = sum(row.answerable for row in rows)
+    no = len(rows) - yes
+    for kind, count in ((c_("query", "answerable"), yes), (c_("query", "unanswerable"), no)):
         if count < FEWEST:
             text = _(
                 "Too few queries to fit a judge: {n} {kind} queries find a note; {least} are required. Add"

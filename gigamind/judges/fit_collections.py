@@ -133,7 +133,9 @@ def _lines(file: CalibratedJudgeFile, about: Sequence[str]) -> Iterator[str]:
     for name, calibration in tables(file).items():
         yield from _calibration(name, calibration)
     for collection in file.fitted_on:
-        yield from _collection(collection)
+        yield from ("", "[[fitted_on]]")
+        for field, value in collection.model_dump().items():
+            yield f"{field} = {_value(value)}"
 
 
 def tables(file: CalibratedJudgeFile) -> dict[str, Calibration]:
@@ -152,12 +154,6 @@ def _calibration(name: str, calibration: Calibration) -> Iterator[str]:
         yield f"{signal} = {{ {', '.join(parts)} }}"
     yield from ("", f"[{name}.reliability]")
     for field, value in calibration.reliability.model_dump().items():
-        yield f"{field} = {_value(value)}"
-
-
-def _collection(collection: Collection) -> Iterator[str]:
-    yield from ("", "[[fitted_on]]")
-    for field, value in collection.model_dump().items():
         yield f"{field} = {_value(value)}"
 
 

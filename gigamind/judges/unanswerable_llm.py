@@ -42,9 +42,7 @@ from gigamind.llm.replies import (
 from gigamind.records.judged import Conflict
 
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict.
-# 2: quotes with changed words, too short ones, and those cut off a word or a negation prove nothing.
-# 3: any changed word refuses the quote unless evidence/proof.py forgives it; tenses and endings, too.
-# 4: the model states whether the notes answer; optional parts are read leniently; a contradicting quote is no proof.
+
 RULES = 4
 _GIVEN = ("nonce", "notes", "question")  # variables of the prompts
 
@@ -177,11 +175,7 @@ def verdict_of(
         answer=reply.answer,
         confidence=reply.confidence,
         evidence=evidence,
-        flagged={
-            number: signs
-            for number, note in enumerate(notes, start=1)
-            if (signs := flags(note.text))
-        },
+        flagged={n: signs for n, note in enumerate(notes, 1) if (signs := flags(note.text))},
         weak=weak,
     )
     verified = reply.answered and any(map(verdict.proves, range(len(evidence))))
@@ -292,7 +286,6 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
             yield PlannedCall(request, _LEAST_REPLY, self.file.max_tokens)
 
     async def judge(self, case: QuestionCase, asking: Asking) -> Verdict[PanelJudgement]:
-        """Judge a question; without notes, unanswerable without a request."""
         panel = await judge_by_panel(self.judge_in(case.language), case, asking)
         verdict, errors = panel.verdict, tuple(panel.errors.values())
         if verdict is None:

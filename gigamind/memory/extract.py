@@ -89,8 +89,8 @@ async def extract(
                 entryId=f"e{number}",
                 text=statement.text,
                 evidence=[
-                    QuotedEvidence(messageIndex=evidence.message_index, quote=evidence.quote)
-                    for evidence in statement.evidence
+                    QuotedEvidence(messageIndex=given.message_index, quote=given.quote)
+                    for given in statement.evidence
                 ],
             )
             for number, statement in enumerate(statements, start=1)

@@ -79,12 +79,8 @@ def session_names(folder: Path) -> list[str]:
             reason=reason_of(error),
         )
         raise InputError(text) from error
-    names = {
-        file.removesuffix(suffix)
-        for file in files
-        for suffix in (_MESSAGES, _EXTRACTED)
-        if file.endswith(suffix)
-    }
+    pairs = ((file, suffix) for file in files for suffix in (_MESSAGES, _EXTRACTED))
+    names = {file.removesuffix(suffix) for file, suffix in pairs if file.endswith(suffix)}
     if not names:
         text = _(
             "{folder} has no sessions. A session is a file NAME{messages} next to NAME{extracted}.",

@@ -60,7 +60,6 @@ class SearchQAJudgeFile(PanelJudgeFile, ProofRules):
     claims_prompt: PromptName = "search_qa_claims/v1"
 
     def tokens_for(self, claims: int) -> int:
-        """Return the token limit of a reply about this many claims."""
         return self.max_tokens + self.tokens_per_claim * max(0, claims - _CLAIMS_IN_MAX_TOKENS)
 
 

@@ -6,7 +6,7 @@ When unsure, the result is doubtful: contradictions must not hit correctly suppo
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -22,7 +22,6 @@ from gigamind.judges.search_qa.clauses import (
 from gigamind.judges.search_qa.limits import ONLY, differs_in_limits, is_unlimited
 from gigamind.judges.search_qa.numbers import (
     ROUNDED,
-    Number,
     are_reordered,
     is_known,
     is_rounded_from,
@@ -170,17 +169,10 @@ _SUPPOSES = re.compile(
 
 
 def _formal(claim: Reading, source: Reading, own: float) -> Iterator[Contradiction]:
-    questions = [
-        is_question(sentence.slice(passage))
-        for passage in [source.raw.strip()]
-        for sentence in sentences(passage)
-    ]
-    if (
-        questions
-        and all(questions)
-        and not is_question(claim.text)
-        and not _SUPPOSES.search(source.text)
-    ):
+    passage = source.raw.strip()
+    questions = [is_question(sentence.slice(passage)) for sentence in sentences(passage)]
+    only_asks = questions and all(questions) and not _SUPPOSES.search(source.text)
+    if only_asks and not is_question(claim.text):
         yield "question"
     if HEADING.fullmatch(source.raw) and own < 1.0 and not _STATES.search(source.text):
         yield "heading"
@@ -216,7 +208,9 @@ def _numbers(
         if number.unit and not is_known(number, claimed)
     ]
     bare = any(not number.unit and not is_known(number, known) for number in some)
-    elsewhere = bare and _has_other_number(source, claimed)
+    there = (*in_source, *numbers_in_words(source.text))
+    other = any(number.value != "1" and not is_known(number, claimed) for number in there)
+    elsewhere = bare and other
     if not missing and not missing_words:
         units = {number.unit for number in others}
         beside = [
@@ -236,11 +230,6 @@ def _numbers(
     if any(not is_known(number, whole) for number in missing):
         return ["number"], True, False
     return [], True, elsewhere or bool(missing)
-
-
-def _has_other_number(source: Reading, claimed: Collection[Number]) -> bool:
-    there = (*numbers_of(source.text), *numbers_in_words(source.text))
-    return any(number.value != "1" and not is_known(number, claimed) for number in there)
 
 
 # Words that reverse a negation or make it a condition; then negations are not compared.

@@ -174,10 +174,8 @@ def _shared_runs(
     for at, key in enumerate(in_claim):
         for there, other in enumerate(in_source):
             if key == other and not (at and there and in_claim[at - 1] == in_source[there - 1]):
-                same = takewhile(
-                    lambda pair: pair[0] == pair[1],
-                    zip(in_claim[at:], in_source[there:], strict=False),
-                )
+                pairs = zip(in_claim[at:], in_source[there:], strict=False)
+                same = takewhile(lambda pair: pair[0] == pair[1], pairs)
                 yield at, there, sum(1 for _ in same)
 
 
