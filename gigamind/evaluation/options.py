@@ -25,11 +25,7 @@ Options = TypeVar("Options", bound=BaseModel)
 
 
 def validated(model: type[Options], values: Mapping[str, object]) -> Options:
-    """Return the options in `values`, by field name.
-
-    Raises:
-        InputError: names every option with a wrong value, the value, and what it must be.
-    """
+    """Return the options in `values`, by field name; InputError names each wrong value and what it must be."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -240,7 +236,6 @@ class EvalOptions(ReleaseOptions, Determinism):
 
     @property
     def language(self) -> Language:
-        """Return the language of the reports."""
         return language_of(self.lang)
 
     def for_report(self) -> dict[str, object]:
@@ -260,7 +255,6 @@ class ContextOptions(BaseModel):
     def searched_by(
         self, mode: Mode, fusion: FusionName, embedder: str, cache: Path
     ) -> RetrievalSettings:
-        """Return the settings of the search for these notes."""
         return RetrievalSettings(
             mode=mode, fusion=fusion, topk=self.context_notes, embedder=embedder, cache=cache
         )
@@ -276,7 +270,6 @@ class CacheOptions(BaseModel):
 
     @property
     def cache(self) -> Path:
-        """Return the cache folder."""
         return self.cache_dir or default_cache_folder()
 
 
@@ -330,15 +323,10 @@ class ModelRunOptions(ModelOptions, CacheOptions):
 
     @property
     def replies(self) -> Path:
-        """Return the folder of stored model replies."""
         return self.store or self.cache / "replies"
 
     def written_to(self, out: Path | None) -> Path | None:
-        """Return the output folder; None for a folder named after the time.
-
-        Raises:
-            InputError: --out differs from the folder of the resumed run.
-        """
+        """Return the output folder; None for one named by time, InputError if --out differs from the resumed run."""
         if self.resume and out not in {None, self.resume}:
             raise InputError(
                 _("--out: a resumed run writes to the folder of --resume. Leave --out out.")

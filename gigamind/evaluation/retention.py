@@ -70,11 +70,7 @@ class _FinishedRun:
 
 
 def clean_up(options: CleanupOptions) -> CleanupReport:
-    """Remove results that need not be kept.
-
-    Raises:
-        EvaluationError: something could not be removed; everything else is gone.
-    """
+    """Remove results that need not be kept; EvaluationError if something remains, after removing everything else."""
     now = time.time()
     homes = [home for home in _folders(options.out) if _file(home / "run.json") is None]
     runs = {home: _finished_runs(home) for home in homes}

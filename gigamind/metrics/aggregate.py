@@ -33,15 +33,12 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One evaluated item.
+    """One evaluated item; language, difficulty ("easy", "mid", "hard") are None if the dataset does not state them.
 
     Attributes:
-        language: language of the query, such as "ko"; None if the dataset does not state it.
         cross_lingual: the query and its expected notes are in different languages.
-        difficulty: "easy", "mid", "hard"; None if the dataset does not state it.
         judged_unanswerable: None without a verdict; such an item is in no figure of the verdicts.
-        values: metric -> value in [0, 1], or None if not measured; empty for an unanswerable item, which has no correct
-            ranking.
+        values: metric -> value in [0, 1], or None if not measured; empty for an unanswerable item.
         latency_ms: wall time of the retrieval; None if not measured.
     """
 
@@ -75,12 +72,9 @@ def latency(times_ms: Sequence[float]) -> Latency | None:
 
 @dataclass(frozen=True, slots=True)
 class SliceSummary:
-    """Figures of some items.
+    """Figures of some items; `latency` is over all, None if it was not measured.
 
-    Attributes:
-        search: metric -> mean over the answerable items on which it was measured.
-        unanswerable: precision, recall, f1 and far, each over the items in its denominator.
-        latency: over all items; None if it was not measured.
+    `search` has means over the answerable items, `unanswerable` ratios over the items in the denominator.
     """
 
     n: int
@@ -93,11 +87,7 @@ class SliceSummary:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """All items and their slices, keys sorted.  An item is in the slice of each of its tags.
-
-    Attributes:
-        cross_lingual: the cross-lingual items; None if there are none.
-    """
+    """All items and their slices, keys sorted, one for each tag; `cross_lingual` is None without such items."""
 
     overall: SliceSummary
     by_language: Mapping[str, SliceSummary]
@@ -107,10 +97,7 @@ class Aggregate:
 
 
 def summarise(items: Iterable[Measured], seed: int) -> Aggregate:
-    """Return the figures of all items and of every slice.
-
-    Every slice shows the same metrics.  Equal sets of items get equal intervals in every slice.
-    """
+    """Return the figures of all items and of every slice, the same ones; equal sets of items get equal intervals."""
     ordered = sorted(items, key=lambda item: item.item_id)
     metrics = sorted({name for item in ordered for name in item.values})
 
@@ -141,7 +128,6 @@ def _summarise_slice(items: Sequence[Measured], metrics: Sequence[str], seed: in
 
 
 def _answerability(items: Sequence[Measured], seed: int) -> dict[str, Estimate]:
-    """Return the figures of `Confusion`, with the intervals of the same ratios over items."""
     judged = [
         (item.is_unanswerable, item.judged_unanswerable)
         for item in items
@@ -158,13 +144,9 @@ def _answerability(items: Sequence[Measured], seed: int) -> dict[str, Estimate]:
 def ratios(
     rows: Sequence[Mapping[str, tuple[int, int]]], names: Sequence[str], *, seed: int, label: str
 ) -> dict[str, Estimate]:
-    """Return each figure as the sum of its numerators divided by the sum of its denominators.
+    """Return each figure as the sum of its numerators by that of its denominators; `n` counts items in the latter.
 
-    `n` counts the items in the denominator.
-
-    Args:
-        rows: numerator and denominator of each item, by name.
-        label: with `seed`, determines the random draws of the intervals.
+    `rows` are both of each item, by name; `label` determines the random draws of the intervals, with `seed`.
     """
     table = np.array([[row[name] for name in names] for row in rows], dtype=np.float64)
     over, under = table.reshape(len(rows), len(names), 2).transpose(2, 0, 1)
@@ -181,11 +163,7 @@ def ratios(
 def means(
     items: Sequence[Mapping[str, float | None]], names: Sequence[str], *, seed: int, label: str
 ) -> dict[str, Estimate]:
-    """Return the mean of each figure, in [0, 1], over the items that have it.
-
-    Args:
-        label: with `seed`, determines the random draws of the intervals; they are positions in the order of the items.
-    """
+    """Return the mean of each figure, in [0, 1], over the items that have it; `label` is as in `ratios`."""
     rows = [[item.get(name) for name in names] for item in items]
     table = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))  # None becomes NaN
     columns = (

@@ -1,7 +1,6 @@
-"""How well a judge separates unanswerable from answerable queries, at its threshold and at any other.
+"""How well a judge separates unanswerable (positive) from answerable queries, at its threshold and at any other.
 
-The positive class is *unanswerable*.  Every figure is in [0, 1], or None if it is undefined (0 of 0): a judge that
-never says "unanswerable" has no precision.
+Figures are in [0, 1], or None for 0 of 0: a judge that never says "unanswerable" has no precision.
 """
 
 from bisect import bisect_left
@@ -58,14 +57,7 @@ class _Share:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Counts of judged items.
-
-    Attributes:
-        tp: unanswerable, judged unanswerable.
-        fp: answerable, judged unanswerable.
-        fn: unanswerable, judged answerable.
-        tn: answerable, judged answerable.
-    """
+    """Counts of judged items; positive is unanswerable."""
 
     tp: int
     fp: int
@@ -91,16 +83,14 @@ METRICS = (
     _metric(f1, "f1", _("F1"), SHOWN).described(
         _(
             "how well unanswerable queries are recognised; N counts queries that are or were judged unanswerable"
-        ),
+        )
     ),
     _metric(far, "far", _("FAR"), Use(gate=True, lower=True, main=1, page=1, summary=1)).described(
-        _("unanswerable queries judged answerable; lower is better"),
+        _("unanswerable queries judged answerable; lower is better")
     ),
     _metric.named(
         false_refusals, _("false refusals"), Use(gate=True, lower=True, main=1, page=1, summary=1)
-    ).described(
-        _("answerable queries judged unanswerable; lower is better"),
-    ),
+    ).described(_("answerable queries judged unanswerable; lower is better")),
 )
 
 
@@ -110,11 +100,7 @@ def measure_verdicts(counts: Confusion) -> dict[str, Term]:
 
 
 def verdict_terms(judged: Sequence[tuple[bool, bool]]) -> list[dict[str, Term]]:
-    """Return the same for each pair of (is unanswerable, was judged unanswerable).
-
-    Without unanswerable items, answerable ones add nothing to F1: a value of 0 would wrongly mean that the judge
-    misses all.
-    """
+    """Return the same for pairs of (is unanswerable, was judged so); without unanswerable items F1 has no terms."""
     rows = [measure_verdicts(confusion([pair])) for pair in judged]
     if any(is_unanswerable for is_unanswerable, _ in judged):
         return rows
@@ -143,10 +129,7 @@ def share(term: Term) -> float | None:
 
 
 def near_misses(unanswerable: Sequence[float], answerable: Sequence[float]) -> int | None:
-    """Return how many unanswerable items score at least the median of the answerable ones; None without both kinds.
-
-    About half do for a judge without knowledge, none for a perfect one.
-    """
+    """Return how many unanswerable items score at least the median of the answerable ones; None without both kinds."""
     if not answerable:
         return None
     middle = median(answerable)
@@ -176,9 +159,8 @@ class SweepPoint:
 class BestThreshold:
     """The threshold with the highest F1, the lowest of equals.
 
-    Attributes:
-        min_score: the middle of its point's range.
-        interval: 95 % bootstrap interval of `min_score`, which shows how much it depends on these items.
+    `min_score` is the middle of its point's range; its 95 % bootstrap interval shows how much it depends on these
+    items.
     """
 
     min_score: float
@@ -237,7 +219,6 @@ def best_f1(items: Sequence[ScoredItem], *, seed: int) -> BestThreshold | None:
 
 
 def _sorted(items: Sequence[ScoredItem]) -> tuple[_Floats, _Floats, _Floats]:
-    """Return the thresholds at which counts may change, and the scores, sorted, with 1.0 for unanswerable items."""
     scores = np.array([-np.inf if score is None else score for _, score in items], dtype=np.float64)
     positive = np.array([unanswerable for unanswerable, _ in items], dtype=np.float64)
     order = np.argsort(scores, kind="stable")

@@ -1,8 +1,4 @@
-"""Quality of probabilities: ranking (AUC) and squared error (Brier).
-
-stats/agreement.py measures calibration.  Input for each item: its probability of being positive, in [0, 1], and
-whether it is positive.
-"""
+"""Quality of probabilities of being positive, in [0, 1]: ranking (AUC) and squared error (Brier)."""
 
 from collections.abc import Sequence
 
@@ -10,10 +6,7 @@ import numpy as np
 
 
 def auc(probabilities: Sequence[float], positive: Sequence[bool]) -> float | None:
-    """Return the probability that a positive item scores above a negative one, ties counting half, in [0, 1].
-
-    None without both kinds of items.
-    """
+    """Return the probability, ties counting half, that a positive item scores above a negative; None without both."""
     truth = np.asarray(positive, dtype=bool)
     positives = int(truth.sum())
     negatives = len(truth) - positives

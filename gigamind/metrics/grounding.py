@@ -1,8 +1,7 @@
 """How an answer uses its notes, computed from a table of its claims and their evidence.
 
-Names follow RAGChecker (Ru et al., NeurIPS 2024), which compares claims with a reference answer.  A figure that needs
-to know which claims are right is None if the data does not state it: a claim that is absent from a note may still be
-right.
+Names follow RAGChecker (Ru et al., NeurIPS 2024). A figure that needs to know which claims are right is None if the
+data does not state it: a claim that is absent from a note may be right.
 """
 
 import statistics
@@ -41,11 +40,7 @@ class ClaimRow:
 
 @dataclass(frozen=True, slots=True)
 class FactRow:
-    """One fact that an answer should give, by human labels.
-
-    Attributes:
-        vital: an answer without it is useless.
-    """
+    """One fact that an answer should give, by human labels; an answer without a vital one is useless."""
 
     given: bool
     vital: bool
@@ -53,10 +48,9 @@ class FactRow:
 
 @dataclass(frozen=True, slots=True)
 class GroundingTable:
-    """The claims of one answer and the notes it was given.
+    """The claims of one answer and the `notes` it was given, numbered from 1.
 
     Attributes:
-        notes: how many notes were given; they are numbered from 1.
         relevant: numbers of the relevant notes; None if unknown.
         omissions: number of facts that were asked for, are in the notes and are missing; None if unknown.
         answerable: whether the notes are labelled as answering the question.
@@ -88,19 +82,13 @@ def source_coverage(table: GroundingTable) -> float | None:
 
 
 def context_utilisation(table: GroundingTable) -> float | None:
-    """Return the relevant notes that support a claim, over all relevant notes; None if there are none, or unknown.
-
-    RAGChecker's context utilization counts the claims of a reference answer instead of notes.
-    """
+    """Return the relevant notes that support a claim, over all relevant notes; None if there are none, or unknown."""
     used = _used(table)
     return _share(number in used for number in sorted(table.relevant or ()))
 
 
 def distraction(table: GroundingTable) -> float | None:
-    """Return the claims supported by an irrelevant note, over all claims; None without claims or relevance labels.
-
-    They are grounded but off topic: noise in the context can distract an answer without making it false.
-    """
+    """Return the claims supported by an irrelevant note, over all claims; None without claims or relevance labels."""
     relevant = table.relevant
     if relevant is None:
         return None
@@ -108,10 +96,7 @@ def distraction(table: GroundingTable) -> float | None:
 
 
 def noise_sensitivity(table: GroundingTable) -> float | None:
-    """Return the wrong claims that a note supports, over all; None unless every claim is known to be right or wrong.
-
-    As in RAGChecker, over relevant and irrelevant notes together.
-    """
+    """Return the wrong claims that a note supports, over all; None unless each claim is known as right or wrong."""
     return _share_known(table, correct=False, supported=True)
 
 
@@ -126,10 +111,7 @@ def self_knowledge(table: GroundingTable) -> float | None:
 
 
 def citation_precision(table: GroundingTable) -> float | None:
-    """Return the claims that name the note that proves them, over the claims that name any; None if none does.
-
-    After ALCE (Gao et al., EMNLP 2023), per claim.
-    """
+    """Return the claims naming the note that proves them, over those naming any (ALCE, Gao et al., EMNLP 2023)."""
     return _share(
         claim.is_supported and claim.note in claim.cited for claim in table.claims if claim.cited
     )
@@ -141,10 +123,7 @@ def citation_recall(table: GroundingTable) -> float | None:
 
 
 def share_given(supported: int, omitted: int, *, answerable: bool) -> float | None:
-    """Return the supported claims over supported claims and omissions, in [0, 1].
-
-    Without either, 0.0 if the notes answer the question (as for every abstention there), else None.
-    """
+    """Return the supported claims over these and omissions, in [0, 1]; without either, 0.0 if answerable, else None."""
     if supported + omitted:
         return supported / (supported + omitted)
     return 0.0 if answerable else None
@@ -175,32 +154,25 @@ METRICS = (
         _("how much the answer helps the person who asked")
     ),
     _metric.named(completeness, _("completeness"), SHOWN).described(
-        _("share of the requested content of the notes that the answer gives"),
+        _("share of the requested content of the notes that the answer gives")
     ),
-    _metric(
-        completeness_vital,
-        "completeness_vital",
-        _("completeness (vital)"),
-        Use(gate=True),
-    ),
+    _metric(completeness_vital, "completeness_vital", _("completeness (vital)"), Use(gate=True)),
     _metric.named(faithfulness, _("faithfulness")),
     _metric.named(
         contradiction, _("contradiction"), Use(gate=True, lower=True, main=1, page=1, summary=2)
-    ).described(
-        _("claims that a note contradicts; lower is better"),
-    ),
+    ).described(_("claims that a note contradicts; lower is better")),
     _metric.named(source_coverage, _("source coverage"), SHOWN).described(
         _("share of the given notes that support the answer")
     ),
     _metric.named(context_utilisation, _("context utilisation"), MAIN).described(
-        _("share of the relevant notes that support the answer"),
+        _("share of the relevant notes that support the answer")
     ),
     _metric.named(distraction, _("distraction"), Use(lower=True)),
     _metric.named(noise_sensitivity, _("noise sensitivity"), Use(lower=True)),
     _metric.named(hallucination, _("hallucination"), Use(lower=True)),
     _metric(self_knowledge, "self_knowledge", _("self-knowledge"), plain="self knowledge"),
     _metric.named(citation_precision, _("citation precision"), MAIN).described(
-        _("share of the claims with a source that the source supports"),
+        _("share of the claims with a source that the source supports")
     ),
     _metric.named(citation_recall, _("citation recall"), Use(gate=True)),
 )

@@ -1,8 +1,7 @@
 """Quality of suggested links: precision in both definitions, recall, novelty, span accuracy, acceptance, calibration.
 
-The item is a note: its suggestions, best first, and its expected links.  An expected link is a set of notes, any of
-which is correct; rows that expect the same notes are one.  Figures are micro averages: ratios of sums over notes.
-Their intervals resample whole notes.
+The item is a note with its suggestions, best first. An expected link is a set of notes, any of which is correct.
+Figures are ratios of sums over notes; their intervals resample whole notes.
 """
 
 from collections.abc import Sequence
@@ -40,13 +39,7 @@ class Suggested:
 
 @dataclass(frozen=True, slots=True)
 class LinkedNote:
-    """One evaluated note.
-
-    Attributes:
-        suggestions: best first.
-        unlinked: suggestions if targets that the note already links to are excluded.
-        expected: distinct expected links.
-    """
+    """One evaluated note, its suggestions best first; `unlinked` are those if already linked targets are excluded."""
 
     note: str
     language: str
@@ -57,11 +50,7 @@ class LinkedNote:
 
 @dataclass(frozen=True, slots=True)
 class LinkSweepPoint:
-    """The figures at one confidence threshold; None if nothing is suggested or expected.
-
-    Attributes:
-        low, high: the 95 % interval of the precision.
-    """
+    """The figures at one confidence threshold (None for 0 of 0), with the 95 % interval of the precision."""
 
     min_confidence: float
     suggested: int
@@ -139,19 +128,10 @@ METRICS = (
     _metric(precision, "precision_at_{k}", _("precision@{k}", k="{k}"), SHOWN).described(
         _("share of the suggestions that were removed links")
     ),
+    _metric(precision_ceiling, "precision_at_{k}_ceiling", _("precision@{k} ceiling", k="{k}")),
     _metric(
-        precision_ceiling,
-        "precision_at_{k}_ceiling",
-        _("precision@{k} ceiling", k="{k}"),
-    ),
-    _metric(
-        precision_over,
-        "precision_over_{k}",
-        _("precision over {k}", k="{k}"),
-        Use(main=2),
-    ).described(
-        _("correct suggestions divided by k; limited by the number of links in a note"),
-    ),
+        precision_over, "precision_over_{k}", _("precision over {k}", k="{k}"), Use(main=2)
+    ).described(_("correct suggestions divided by k; limited by the number of links in a note")),
     _metric(
         precision_over_ceiling,
         "precision_over_{k}_ceiling",
@@ -167,20 +147,15 @@ METRICS = (
         _("recall@{k}, new targets", k="{k}"),
         Use(main=1),
         plain="recall@{k} excluding linked",
-    ).described(
-        _("recall if targets that the note already links to are never suggested"),
-    ),
+    ).described(_("recall if targets that the note already links to are never suggested")),
     _metric(novelty, "novelty_at_{k}", _("novelty@{k}", k="{k}"), Use(main=3)).described(
         _("share of the suggestions whose target is not linked yet")
     ),
     _metric(
-        span_accuracy,
-        "span_accuracy_at_{k}",
-        _("span accuracy@{k}", k="{k}"),
-        Use(main=3, page=1),
+        span_accuracy, "span_accuracy_at_{k}", _("span accuracy@{k}", k="{k}"), Use(main=3, page=1)
     ).described(_("share of the correct suggestions at exactly the removed position")),
     _metric(acceptance, "acceptance_proxy", _("acceptance proxy"), Use(main=3)).described(
-        _("share of the suggestions that a person accepted, among those judged"),
+        _("share of the suggestions that a person accepted, among those judged")
     ),
 )
 
@@ -215,10 +190,9 @@ def summarise_links(notes: Sequence[LinkedNote], topk: int, seed: int) -> dict[s
 
 
 def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
-    """Return precision and recall at rank `topk` for confidence thresholds from 0 to 1 in steps of 0.05.
+    """Return precision (with Wilson's interval over notes) and recall at rank `topk` for 21 thresholds from 0 to 1.
 
-    The interval of a precision is Wilson's, with suggestions of one note as a cluster.  A suggestion without confidence
-    counts as 0; if none has a confidence, the result is empty.
+    A suggestion without confidence counts as 0; if none has a confidence, the result is empty.
     """
     stated = [
         suggestion.confidence is not None for note in notes for suggestion in note.suggestions
@@ -285,6 +259,5 @@ def _targets(note: LinkedNote) -> int:
 
 
 def _hit_count(note: LinkedNote, shown: Sequence[Suggested]) -> int:
-    """Return how many expected links are among these suggestions."""
     suggested = {suggestion.target for suggestion in shown}
     return sum(not suggested.isdisjoint(targets) for targets in note.expected)

@@ -1,8 +1,7 @@
-"""How well rankings find the relevant notes of their queries.
+"""How well rankings (note paths, best first, each at most once) find the relevant notes (gain above 0) of queries.
 
-A ranking is a list of note paths, best first, each at most once.  A note is relevant if its gain in the qrels is above
-0.  Each function returns an array (n,) in [0, 1], one figure per query of a table.  Queries without relevant notes get
-0.0; callers leave them out of the mean.
+Each function returns an array (n,) in [0, 1]. Queries without relevant notes get 0.0; callers leave them out of the
+mean.
 """
 
 import numpy as np
@@ -24,10 +23,9 @@ def reciprocal_rank(table: RankingTable) -> Floats:
 
 
 def ndcg(table: RankingTable, k: int) -> Floats:
-    """Return the normalised discounted cumulative gain of the first `k` notes.
+    """Return the normalised discounted cumulative gain of the first `k` notes, as `ndcg_cut` in trec_eval.
 
-    Linear gain, log2(rank + 1) discount, as `ndcg_cut` in trec_eval (Järvelin & Kekäläinen, TOIS 20(4), 2002).
-    Negative gains count as 0, as there.
+    Linear gain, negative as 0, log2(rank + 1) discount (Järvelin & Kekäläinen, TOIS 20(4), 2002).
     """
     return ratio(at_rank(table.dcg, k), at_rank(table.ideal_dcg, k))
 
@@ -41,10 +39,8 @@ def recall(table: RankingTable, k: int) -> Floats:
 def group_recall(table: RankingTable, k: int) -> Floats:
     """Return how much of the required notes the first `k` contain; NaN for a query without groups of notes.
 
-    `all_of` lists groups of which each is required, by any of its notes: the share of groups with a note among the
-    first `k` (subtopic recall: Zhai, Cohen & Lafferty, SIGIR 2003).  `any_of` lists groups of which one suffices,
-    with all its
-    notes: the best share of a group's notes among the first `k`.  A query with both kinds gets the smaller figure.
+    Of `all_of`, each group needs a note (subtopic recall: Zhai, Cohen & Lafferty, SIGIR 2003). Of `any_of`, one group
+    needs all its notes; its best share counts. A query with both kinds gets the smaller figure.
     """
     return at_rank(table.served, k)
 
@@ -68,16 +64,12 @@ METRICS = (
     ),
     _metric(
         ndcg, "ndcg_at_{k}", _("nDCG@{k}", k="{k}"), Use(gate=True, main=1, summary=1)
-    ).described(
-        _("order of the first k notes compared with the ideal order"),
-    ),
+    ).described(_("order of the first k notes compared with the ideal order")),
     _metric(
         recall, "recall_at_{k}", _("recall@{k}", k="{k}"), Use(gate=True, main=1, summary=1)
     ).described(_("share of the expected notes among the first k")),
     _metric(group_recall, "group_recall_at_{k}", _("group recall@{k}", k="{k}"), Use(gate=True)),
     _metric(
         complete, "complete_at_{k}", _("complete@{k}", k="{k}"), Use(gate=True, main=1)
-    ).described(
-        _("queries whose first k notes contain all that an answer needs"),
-    ),
+    ).described(_("queries whose first k notes contain all that an answer needs")),
 )

@@ -1,8 +1,7 @@
-"""How much figures depend on unjudged notes in the rankings (holes in the qrels).
+"""How much figures depend on unjudged notes in the rankings (holes in the qrels); NaN for queries not `is_judged`.
 
-Only queries with `is_judged` have holes; others are NaN.  The metrics of ranking.py treat an unjudged note as
-irrelevant, as trec_eval does.  Here it may be irrelevant, or relevant with the highest gain of its query.  Notes that
-were not retrieved keep their judgement.
+An unjudged note may be irrelevant, as in trec_eval, or have the highest gain of its query. Notes that were not
+retrieved keep their judgement.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,10 +32,7 @@ def judged(table: RankingTable, k: int) -> Floats:
 
 
 def ndcg_low(table: RankingTable, k: int) -> Floats:
-    """Return the lowest nDCG@k over all assignments of relevance to the unjudged notes.
-
-    This can be below trec_eval's nDCG@k: a relevant note at rank 9 raises the ideal by more than the ranking.
-    """
+    """Return the lowest nDCG@k over all relevances of the unjudged notes; it can be below trec_eval's."""
     return _over_judged(table, k, low=True)
 
 
@@ -68,10 +64,7 @@ def _over_judged(table: RankingTable, k: int, *, low: bool) -> Floats:
 
 
 def _ndcg_by_count(table: RankingTable, k: int, *, low: bool) -> Iterator[Floats]:
-    """Yield the lowest, or highest, nDCG@k if exactly 0, 1, 2, ... unjudged notes are relevant; NaN if there are fewer.
-
-    Their number determines the ideal.  The ranking gains most if they are the first ones, least if they are the last.
-    """
+    """Yield the lowest, or highest, nDCG@k if exactly 0, 1, 2, ... unjudged notes are relevant; NaN beyond."""
     gain, dcg = table.ideal[:, 0], at_rank(table.dcg, k)
     holes = table.unjudged[:, :k]
     weights = np.sort(np.where(holes, 1.0 / table.logs[: holes.shape[1]], np.inf if low else 0.0))

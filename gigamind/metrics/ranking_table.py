@@ -1,7 +1,6 @@
-"""Many rankings as one table of gains, so that NumPy measures all queries at once.
+"""Many rankings as one table of gains (a row per query, a column per rank), so that NumPy measures them at once.
 
-A row is a query, a column a rank.  Rows are summed rank by rank from the first one, so that a query's figures are
-bit-identical whatever other queries are in the table.
+Rows are summed rank by rank, so that a query's figures are bit-identical whatever other queries are in the table.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,8 +24,7 @@ class RankedQuery:
         ranking: notes, best first, each at most once.
         qrels: note -> gain; a note is relevant if its gain is above 0.
         is_judged: notes outside the qrels are unjudged; otherwise they are known to be irrelevant.
-        all_of: groups of notes; an answer needs one note of every group.
-        any_of: groups of notes; an answer needs all notes of one group.
+        all_of, any_of: groups of notes; an answer needs one note of every group, or all notes of one.
     """
 
     ranking: Sequence[str]
@@ -98,9 +96,7 @@ class RankingTable:
         return RankingTable(**{name: getattr(self, name)[chosen] for name in parts})
 
 
-def tables(
-    queries: Sequence[RankedQuery],
-) -> Iterator[tuple[Sequence[RankedQuery], RankingTable]]:
+def tables(queries: Sequence[RankedQuery]) -> Iterator[tuple[Sequence[RankedQuery], RankingTable]]:
     """Yield all queries in parts, each part with its table."""
     for first in range(0, len(queries), _AT_ONCE):
         part = queries[first : first + _AT_ONCE]

@@ -13,10 +13,9 @@ CUTOFFS = (1, 3, 5, 10)  # ranks in reports, in addition to the run's topk
 
 
 def measure_rankings(queries: Sequence[RankedQuery], topk: int) -> list[dict[str, float | None]]:
-    """Return every metric that takes "rankings" or a "ranking" of each query, by its name in the reports.
+    """Return every metric of rankings of each query, by its name in the reports.
 
-    Cut-offs above `topk` are left out, as a ranking of `topk` notes has no ranks beyond.  So are the metrics of
-    groups and of judgements for queries without them.
+    Cut-offs above `topk` are left out, and so are metrics of groups and judgements for queries without them.
     """
     cutoffs = sorted({k for k in CUTOFFS if k <= topk} | {topk})
     rows: list[dict[str, float | None]] = []

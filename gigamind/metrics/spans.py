@@ -1,11 +1,7 @@
-"""How much of the retrieved evidence is expected, and how much of the expected evidence was retrieved (seed 4.1).
+"""How much of the evidence is expected, and how much of the expected evidence was retrieved (seed 4.1).
 
-Evidence matches an expected span only within one note.  Evidence with a range matches by position, evidence without a
-range by text.  A piece that is retrieved twice counts twice in the precision.
-
-The seed's rule needs evidence and label of similar length, so a label of a word or two can match no sentence
-(`out_of_reach`).  `answer_in_evidence` measures whether a reader finds the answer in what is shown; a label of several
-sentences can never meet it.
+Evidence with a range matches by position, without one by text, within one note. The seed's rule needs evidence and
+label of similar length (`out_of_reach`); `answer_in_evidence` measures whether a reader finds the answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,11 +19,7 @@ MIN_JACCARD = 0.7  # strictly above
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """Text of a note without its range, such as a highlight.
-
-    Attributes:
-        note: path relative to the vault root, with "/" separators, NFC.
-    """
+    """Text of a note without its range, such as a highlight; `note` is an NFC path below the vault root, with "/"."""
 
     note: str
     text: str
@@ -57,11 +49,7 @@ def holds(evidence: Evidence, expected: Passage) -> bool:
 
 
 def span_precision(evidence: Sequence[Evidence], expected: Sequence[Passage]) -> float | None:
-    """Return the share of the evidence that matches an expected span.
-
-    None without expected spans (no labels) and without evidence (0 of 0).  An item whose spans were all missed lowers
-    the recall and has no precision.
-    """
+    """Return the share of the evidence that matches an expected span; None without expected spans or evidence."""
     if not evidence or not expected:
         return None
     matched = sum(any(matches(piece, span) for span in expected) for piece in evidence)
@@ -86,10 +74,7 @@ def answer_in_evidence(evidence: Sequence[Evidence], expected: Sequence[Passage]
 def answer_in_evidence_of_note(
     evidence: Sequence[Evidence], expected: Sequence[Passage]
 ) -> float | None:
-    """Return the same for evidence from notes with expected spans; None if none of these notes is shown.
-
-    It measures the choice of the sentence; the rest of `answer_in_evidence` depends on the ranking.
-    """
+    """Return the same for evidence from notes with expected spans, whatever their rank; None if none is shown."""
     notes = {span.note for span in expected}
     own = [piece for piece in evidence if piece.note in notes]
     return answer_in_evidence(own, expected) if own else None
@@ -97,13 +82,7 @@ def answer_in_evidence_of_note(
 
 @dataclass(frozen=True, slots=True)
 class OutOfReach:
-    """Labels that no evidence can match by position, whatever the search returns.
-
-    Attributes:
-        labels: number of all labels.
-        count: number of labels out of reach, at least 1.
-        label_chars, piece_chars: medians of the lengths of these labels and of their nearest pieces.
-    """
+    """The `count` of `labels` that no evidence can match by position, with the medians of their and pieces' lengths."""
 
     labels: int
     count: int
@@ -114,11 +93,7 @@ class OutOfReach:
 def out_of_reach(
     labels: Sequence[Passage], pieces: Mapping[str, Sequence[Span]]
 ) -> OutOfReach | None:
-    """Return the labels whose IoU with every piece of their note is at most `MIN_IOU`; None without any.
-
-    Args:
-        pieces: the possible pieces of evidence, by note.
-    """
+    """Return the labels whose IoU with all possible `pieces` of their note is at most `MIN_IOU`; None without any."""
     missed: list[tuple[int, int]] = []
     for label in labels:
         iou, chars = max(
@@ -139,13 +114,8 @@ METRICS = (
     _metric.named(span_recall, _("span recall"), MAIN).described(
         _("share of the expected passages that are shown")
     ),
-    _metric(
-        answer_in_evidence,
-        "answer_in_evidence",
-        _("answer in the evidence"),
-        MAIN,
-    ).described(
-        _("queries whose evidence contains a whole expected passage"),
+    _metric(answer_in_evidence, "answer_in_evidence", _("answer in the evidence"), MAIN).described(
+        _("queries whose evidence contains a whole expected passage")
     ),
     _metric(
         answer_in_evidence_of_note,

@@ -1,8 +1,4 @@
-"""Metrics: how each is computed, named and shown, and whether a gate may use it.
-
-A metric is defined beside its function; table.py collects all.  The measuring functions, and everything that shows,
-compares or gates figures, read the table: a new entry needs no other edit.
-"""
+"""Metrics: how each is computed, named and shown, and whether a gate may use it.  table.py collects all."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,13 +14,7 @@ _PLACES = {"{k}": r"(?P<k>\d+)", "{item}": r"(?P<item>[a-z][a-z0-9_]*)"}
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A group of figures in summary.json, under the block's name.
-
-    Attributes:
-        task: the task that has these figures.
-        unit, units: names of the items behind them.
-        optional: not every run of the task has it.
-    """
+    """A group of figures in summary.json; `unit` names the items, `optional` ones are not in every run of the task."""
 
     task: str
     unit: Message
@@ -56,11 +46,10 @@ class Use:
     """Where a metric is shown, and whether a gate may use it.
 
     Attributes:
-        gate: gates.toml may name it.
         lower: lower is better.
         undirected: neither direction is better, as it measures how much is known.
-        main, page, summary: its position among the main figures, and among the columns by slice of report.html and of
-            summary.md; 0 is none; equal positions follow the order of the table.
+        main, page, summary: its position among the main figures, and in report.html and summary.md by slice; 0 is none,
+            equals follow the table.
         first: these places show the first cut-off instead of the deepest.
     """
 
@@ -177,7 +166,6 @@ class Rows:
         *,
         plain: str = "",
     ) -> Metric:
-        """Return a metric; see `Metric`."""
         return Metric(self.block, self.takes, of, name, label, None, plain, use)
 
     def named(self, of: Callable[..., Any], label: Message, use: Use = Use()) -> Metric:

@@ -1,8 +1,4 @@
-"""The table of metrics, which the terminal, summary.md, report.html, comparisons, gates and artifacts read.
-
-Keys are names with their block, such as "search.mrr".  An unknown name, such as one in an older snapshot, is shown
-unchanged.
-"""
+"""The table of metrics, by names with their block, such as "search.mrr"; unknown names are shown unchanged."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -10,7 +6,7 @@ from importlib.metadata import entry_points
 from typing import Any, Literal
 
 from gigamind.errors import OWN_FAULTS, InputError, fault_of
-from gigamind.i18n import Message, _
+from gigamind.i18n import Message, _, add_translations
 from gigamind.metrics import aggregate, answerability, grounding, links, rankings, spans
 from gigamind.metrics.spec import MAIN, OWN, Metric, Rows, Use, in_language
 
@@ -120,14 +116,15 @@ def label(key: str, language: str | None = None) -> str:
 
 
 def label_text(key: str) -> str:
-    """Return the label as a message, for other messages to contain; that of a third-party metric in English."""
+    """Return the label as a message, for other messages to contain."""
     metric, name = metric_of(key), key.partition(".")[2]
     if metric is None:
         return name.replace("_", " ")
+    template = metric.label.id if isinstance(metric.label, Message) else metric.label.en
     if not isinstance(metric.label, Message):
-        return metric.label.en
+        add_translations(template, metric.label._asdict())
     match = metric.pattern.fullmatch(name)
-    return Message(metric.label.id, match.groupdict() if match else {})
+    return Message(template, match.groupdict() if match else {})
 
 
 def about(key: str, language: str) -> str:

@@ -1,7 +1,4 @@
-"""Artifacts and events of a flow run, made from its output folder.
-
-If publishing fails, the run logs a warning and keeps its result.
-"""
+"""Artifacts and events of a flow run, made from its output folder; a failure to publish is only logged."""
 
 import hashlib
 import re
@@ -96,10 +93,9 @@ def publish_failure(error: GigamindError, options: EvalOptions, subject: str, ke
 
 
 def end_of_gate(run_id: str, result: Mapping[str, Any], say: Translator) -> Any:  # noqa: ANN401  Prefect's State or None
-    """Emit the verdict of the gates as an event and return the end state of the flow.
+    """Emit the verdict of the gates as an event and return the end state of the flow; None if the gates passed.
 
-    Returns a Failed state for a regression or incomparable runs, a named Completed state if only warnings failed, and
-    None if the gates passed.
+    A regression or incomparable runs are Failed; if only warnings failed, the state is a named Completed.
     """
     from prefect.states import Completed
 
@@ -126,7 +122,6 @@ def end_of_gate(run_id: str, result: Mapping[str, Any], say: Translator) -> Any:
 
 
 def _first_of(reasons: Sequence[str]) -> Text:
-    """Return the first reason and the number of further ones."""
     first = reasons[0].rstrip(".") if reasons else _("no reason was given")
     others = len(reasons) - 1
     if others < 1:
@@ -144,7 +139,6 @@ def publish_card(written: Mapping[str, Any]) -> None:
 
 
 def _emit_verdict(verdict: ReleaseVerdict, out: Path) -> None:
-    """Emit `gigamind.gate.<verdict>` with a short payload."""
     from prefect.events import emit_event
     from prefect.logging import get_run_logger
 

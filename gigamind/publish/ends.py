@@ -1,8 +1,4 @@
-"""End states of flow runs: named like the exit codes of the commands, with one sentence and no traceback.
-
-A state carries one sentence and at most one of our errors; other data would be shown as a traceback on the page of the
-run.
-"""
+"""End states of flow runs, named like the exit codes, with one sentence and at most one of our errors."""
 
 import logging
 import signal
@@ -115,10 +111,7 @@ def own_process() -> Generator[None]:
 
 @contextmanager
 def with_own_sigterm() -> Generator[None]:
-    """In our own process, use our SIGTERM handler, which keeps finished work; Prefect's would crash the run.
-
-    In a worker's process, Prefect's handler stays: it distinguishes cancelled from crashed runs.
-    """
+    """In our own process, use our SIGTERM handler, which keeps finished work; a worker needs Prefect's."""
     ours = _own_sigterm.get()
     if ours is None or threading.current_thread() is not threading.main_thread():
         yield

@@ -1,8 +1,4 @@
-"""The body of every evaluation flow, the form of its parameters, and the progress of a long run.
-
-The form has the options in sections, required ones first.  The command line, Python and the record of a run have them
-flat, with the same names.
-"""
+"""The body of every evaluation flow, its parameters as a form in sections, and the progress of a long run."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -63,12 +59,8 @@ def run_name() -> str:
 def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: bool = False) -> Any:  # noqa: ANN401  JSON values, or Prefect's State
     """Run and publish an evaluation; with `--dry-run`, only check the input.
 
-    Returns a Failed state, named after the exit code, where `gigamind eval` would end with that code.
-
-    Args:
-        runner: where batches and shards run, such as `processes:2`; None for the flow's own process.
-        gate: require a baseline and end by the verdict, as with `--fail-on-regression`: Failed as "Regressed" if a
-            gate fails, and as "NotComparable" if there is no verdict.  Emits the event `gigamind.gate.<verdict>`.
+    Returns a Failed state, named after the exit code, where `gigamind eval` would end with that code. `gate` requires a
+    baseline and ends by the verdict, as `--fail-on-regression`, with an event `gigamind.gate.<verdict>`.
     """
     from prefect.states import Completed
 
@@ -159,12 +151,10 @@ def _with_advice(refused: Refused) -> Text:
         "With a larger budget, the next run of this deployment resumes it. Otherwise that run starts over with the"
         " stored replies, and this folder cannot be resumed any more."
     )
-    message = refused["message"]
-    return joined((message, advice), " " if message.endswith(".") else ". ")
+    return joined((refused["message"], advice), ". ")
 
 
 def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | None) -> FlowResult:
-    """Run the steps of an evaluation as tasks: score the items in batches, then judge them with models."""
     from prefect import tags
     from prefect.utilities.annotations import quote
 
@@ -216,7 +206,6 @@ def _judged(
 
 
 def _step(name: str, call: Callable[..., Any], named: str | None = None, retries: int = 0) -> Any:  # noqa: ANN401  Prefect's Task
-    """Return a task of the flow run."""
     from prefect import task
     from prefect.cache_policies import NO_CACHE
 
@@ -232,10 +221,7 @@ _EVERY_S = 5.0
 
 
 class RunProgress(Lines):
-    """Progress of a flow run as an artifact; a failure to publish is only logged.
-
-    A separate thread writes the artifact, because callers in an event loop must not wait.
-    """
+    """Progress as an artifact, written by a thread (event loops must not wait); failures are only logged."""
 
     def __init__(self, key: str, *, long_s: float = _LONG_S, every_s: float = _EVERY_S) -> None:
         from prefect.logging import get_run_logger
@@ -317,7 +303,6 @@ def _is_section(name: str, value: object) -> bool:
 
 
 def _form(model: type[EvalOptions]) -> type[BaseModel]:
-    """Return a model of sections, each a model of options; sections without required options are optional."""
     task = str(model.model_fields["task"].default)
     named = {name: section for section, names in SECTIONS.items() for name in names}
     fields: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}

@@ -32,12 +32,9 @@ _HEARTBEAT_S = 30  # as in deployments/server.env; automations.yaml waits for th
 
 
 def run_flow(options: EvalOptions, runner: str | None = None) -> Evaluated[Any]:
-    """Run a task's flow, such as `flows/eval_search.py`, in this process.
+    """Run a task's flow in this process, on the configured Prefect server or a short-lived one.
 
-    The flow uses the configured Prefect server, or a short-lived one.
-
-    Args:
-        runner: where batches and shards run, such as `processes:2`; None for this process.
+    `runner` says where batches and shards run, such as `processes:2`; None for this process.
 
     Raises:
         ServerError: the server cannot be reached or used.

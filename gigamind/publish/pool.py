@@ -1,7 +1,6 @@
 """Run the tasks of a flow in threads or processes, or on the workers of a Dask or Ray cluster.
 
-A task that is called directly runs in the flow's process, whatever its task runner.  Therefore a pool has its own task
-runner and submits as many tasks at a time as it has slots.
+A task that is called directly runs in the flow's process; so a pool has its own runner, and a task for each slot.
 """
 
 import multiprocessing
@@ -70,13 +69,7 @@ class Jobs(Protocol):
 
 
 class Pool:
-    """Runs jobs on the workers of a runner.  Use it as a context manager.
-
-    Args:
-        runner: such as `processes:2`.
-
-    Attributes:
-        places: number of jobs at a time.
+    """Runs jobs on the workers of a runner such as `processes:2`, `places` at a time.  Use it as a context manager.
 
     Raises:
         InputError: the runner is unknown, or its package is not installed.
@@ -143,7 +136,6 @@ class Pool:
         self._ended.put(job)
 
     def _next_ended(self) -> Job | None:
-        """Return a finished job; None if none has finished within a second."""
         try:
             job = self._ended.get(timeout=_POLL_S)
         except Empty:
@@ -171,7 +163,6 @@ class Pool:
             jobs.broke_off(job, may_live=True)
 
     def _restart(self, jobs: Jobs) -> None:
-        """Start new processes after the old ones have ended."""
         self.__exit__()
         self.__enter__()
         while self._broken:
@@ -188,7 +179,6 @@ Opened = tuple["TaskRunner[Any]", int]
 
 
 def _opener(runner: str) -> Callable[[], Opened]:
-    """Return a function that opens a runner and returns it with its number of slots."""
     match = _RUNNER.fullmatch(runner)
     if match is None:
         raise InputError(

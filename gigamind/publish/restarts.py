@@ -1,8 +1,4 @@
-"""Wait while the Prefect server restarts.
-
-Prefect's client retries only after a first connection.  A new client, as artifacts and `prefect.runtime` use, gives up
-after a second, but a server takes ten seconds to start.
-"""
+"""Wait while the Prefect server restarts (ten seconds); new Prefect clients give up after one second."""
 
 from collections.abc import Callable
 from typing import TypeVar, cast

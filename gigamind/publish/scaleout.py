@@ -1,7 +1,6 @@
 """An evaluation on the workers of a pool: score batches of items, then judge shards of them with models.
 
-The flow's process builds the index first, so that workers open it in the cache folder or on the Qdrant server.  It also
-combines their results, which are in the run's folder whatever happens to the workers.
+The flow's process builds the index first and combines the results, which are in the run's folder in any case.
 """
 
 import time
@@ -75,7 +74,6 @@ class _Scoring:
 
     @property
     def batches(self) -> list[Batch]:
-        """The finished batches, in the order of their items."""
         return [self._done[first] for first in sorted(self._done)]
 
     def following(self) -> Job | None:
@@ -128,7 +126,6 @@ class _Judging:
         )
 
     def parameters(self, shard: Shard) -> Mapping[str, Any]:
-        """Return the arguments of `judge_shard`."""
         return {
             "options": self._options,
             "results": self._results[slice(*shard.items)],

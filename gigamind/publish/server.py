@@ -1,7 +1,7 @@
 """Check quickly whether Prefect can be used: its server, the credentials, the result storage and a worker.
 
-Prefect itself retries an unreachable server for 15 seconds and ends in a traceback; its worker retries forever, and a
-run without a worker waits forever.  The first check uses plain HTTP because loading Prefect takes two seconds.
+Prefect itself retries for 15 seconds and ends in a traceback, or waits forever. Plain HTTP avoids two seconds of
+loading it.
 """
 
 import base64
@@ -180,11 +180,7 @@ def check_worker(client: "SyncPrefectClient", pool: str) -> None:
 
 
 def _status(url: str) -> int:
-    """Return the status of a small request that requires credentials if the server does.
-
-    Raises:
-        ServerError: the server does not answer.
-    """
+    """Return the status of a small request with credentials; ServerError if the server does not answer."""
     request = urllib.request.Request(  # noqa: S310  the configured address
         f"{_shown(url).rstrip('/')}/flows/count",
         data=b"{}",
@@ -239,7 +235,6 @@ def _check_credentials(url: str) -> None:
 
 
 def _shown(url: str) -> str:
-    """Return the address without a password."""
     return urlsplit(url)._replace(netloc=urlsplit(url).netloc.rpartition("@")[2]).geturl()
 
 

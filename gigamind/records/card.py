@@ -1,8 +1,7 @@
 """judge_card.json, the judge report: agreement of a judge with labels, bound to the judge, the model and the labels.
 
-Figures are shares, kappas or errors with a 95 % interval and the number of items; null if undefined for these items.
-`clusters` are the answers that items are claims of; intervals are computed over clusters, because the claims of one
-answer are not independent. null if every item is independent.
+Figures have a 95 % interval over `clusters`, the answers that items are claims of (null if every item is independent),
+and the number of items; null if undefined.
 """
 
 from dataclasses import dataclass
@@ -57,15 +56,11 @@ class CardGroup(Report):
 
 
 class CardHeadline(Report):
-    """The judged metric over all items of the run.
+    """The judged metric over all items of the run: means of the verdicts, of the labels, and from both (PPI++).
 
     Attributes:
-        judged: mean of the verdicts.
-        labelled: mean of the labels alone.
-        corrected: mean estimated from both (PPI++).
-        weight: weight of the verdicts in it, in [0, 1].
-        items: judged items, including labelled ones.
-        clusters: their number; an answer with labels for some claims is one of them.
+        weight: weight of the verdicts in `corrected`, in [0, 1].
+        items: judged items, including labelled ones; `clusters` of them with any label.
     """
 
     judged: Share
@@ -109,12 +104,7 @@ class CardScale(Report):
 
 
 class CardLabels(Report):
-    """The source of the labels.
-
-    Attributes:
-        source: a file of labels, or the dataset's own `answerable`.
-        unscored: labelled items without a verdict, which no figure includes.
-    """
+    """The source of the labels: a file, or the dataset's `answerable`; `unscored` ones lack a verdict."""
 
     source: Literal["file", "dataset"]
     name: str
@@ -135,10 +125,8 @@ class CardLiar(Report):
     """What a scripted deceptive judge gets away with, over the answers of `CardLiars`; a mean of nothing is null.
 
     Attributes:
-        correctness: mean over the answers with labelled claims.
         passed_off: claims that are unsupported by human labels but count as supported.
         hidden: human claims that count as none.
-        utility: mean over the answers with labelled utility.
         unscored: answers without a verdict, which no figure includes.
     """
 
@@ -264,12 +252,7 @@ class CardRequirements(Report):
 
 @dataclass(frozen=True, slots=True)
 class CheckedCard:
-    """A judge report with the requirements that it is checked against.
-
-    Attributes:
-        required_scales: empty if no gated metric depends on the judge.
-        languages: those that the run judged.
-    """
+    """A judge report, the scales that gated metrics depend on, and the languages that the run judged."""
 
     card: JudgeCard
     requirements: CardRequirements
@@ -319,7 +302,6 @@ def size(group: CardGroup | CardFigure) -> int:
 
 
 def _lowest(figure: CardFigure) -> float:
-    """Return the lower bound of an agreement; the lowest possible value if it is unknown."""
     if figure.value is None:
         return -2.0
     return figure.value if figure.low is None else figure.low

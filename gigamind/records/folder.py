@@ -26,10 +26,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def check_out_folder(out: Path, *, replace: bool = False) -> None:
-    """Check, before any work, that `out` can be written at the end.
-
-    Args:
-        replace: it may contain the results of the same run when it was stopped.
+    """Check, before any work, that `out` can be written; `replace` allows what the same run left when stopped.
 
     Raises:
         InputError: it exists and is not an empty folder that can be replaced, or is not writable.
@@ -69,10 +66,7 @@ def _refuse_existing(out: Path) -> None:
 
 
 def served_at(out: Path) -> str | None:
-    """Return the address of the files of `out`, with a trailing slash; None if they are not served.
-
-    `GIGAMIND_REPORTS_URL` serves the folder `GIGAMIND_REPORTS`, by default `eval/out`: see deployments/server.env.
-    """
+    """Return the address of the files of `out` with a "/"; None if not served (see deployments/server.env)."""
     address = os.environ.get("GIGAMIND_REPORTS_URL", "").rstrip("/")
     folder = Path(os.environ.get("GIGAMIND_REPORTS", "eval/out"))
     try:
@@ -110,12 +104,11 @@ def write_run(
     *,
     replace: bool = False,
 ) -> None:
-    """Write every file of seed section 6, all or none.
+    """Write every file of seed section 6, all or none; `replace` what the same run left when it was stopped.
 
     Args:
         output: whether to write summary.json.
         files: the other files of the run, path in the folder -> text.
-        replace: replace what the same run left when it was stopped.
 
     Raises:
         EvaluationError: the disk is full, or the folder has disappeared or been filled since the check.
@@ -165,11 +158,7 @@ def _write_lines(path: Path, reports: Sequence[BaseModel]) -> None:
 
 
 def as_json(report: BaseModel, indent: int | None = None) -> str:
-    """Return the report as JSON text.
-
-    Invalid rows and file names that are not UTF-8 contain lone surrogates, which pydantic and JSON readers reject; they
-    are written as escape sequences.
-    """
+    """Return the report as JSON text; lone surrogates, which JSON readers reject, become escape sequences."""
     separators = (",", ": " if indent else ":")
     text = json.dumps(
         report.model_dump(mode="json"),

@@ -30,12 +30,7 @@ _LOOKED_AT = (
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """A finished run.
-
-    Attributes:
-        folder: name of its output folder.
-        figures: over all its items, by name with block: "search.mrr"; without unmeasured ones.
-    """
+    """A finished run; `figures` are those measured over all its items, by name with block: "search.mrr"."""
 
     folder: str
     run: RunReport
@@ -123,10 +118,7 @@ def _created(past: PastRun) -> tuple[float, str]:
 
 
 def past_runs(out: Path, most: int) -> list[PastRun]:
-    """Return the latest complete runs beside `out` with the same source, including it, oldest first, at most `most`.
-
-    Folders without a readable run are skipped.
-    """
+    """Return the latest complete runs beside `out` with its source, oldest first, at most `most`, with itself."""
     own = _read(out)
     if own is None:
         return []

@@ -1,7 +1,4 @@
-"""Report models for judges: the judge of a run, results of models per item, and the cost of requests.
-
-Offsets are UTF-16 code units, half-open, in the note's file. An unknown cost is null, never 0.
-"""
+"""Models for judges in reports.  Offsets: UTF-16 units, half-open, in the note's file.  An unknown cost is null."""
 
 from collections import Counter
 from typing import Annotated, Literal, Self
@@ -58,7 +55,6 @@ class MetricReport(Report):
 
 
 def _is_empty(value: object) -> bool:
-    """Return whether a field is empty and so left out of run.json."""
     return not value
 
 
@@ -99,8 +95,7 @@ class QuoteReport(Report):
 
     Attributes:
         note: path of the note that the model named; null if there is no such note.
-        found: `exact`, `normalized`, `fuzzy`, or why it was not found; `flagged`: in text that looks like a prompt
-            injection.
+        found: `exact`, `normalized`, `fuzzy`, `flagged` (text that looks like a prompt injection), or why not.
         trusted: found, without a changed number or negation, and not flagged.
     """
 
@@ -113,12 +108,7 @@ class QuoteReport(Report):
 
 
 class SeatReport(Report):
-    """A member of a panel.
-
-    Attributes:
-        repeat: number of the repetition, from 0, if one model votes several times.
-        code: why it did not vote; empty if it did.
-    """
+    """A vote of a panel member; `repeat` from 0 if a model votes several times, `code` if it did not vote."""
 
     model: str
     repeat: Count = 0
@@ -182,8 +172,7 @@ class UsageReport(Report):
     """Totals over the rows of attempts.jsonl.
 
     Attributes:
-        calls: HTTP requests, including failed ones.
-        cache_hits: stored replies, which cost nothing.
+        calls: HTTP requests, including failed ones; `cache_hits` are stored replies, which cost nothing.
         usd: null if a paid call has no price.
         usd_source: `table`, `estimated` if a server did not report tokens, or `unpriced`.
         answered_by: names that servers reported for the models; stored replies have none.
@@ -217,8 +206,8 @@ class PanelReport(Report):
         items: items with two or more votes; for an adaptive panel only the hard ones.
         split: items with different votes; `rate`, `low`, `high`: their share, with its Wilson interval.
         alone: items with one vote because an adaptive panel was certain.
-        alpha: Krippendorff's alpha over these items, of correctness for answers (of utility for answers without
-            claims); null if all votes are equal, or if `alone` is not 0, as hard items do not represent the others.
+        alpha: Krippendorff's alpha of correctness (else utility) for answers; null if all votes are equal, or with
+            `alone` items, as hard ones do not represent them.
         incomplete: items without a verdict because a member cast no vote.
         tied: items without a verdict because of a tie.
         short: items with a verdict although a member cast no vote (`missing_seat`).
@@ -255,8 +244,7 @@ class LlmReport(UsageReport):
     Attributes:
         by_role: the same totals by "role: model".
         outcomes: items by outcome: scored, unscored, refused, error, skipped_budget.
-        items: items to judge.
-        coverage: share of them with a verdict.
+        items: items to judge; `coverage` is the share of them with a verdict.
         flips: null unless a share was judged a second time (`--fresh-fraction`).
         rates: metrics under other rules than the judge file's, by rule and name.
         panel: null without a panel.
@@ -318,7 +306,7 @@ class SecondLookReport(Report):
     """Results of a model that checks claims a second time on test pairs.
 
     Attributes:
-        said: pairs whose text states the claim, and how many it recognised; `unsaid`: the other pairs, likewise.
+        said: pairs whose text states the claim, and how many it recognised; `unsaid`: the other pairs.
         believed: whether it recognised enough pairs for its checks to count.
     """
 

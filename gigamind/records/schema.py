@@ -1,7 +1,6 @@
-"""Models of the files in an output folder, which can be read back.
+"""Models of the files in an output folder, which can be read back; names follow the seed (6.1) in snake_case.
 
-Names follow the seed (section 6.1) in snake_case; further fields are added. Offsets are UTF-16 code units,
-half-open, in the note's file. An unmeasured figure is null, never 0.
+Offsets are UTF-16 code units, half-open, in the note's file. An unmeasured figure is null, never 0.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -35,12 +34,9 @@ class PassageReport(Report):
 
 
 class ErrorReport(Report):
-    """One line of errors.jsonl.
+    """One line of errors.jsonl: an unusable dataset row, or an item without evaluation, verdict or checklist result.
 
-    Attributes:
-        kind: an unusable dataset row, an item that could not be evaluated, or a missing verdict or checklist result of
-            an item that per_item.jsonl contains.
-        error: class of the error; the code of its reason if a model gave no verdict.
+    `error` is the class of the error; the code of its reason if a model gave no verdict.
     """
 
     kind: Literal["row", "item", "verdict", "check"]
@@ -102,8 +98,7 @@ class SpeedReport(Report):
     Attributes:
         clock: CPU time, or wall time if a server searches.
         queries: ids of the queries timed in each pass, the first of a seeded order.
-        query_ms: time per query, median over passes.
-        unit_ms: time per unit of the load, median over passes.
+        query_ms, unit_ms: time per query, and per unit of the load, median over passes.
         costs: by pass and query, its time divided by that of a unit of the load in that pass.
     """
 
@@ -124,8 +119,7 @@ class SystemReport(Report):
     """The evaluated system if it is not gigamind's own, without secrets.
 
     Attributes:
-        target: file name, address, command, or module and function.
-        config: preset of an address.
+        target: file name, address, command, or module and function; `config` is the preset of an address.
         fingerprint: equal for runs of the same system.
         file_hash: of a run file.
         called: --system-name; absent without it.
@@ -153,11 +147,7 @@ class SystemReport(Report):
 
 
 class Environment(Report):
-    """Versions of everything that may change a figure.
-
-    Attributes:
-        system: the evaluated system, unless it was gigamind's own engine or answers of the dataset.
-    """
+    """Versions of everything that may change a figure; `system` unless it was the own engine or recorded answers."""
 
     app_version: str
     git_commit: str | None
@@ -179,12 +169,7 @@ class Hardware(Report):
 
 
 class RunReport(Report):
-    """The content of run.json.
-
-    Attributes:
-        config: file of options, if used.
-        judge: null if nothing is judged.
-    """
+    """The content of run.json; `config` is the file of options, if used, `judge` null if nothing is judged."""
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     run_id: str
@@ -244,8 +229,7 @@ class Record(Generic[Summary, Line]):
     Attributes:
         items: per_item.jsonl, in the dataset's order.
         errors: errors.jsonl, rows first.
-        attempts: attempts.jsonl; None if no model was used.
-        llm: their cost, as in summary.json.
+        attempts: attempts.jsonl; None if no model was used.  `llm`: their cost, as in summary.json.
         card: judge report, if given; it may be of another judge.
     """
 

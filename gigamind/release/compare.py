@@ -41,8 +41,6 @@ def compare(
     """Compare two runs of one task on the items that both evaluated.
 
     Args:
-        baseline: the earlier run.
-        current: the later run.
         seed: of the bootstrap.
         confidence: level of each interval, in (0, 1).
 
@@ -90,8 +88,8 @@ def compare(
 def _worse_in(items: Sequence[SnapshotItem], worse: Sequence[SnapshotItem]) -> SliceName | None:
     """Return a slice that contains all worse items significantly; languages first, then the smallest of a kind.
 
-    If a slice has a share s of the items, k random items are all in it with a probability below s**k.  This is
-    multiplied by the number of slices (Bonferroni).
+    If a slice has a share s of the items, k random items are all in it with p < s**k, times the number of slices
+    (Bonferroni).
     """
     sizes = Counter(name for item in items for name in item.slices)
     shared = set(worse[0].slices).intersection(*(item.slices for item in worse)) if worse else ()
@@ -128,10 +126,7 @@ def _lost(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, 
 def _silent(
     task: Task, pairs: Sequence[tuple[Any, Any]], is_known: Callable[[Any], bool]
 ) -> tuple[LostItem, ...]:
-    """Return the items for which the baseline knows something that the current run does not.
-
-    No metric includes them, so without this list a failing judge, or notes that lost the answers, would go unnoticed.
-    """
+    """Return the items for which the baseline knows something that the current run does not; no metric has them."""
     return tuple(
         _lost_item(task, before)
         for before, after in pairs
@@ -200,12 +195,8 @@ def _twins(
 ) -> dict[str, str]:
     """Return, for each metric that equals an earlier one on the same items, that earlier metric.
 
-    Two metrics may have equal values on different items.  So the items are compared as well, if the values are equal.
-
-    Args:
-        task: gives the metrics of an item.
-        pairs: the shared items.
-        compared: by metric, item by item: the differences of a mean, or the terms of a ratio.
+    `compared` has, by metric, the differences of each item, or the terms of a ratio. Metrics may have equal values on
+    different items, so items are compared as well.
     """
     alike: dict[bytes, list[str]] = {}
     for name, rows in compared.items():
@@ -228,9 +219,8 @@ def _twins(
 def adjusted(compared: Sequence[Sequence[MetricChange]]) -> list[tuple[MetricChange, ...]]:
     """Return the changes of each comparison, Holm-adjusted over all; equal metrics count as one test.
 
-    The permutation test swaps the runs on random items.  A swap changes equal metrics equally, so the number of tests
-    is fixed in advance and at most 5 % of families contain a false positive.  If equal metrics counted as several
-    tests, five names of one metric would multiply its p-value by five.
+    The permutation test swaps the runs on random items, which changes equal metrics equally: the number of tests is
+    fixed in advance.
     """
     tested = [None if change.same_as else change.p_value for own in compared for change in own]
     p_values = iter(holm(tested))

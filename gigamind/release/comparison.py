@@ -23,8 +23,8 @@ class Mismatch(BaseModel):
     """One difference between two runs, other than the measured values.
 
     Attributes:
-        severity: "refuse": the metrics measure different things; "no-verdict": metrics are compared, gates do not
-            apply; "no-checks": everything but the checklist is compared; "warn": everything is compared.
+        severity: "refuse": metrics measure different things; "no-verdict": gates do not apply; "no-checks": the
+            checklist is not compared; "warn": everything is compared.
         meaning: what differs, what follows and how to fix it.
         detail: what differs, with both values.
         relaxed_by: the key of `relax` in gates.toml that allows this difference; None if nothing does.
@@ -66,17 +66,14 @@ class MetricChange(Report):
     Attributes:
         n: number of items that both runs measured.
         difference: current - baseline.
-        low, high: its interval (BCa bootstrap), 95 % by default; null for a ratio that is not a mean over items.  With
-            fewer than six changed items a bootstrap interval is too narrow: pages show `interval`.
+        low, high: its interval (BCa bootstrap), 95 % by default; null for a ratio that is not a mean over items. Too
+            narrow with fewer than six changed items: pages show `interval`.
         p_value: of the paired test; null if no test fits.
         p_adjusted: Holm-adjusted over all metrics of this comparison.
-        same_as: an earlier metric with the same difference on each item, such as hit@1 for recall@1 if each query
-            expects one note.  Holm counts the two as one test.
-        detectable: the smallest difference that this number of items shows with 80 % power; null for a graded metric
-            if fewer than six items changed, as the size of changes is then unknown.
+        same_as: an earlier metric with the same difference on each item; Holm counts the two as one test.
+        detectable: the smallest difference that this number of items shows with 80 % power; null if unknown.
         improved, worse: items on which the current run is better, worse.
-        changed: items that differ.  For a ratio there may be more than `improved` and `worse`, as the quotient of an
-            item may stay the same.
+        changed: items that differ; for a ratio perhaps more than `improved` and `worse` together.
         baseline_n, current_n: items that each run measured, among the shared items.
     """
 
@@ -112,11 +109,7 @@ class MetricChange(Report):
 
     @property
     def is_better(self) -> bool | None:
-        """Return whether the metric is significantly better (True) or worse (False); all pages use this.
-
-        None if the change is not significant (the interval includes 0, or the adjusted p-value is at least 0.05), or if
-        a rise of the metric is neither good nor bad.
-        """
+        """Return whether the metric is significantly better (True) or worse (False); None if neither or undirected."""
         if self.interval is None or self.p_adjusted is None or self.p_adjusted >= ALPHA:
             return None
         if has_no_direction(self.metric):
@@ -143,12 +136,7 @@ class ComparedItem(Report):
 
 
 class ItemChange(ComparedItem):
-    """One item whose result differs from the baseline.
-
-    Attributes:
-        what: what changed.
-        baseline_ranking, current_ranking: null for a task without rankings.
-    """
+    """One item whose result differs from the baseline; rankings are null for a task without them."""
 
     change: Literal["improved", "worse"]
     what: Text
@@ -164,9 +152,8 @@ class SpeedChange(Report):
     """A time in milliseconds; null if a run did not measure it.
 
     Attributes:
-        ratio: current / baseline, each in units of the reference load between its passes; null unless both runs
-            measured it so.  `low`, `high`: its 99 % interval.
-        passes, baseline_passes: number of passes of each run.
+        ratio: current / baseline, in units of the reference load; null unless both runs have it.  `low`, `high`: its 99
+            % interval.
         query_ms: mean time of the baseline's timed queries.
         of_system: the time is that of another system, called over a network or in its own process.
         of_file: the other system is known from a run file, which has no times.

@@ -1,8 +1,4 @@
-"""Compare any runs over one dataset with the first: metrics with their significance, slices and items.
-
-This module gives no verdict on a release; gates do.  Runs may use any mode, embedder or system.  All metrics are over
-the items that every run evaluated.
-"""
+"""Compare any runs over one dataset with the first, on the items that all evaluated; no verdict on a release."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -23,12 +19,10 @@ MOST_TAGS = 15  # the largest, as in report.html
 
 
 class ComparedRun(Report):
-    """One run of an experiment.
+    """One run of an experiment; `label` is unique.
 
     Attributes:
-        label: name of its folder or file, unique among the runs.
         setup: settings that differ between the runs, by name; each run has the same names.
-        items: number of evaluated items.
         lacks: number of items that another run evaluated and this one did not.
         figures: metrics over the items that all runs evaluated.
     """
@@ -45,9 +39,8 @@ class Correction(Report):
     """The correction for several comparisons.
 
     Attributes:
-        intervals: "bonferroni" over the runs compared with the first: all intervals of a metric cover their true values
-            in 95 % of experiments, although the runs share a reference; "none" for a single comparison.
-        confidence: level of each interval, in (0, 1).
+        intervals: "bonferroni" over the runs compared with the first, so that all intervals of a metric cover their
+            true values in 95 % of experiments; "none" for a single comparison.
         p_values: "holm" over all metrics of all runs.
     """
 
@@ -57,12 +50,7 @@ class Correction(Report):
 
 
 class SliceChanges(Report):
-    """One slice of the items.
-
-    Attributes:
-        key: "" for the kind "cross_lingual".
-        metrics: of each run but the first; without an interval if fewer than six items were measured.
-    """
+    """One slice of the items; a change has no interval if fewer than six items were measured."""
 
     kind: SliceKind
     key: str
@@ -71,10 +59,9 @@ class SliceChanges(Report):
 
 
 class Experiment(Report):
-    """The `experiment` of compare.json.
+    """The `experiment` of compare.json; the first of the runs is the reference.
 
     Attributes:
-        runs: in the given order; the first is the reference.
         shared: number of items that all runs evaluated.
         partial: ids of the items that only some runs evaluated; no metric includes them.
         comparisons: of each other run with the first, over the shared items; `p_adjusted` is over all of them.
@@ -110,8 +97,7 @@ def compare_with_first(
     """Compare every run with the first one, on the items that all evaluated.
 
     Args:
-        labels: names of the runs, in their order.
-        runs: at least two.
+        runs: at least two, in the order of their `labels`.
         seed: of the bootstrap.
 
     Raises:
@@ -183,10 +169,9 @@ def _check(labels: Sequence[str], runs: Sequence[Snapshot]) -> None:
             if same_questions(first, run):
                 raise InputError(
                     _(
-                        "the runs cannot be compared: the datasets of {first} and {other} have the same"
-                        " questions but different answers, contexts or labels. To compare the answers of"
-                        " two systems, use one dataset and give the answers of each system with --system"
-                        " run:FILE.",
+                        "the runs cannot be compared: the datasets of {first} and {other} have the same questions but"
+                        " different answers, contexts or labels. To compare the answers of two systems, use one"
+                        " dataset and give the answers of each system with --system run:FILE.",
                         first=labels[0],
                         other=label,
                     )
@@ -204,12 +189,10 @@ def _check(labels: Sequence[str], runs: Sequence[Snapshot]) -> None:
 
 
 def _only(run: Snapshot, ids: Collection[str]) -> Snapshot:
-    """Return the run restricted to these items."""
     return run.model_copy(update={"items": tuple(item for item in run.items if item.id in ids)})
 
 
 def _adjusted(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """Return the comparisons with p-values adjusted over all of them."""
     changes = adjusted([comparison.metrics for comparison in compared])
     return tuple(
         comparison.model_copy(update={"metrics": metrics})
@@ -220,7 +203,6 @@ def _adjusted(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
 def _slices(
     runs: Sequence[Snapshot], seed: int, confidence: float
 ) -> tuple[tuple[SliceChanges, ...], int]:
-    """Return the slices, the largest of a kind first, and the number of tags left out."""
     members: dict[SliceName, set[str]] = {}
     for run in runs:
         for item in run.items:

@@ -1,7 +1,4 @@
-"""The release gate: each rule of the policy applied to a comparison, and the verdict of all rules.
-
-A rule without enough data does not pass.
-"""
+"""The release gate: each rule of the policy, and the verdict of all. A rule without enough data does not pass."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -37,10 +34,7 @@ QUALITY = "metrics"
 def lost_rules(
     comparison: Comparison, policy: Policy, phase: Phase, judge: JudgeReport | None
 ) -> list[RuleResult]:
-    """Return the rules about items that the current run lacks.
-
-    The rule on verdicts applies if a model is the judge or some are lost, that on checks if both runs have checks.
-    """
+    """Return the rules about items that the current run lacks; that on checks if both runs have checks."""
     shared, gone = comparison.shared, comparison.lost
     kinds = [_Lost(COVERAGE, gone, len(gone) + shared)]
     if comparison.gone:
@@ -100,7 +94,6 @@ def _rule(
     limit: float | None = None,
     n: int | None = None,
 ) -> RuleResult:
-    """Return the result of a rule; `why`, `remarks` and `values` are as in `explain`."""
     given = {"metric": metric, **(values or {})}
     return RuleResult(
         metric=metric,
@@ -119,7 +112,6 @@ def _rule(
 
 
 def _softened(rule: RuleResult, phase: Phase, *, soft: bool) -> RuleResult:
-    """Return the rule, with a failure turned into a warning if the phase says so."""
     if not soft or rule.status not in {"failed", "not-comparable"}:
         return rule
     return _changed(rule, "warned", (*rule.remarks, "soft"), {"phase": phase})
@@ -149,7 +141,7 @@ def judge_release(
 ) -> GateResult:
     """Apply every rule for the task; if the runs cannot be compared, the verdict says so.
 
-    `languages` come from the current run.  The judge report must have labels for each of them.
+    The judge report must have labels for each of the `languages` of the current run.
 
     Raises:
         InputError: the policy names an unknown metric.
@@ -193,7 +185,6 @@ def judge_release(
 
 
 def _verdict(rules: Sequence[RuleResult]) -> GateVerdict:
-    """Return the worst status."""
     for worst in _VERDICTS:
         if any(rule.status == worst for rule in rules):
             return worst
@@ -208,7 +199,6 @@ UNKNOWABLE = frozenset({"gone", "unchecked", "worst", "speed_gone"})
 def _quality_rules(
     comparison: Comparison, policy: Policy, phase: Phase, judge: JudgeReport | None
 ) -> list[RuleResult]:
-    """Return the rules on changes, then those on bounds; also that no change could be measured, if so."""
     concerned = [name for name in policy.gated if _concerns(name, comparison)]
     soft = set(policy.phases[phase].soft)
     named = {*policy.quality.metrics, *policy.quality.judged}
@@ -344,7 +334,6 @@ def at_worst(run: EvalSnapshot[Any, Any], policy: Policy) -> list[str]:
 def _unmeasured(
     comparison: Comparison, name: str, before: float | None, after: float | None
 ) -> RuleResult:
-    """Return the rule on a metric that one of the runs lacks."""
     of_checks = name.partition(".")[0] == BLOCK
     if of_checks and comparison.checks == "dropped":
         return _rule(name, "failed", "unchecked")
@@ -359,7 +348,6 @@ def _unmeasured(
 
 
 def _bounded(figures: Mapping[str, float], name: str, bound: float) -> RuleResult:
-    """Return the rule on an absolute bound, over all items of the current run."""
     lower = is_lower_better(name)
     value = figures.get(name)
     kind = "ceiling" if lower else "floor"
@@ -440,14 +428,7 @@ def speed_rule(change: SpeedChange, rule: SpeedRule) -> RuleResult:
     remarks = ("one_pass",) if unsure else ("more_allowed",) if status == "failed" else ()
     values = {"before": f"{before:.0f}", "after": f"{after:.0f}", "limit": f"{limit:.0f}"}
     return _rule(
-        change.name,
-        status,
-        "slower",
-        remarks,
-        values,
-        baseline=before,
-        current=after,
-        limit=limit,
+        change.name, status, "slower", remarks, values, baseline=before, current=after, limit=limit
     )
 
 
@@ -457,10 +438,8 @@ _WIDEST = 4.0  # largest ratio of the ends of an interval: a wider one includes 
 def _is_slower_system(change: SpeedChange, limit: float) -> bool:
     """Return whether another system is significantly slower; its time includes a network and another machine.
 
-    A busy network or machine affects all passes of a run, which an interval over passes does not show.  By the rule for
-    gigamind's own search, 3 to 5 % of identical runs failed, and two of eight on a busy machine
-    (`benchmarks/gate_speed.py`).  So the whole interval must lie above the limit, it must be narrow, and the p95 must
-    have risen above the limit as well.
+    Load affects all passes of a run, which an interval over passes does not show (`benchmarks/gate_speed.py`). So the
+    whole, narrow interval and the p95 must be above the limit.
     """
     low, high = change.low or 0.0, change.high or 0.0
     before, after = change.baseline_ms or 0.0, change.current_ms or 0.0
@@ -468,11 +447,7 @@ def _is_slower_system(change: SpeedChange, limit: float) -> bool:
 
 
 def _normalised_rule(change: SpeedChange, rule: SpeedRule, ratio: float) -> RuleResult:
-    """Return the rule on a time measured in passes.
-
-    A significant rise above the limit fails.  A rise that is not significant, or too few passes, is inconclusive.  A
-    value within the limit passes whatever its interval: else equally fast releases would fail on a busy machine.
-    """
+    """Return the rule on a time measured in passes; a value within the limit passes whatever its interval."""
     n = min(change.passes, change.baseline_passes)
     limit = min(rule.ratio, 1 + rule.rise_ms / (change.query_ms or 1.0))
     known = change.low is not None and change.high is not None and n >= MIN_PAIRS

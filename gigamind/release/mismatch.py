@@ -26,7 +26,6 @@ def checklists(baseline: Snapshot, current: Snapshot) -> tuple[str, str]:
 
 
 def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch], ...]:
-    """Return every possible difference, and whether the runs differ in it."""
     task = current.kind
     settings = _changed(_BEFORE | baseline.config, _BEFORE | current.config, task.settings)
     drawn = _changed(baseline.config, current.config, _DRAWN if _samples(baseline, current) else ())
@@ -83,8 +82,7 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
                 "sample",
                 "sample",
                 _(
-                    "Different items were sampled ({detail}), so items outside the sample may have got"
-                    " worse.",
+                    "Different items were sampled ({detail}), so items outside the sample may have got worse.",
                     detail=drawn,
                 ),
                 drawn,
@@ -250,7 +248,6 @@ def _samples(baseline: Snapshot, current: Snapshot) -> bool:
 
 
 def _system(run: Snapshot) -> str:
-    """Return the fingerprint of the evaluated system; "" for gigamind's own engine."""
     return run.environment.system.fingerprint if run.environment.system else ""
 
 
@@ -263,10 +260,7 @@ def _pair(before: Text, after: Text) -> Message:
 
 
 def _embedders(baseline: Snapshot, current: Snapshot) -> Text:
-    """Return both embedding models if one system used two; "" otherwise.
-
-    A run whose settings turn semantic search off has no model; that is a difference of settings, not of models.
-    """
+    """Return both embedding models if one system used two; "" otherwise, also if settings turned one off."""
     before, after = (run.environment.embedding_model for run in (baseline, current))
     if before == after or _system(baseline) != _system(current):
         return ""

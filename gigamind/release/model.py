@@ -1,8 +1,4 @@
-"""The fields of snapshot.json (seed 6.2) for all tasks, and what a task must define so that its runs are comparable.
-
-In addition to the seed's fields, a verdict needs the hardware (section 7 of the seed), the fingerprint of the judge,
-and the values of each item: without those, nothing is known about significance.
-"""
+"""The fields of snapshot.json (seed 6.2 and 7) for all tasks, and what makes the runs of a task comparable."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,11 +23,7 @@ SliceName = tuple[SliceKind, str]
 
 
 class SnapshotItem(Report):
-    """The data of one item for a comparison; each task adds fields.
-
-    Attributes:
-        language, cross_lingual, difficulty, tags: the slices of the item.
-    """
+    """The data of one item for a comparison, with its slices; each task adds fields."""
 
     id: str
     language: str | None = Field(default=None, exclude_if=lambda key: key is None)
@@ -52,11 +44,7 @@ class SnapshotItem(Report):
 
 
 class SnapshotCheck(Report):
-    """The checklist result of one item.
-
-    Attributes:
-        yes: by id of the checklist's items, whether each is met.
-    """
+    """The checklist result of one item; `yes` says, by id of the checklist's items, whether each is met."""
 
     passed: bool
     yes: dict[str, bool]
@@ -132,13 +120,7 @@ def paired_values(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An item as a comparison shows it.
-
-    Attributes:
-        text: the query, the question or the note.
-        expected_notes: empty if none was expected.
-        ranking: the results, best first; None for a task without rankings.
-    """
+    """An item as a comparison shows it; `ranking` has the results, best first, and is None without rankings."""
 
     text: str
     expected_notes: tuple[str, ...]
@@ -147,12 +129,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How the result of an item changed.
-
-    Attributes:
-        gain: never 0; negative if it got worse.
-        what: the change in a few words.
-    """
+    """How the result of an item changed, in a few words; `gain` is never 0, and negative if it got worse."""
 
     gain: float
     what: Text
@@ -168,11 +145,7 @@ class Untested:
 
 
 class ComparedTask(ABC, Generic[Summary, Line, Item]):
-    """One task; its type arguments are the models of summary.json, per_item.jsonl and of a snapshot's items.
-
-    Attributes:
-        settings: options whose change makes another system.
-    """
+    """One task, typed by its summary.json, per_item.jsonl and snapshot items; `settings` make another system."""
 
     settings: tuple[str, ...]
     summary: type[Summary]
@@ -343,10 +316,7 @@ def check_values(pairs: Sequence[tuple[SnapshotCheck | None, SnapshotCheck | Non
 
 
 def check_change(before: SnapshotCheck | None, after: SnapshotCheck | None) -> tuple[float, Text]:
-    """Return the change in the share of met checklist items, in [-1, 1], and its description.
-
-    (0, "") if nothing changed or one of the runs did not check the item.
-    """
+    """Return the change in the share of met checklist items, in [-1, 1], and its description; (0, "") if none."""
     if before is None or after is None:
         return 0.0, ""
     lost = [name for name, yes in before.yes.items() if yes and not after.yes.get(name)]

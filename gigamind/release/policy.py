@@ -32,14 +32,13 @@ class _Section(BaseModel):
 
 
 class PhaseRules(_Section):
-    """The thresholds of one phase.
+    """The thresholds of one phase; `card` replaces keys of `[card]`.
 
     Attributes:
         drop: the largest allowed fall of a metric, absolute.
         soft: blocks ("links", "search", "unanswerable", "answers", "quality") whose failures only warn.
-        at_worst: blocks whose metrics may be at their worst value in both runs, with a warning.  For other blocks the
-            runs are then not comparable, as the metric cannot get worse.
-        card: replaces keys of `[card]` in this phase.
+        at_worst: blocks whose metrics may be at their worst value in both runs, with a warning; else the runs are not
+            comparable.
     """
 
     drop: Limit
@@ -74,9 +73,8 @@ class Quality(_Section):
 
     Attributes:
         metrics: deterministic metrics, gated on the raw drop.
-        judged: metrics that vary between identical runs because a model gives them.  They fail only on a significant
-            drop, and may be inconclusive.  Metrics of `quality` always belong here; metrics of `unanswerable`
-            do if the judge of the run is a model.
+        judged: metrics given by a model, as all of `quality` are: they fail only on a significant drop, and may be
+            inconclusive. With a model as judge, metrics of `unanswerable` belong here as well.
         cards: whether an LLM judge needs a valid judge report (`gigamind judge certify`) that meets `[card]`.
     """
 
@@ -104,11 +102,7 @@ class Coverage(_Section):
 
 
 class SpeedRule(_Section):
-    """Fails above `ratio` times the baseline, or on a rise above `rise_ms`.
-
-    Attributes:
-        ratio_from_ms: the ratio applies to a time that was measured once only from this rise on.
-    """
+    """Fails above `ratio` times the baseline (measured once: only from `ratio_from_ms` on), or above +`rise_ms`."""
 
     ratio: Annotated[float, Field(ge=1, allow_inf_nan=False)]
     rise_ms: Milliseconds
@@ -120,12 +114,7 @@ class SpeedRule(_Section):
 
 
 class Speed(_Section):
-    """Rules for the p95 of a query and for the cold start.
-
-    Attributes:
-        systems: whether the speed of another --system may stop a release.  Its time includes a network and another
-            machine.
-    """
+    """Rules for the p95 of a query and the cold start; `systems`: whether they gate another --system."""
 
     systems: Literal["warn", "hold"] = "warn"
     search_p95: SpeedRule
@@ -205,10 +194,7 @@ class Policy(_Section):
 
 
 def read_policy(path: Path | None, relax: Collection[Relaxable] = ()) -> Policy:
-    """Return gigamind's default policy; the keys of the file at `path` replace its keys.
-
-    Args:
-        relax: allowed differences of the runs, in addition to those in the file.
+    """Return gigamind's default policy with the keys of the file at `path`, and `relax` in addition to the file's.
 
     Raises:
         InputError: the file is missing, not TOML, or has an unknown field or metric.
@@ -254,12 +240,10 @@ class RuleResult(BaseModel):
     """One rule on one metric.
 
     Attributes:
-        metric: as in summary.json, or `coverage`, `passages`, `verdicts`, `checks`, `search_p95`, `cold_start`,
-            `judge_card`.
+        metric: as in summary.json, or a key of `RULES`.
         status: "warned" is a failure that the phase only reports; "not-comparable": the baseline has no usable value.
         current: for a judge report, kappa on the scale where it could be lowest.
         limit: the limit for the current value, in the metric's unit.
-        explanation: the reason with the figures that decided.
         scale, low, high, n: for a judge report, that scale, the 95 % interval of its kappa, and the number of labels.
         why, remarks, values: codes of the reason and of its remarks, and the values in them; empty for a judge report.
     """
@@ -301,13 +285,7 @@ UNITS: Mapping[str, Message] = {
 
 
 def explain(why: str, remarks: Sequence[str], values: Mapping[str, str]) -> Message:
-    """Return the reason of a rule, followed by its remarks.
-
-    Args:
-        why: code of the reason.
-        remarks: codes of the remarks.
-        values: what the reason and its remarks mention; "units" is a task.
-    """
+    """Return the reason of a rule, followed by its remarks, from their codes and values ("units" is a task)."""
     name = values.get("metric", "")
     given = {
         **values,
@@ -342,8 +320,7 @@ def _reason(why: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0
             )
         case "other_checklist":
             return _(
-                "{metric}: the runs used different checklists or models. Create a new baseline for"
-                " this metric.",
+                "{metric}: the runs used different checklists or models. Create a new baseline for this metric.",
                 **values,
             )
         case "no_such_item":
@@ -380,8 +357,7 @@ def _reason(why: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0
             )
         case "lost_coverage":
             return _(
-                "{metric}: {count} of {total} {units} of the baseline could not be evaluated; allowed"
-                " share: {limit}.",
+                "{metric}: {count} of {total} {units} of the baseline could not be evaluated; allowed share: {limit}.",
                 **values,
             )
         case "lost_passages":
@@ -406,9 +382,8 @@ def _reason(why: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0
             return _("{metric}: the hardware differs.", **values)
         case "speed_gone":
             return _(
-                "{metric}: measured in the baseline, not in this run. Measure it as the baseline did"
-                " (--cold-start, --speed-passes). If the change is intentional, promote a new"
-                " baseline.",
+                "{metric}: measured in the baseline, not in this run. Measure it as the baseline did (--cold-start,"
+                " --speed-passes). If the change is intentional, promote a new baseline.",
                 **values,
             )
         case "speed_of_file":
@@ -456,8 +431,7 @@ def _remark(remark: str, values: Mapping[str, str]) -> Message:  # noqa: C901, P
             return _("First item: {example}.", **values)
         case "one_pass":
             return _(
-                "Without repeated passes, a slower search and a busy machine look the same. Create a"
-                " new baseline."
+                "Without repeated passes, a slower search and a busy machine look the same. Create a new baseline."
             )
         case "more_allowed":
             return _(
@@ -477,12 +451,7 @@ GateVerdict = Literal["passed", "failed", "warned", "inconclusive", "not-compara
 
 
 class GateResult(BaseModel):
-    """The verdict and its reasons.
-
-    Attributes:
-        reasons: the deciding rules, those about missing values first; then the relaxed differences.
-        relaxed: differences of the runs that the policy allows.
-    """
+    """The verdict; its reasons are the deciding rules, missing values first, then the `relaxed` differences."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -65,11 +65,7 @@ _NO_FLOOR = -1.0  # no kappa is below it
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """One requirement that a judge report does not meet.
-
-    Attributes:
-        disagrees: the judge disagrees with its labels; False if there is too little evidence, or for another fault.
-    """
+    """One requirement that a judge report does not meet; `disagrees` if the judge disagrees with its labels."""
 
     text: Message
     disagrees: bool = False
@@ -131,10 +127,7 @@ def _of_scale(scale: CardScale, checked: CheckedCard) -> Iterator[Shortfall]:
 
 
 def _of_language(group: CardGroup | None, what: Text, checked: CheckedCard) -> Iterator[Shortfall]:
-    """Yield the shortfalls in one language.
-
-    A language has few labels, so only a CI entirely below the required agreement is a shortfall.
-    """
+    """Yield the shortfalls in one language, which has few labels: its whole CI must be below the requirement."""
     need, floor = checked.requirements, checked.requirements.min_agreement
     if group is None or not group.items:
         yield Shortfall(_("{what}: no labels", what=what))
@@ -274,11 +267,7 @@ def required_scales(policy: Policy, task: str, own: Collection[str] = ()) -> Sca
 
 
 def card_rule(checked: CheckedCard | None, judge: JudgeReport, policy: CardPolicy) -> RuleResult:
-    """Return the rule on the judge of a run, for metrics that an LLM judge gives.
-
-    The policy decides whether a judge report that is missing, about another judge or too weak fails the release,
-    warns or is ignored.
-    """
+    """Return the rule on the judge of a run; `policy` decides what a bad, missing or other report does."""
     if checked is None:
         return _lacking(_("none for this judge"), policy, None)
     if not checked.card.is_valid_for(judge.fingerprint, judge.model):
@@ -297,11 +286,7 @@ def card_rule(checked: CheckedCard | None, judge: JudgeReport, policy: CardPolic
 
 
 def _scales_of(metric: str, own: Collection[str]) -> tuple[str, ...]:
-    """Return the scales that a metric depends on: none for rankings and for checks, which have the checklist's judge.
-
-    All metrics of answers but utility and completeness depend on whether a claim is supported.  The labels for that
-    may be of answers or of claims.
-    """
+    """Return the scales that a metric depends on: none for rankings, and for checks, which another judge makes."""
     block, _dot, name = metric.partition(".")
     if name in own:
         return (name,)
@@ -329,8 +314,7 @@ def _lacking(why: Message, policy: CardPolicy, checked: CheckedCard | None) -> R
     if policy != "ignore":
         fix = (
             _(
-                "the gates require more ([card] in gates.toml): certify the judge again with"
-                " `gigamind judge certify`"
+                "the gates require more ([card] in gates.toml): certify the judge again with `gigamind judge certify`"
             )
             if checked
             else _("create one with `gigamind judge certify`")

@@ -1,7 +1,4 @@
-"""Read and write snapshot.json, the baseline of later runs; it needs no vault and no dataset.  See `model`.
-
-A folder of baselines has such files, and a pointer to the current baseline.
-"""
+"""Read and write snapshot.json, the baseline of later runs; a folder of baselines also points to the current one."""
 
 import json
 import secrets
@@ -89,7 +86,6 @@ def _adopt(judge: JudgeReport | None, path: Path) -> None:
 def _checked_task(
     path: Path, content: dict[str, object], kinds: Kinds
 ) -> ComparedTask[Any, Any, Any]:
-    """Return the task of a snapshot, after checking that the file is one; its fields are checked later."""
     version, task = content.get("version"), kinds.get(str(content.get("task")))
     if not isinstance(version, str) or "metrics" not in content:
         raise InputError(_no_snapshot(path))
@@ -173,10 +169,7 @@ def snapshot_text(snapshot: Snapshot) -> str:
 
 
 def promote(snapshot: Snapshot, folder: Path) -> Path:
-    """Make a snapshot the current baseline of its task, and return its file.
-
-    The snapshot is written first and the pointer replaced last, each by renaming.  A reader at any moment, also after a
-    crash, finds the complete old or the complete new baseline.
+    """Make a snapshot the current baseline of its task, and return its file; readers see the old or the new one.
 
     Raises:
         InputError: the folder cannot be written.
@@ -198,9 +191,7 @@ def promote(snapshot: Snapshot, folder: Path) -> Path:
 
 
 def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot:
-    """Read the baseline at `path`: a folder of baselines (the last promoted), a snapshot file, or an out folder.
-
-    `task` chooses in a folder with baselines of several tasks.
+    """Read a baseline: a folder of baselines (the last promoted of `task`), a snapshot file, or an out folder.
 
     Raises:
         InputError: there is none, or it is invalid; see `read_snapshot`.

@@ -65,9 +65,8 @@ def _silent(comparison: Comparison) -> Iterator[tuple[Message, Message, Sequence
     yield (
         _("Expected passage gone"),
         _(
-            "The expected passage was in its note in the baseline and no longer is. Rankings are measured"
-            " as before, but no result can show the answer. Restore the passage, or label these questions"
-            " again."
+            "The expected passage was in its note in the baseline and no longer is. Rankings are measured as before,"
+            " but no result can show the answer. Restore the passage, or label these questions again."
         ),
         comparison.gone,
     )
@@ -114,11 +113,7 @@ def signed(value: float | None) -> str:
 
 def _shared(comparison: Comparison, say: Translator) -> str:
     texts = [
-        _(
-            "{count:,} {units} in both runs.",
-            count=comparison.shared,
-            units=UNITS[comparison.task],
-        )
+        _("{count:,} {units} in both runs.", count=comparison.shared, units=UNITS[comparison.task])
     ]
     if count := comparison.only_baseline:
         texts.append(_("{count:,} only in the baseline.", count=count))
@@ -132,7 +127,6 @@ def _version(run: RunName) -> str:
 
 
 def _named(say: Translator, rule: RuleResult) -> str:
-    """Return the label of the metric; for a time measured in passes, that of the gated cost."""
     return (
         say(_("cost of a query (units of a reference load)"))
         if rule.why == "normalised"
@@ -141,7 +135,6 @@ def _named(say: Translator, rule: RuleResult) -> str:
 
 
 def _called(say: Translator, metric: str) -> str:
-    """Return the label of a metric with its name in gates.toml."""
     label = rule_name(metric, say)
     return f"{label} ({metric})" if "." in metric else label
 

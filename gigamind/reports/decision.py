@@ -1,8 +1,4 @@
-"""The page for a release manager: the result of a run and its reasons, changed metrics, costs and links.
-
-It is Markdown for Prefect's UI: tables, and pictures as data URLs; links to files do not work there.  A short form is
-for CI: the summary of a job, or a comment on a pull request.
-"""
+"""The page for a release manager, as Markdown for Prefect's UI (no links to files), and a short form for CI."""
 
 import base64
 import functools
@@ -99,12 +95,7 @@ _ORDER: Sequence[Status] = ("failed", "not-comparable", "inconclusive", "warned"
 
 
 class Place(NamedTuple):
-    """Where the record of a run is.
-
-    Attributes:
-        out: its folder; None if there is none.
-        links: URLs of the pages in the folder, by name; empty if nothing serves them.
-    """
+    """Where the record of a run is: its folder, and the URLs of its pages by name, if something serves them."""
 
     out: Path | None = None
     links: Mapping[str, str] = MappingProxyType({})
@@ -112,12 +103,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A page.
-
-    Attributes:
-        headline: result and main reason of the run, in a line of plain text.
-        markdown: the whole page, the headline first.
-    """
+    """A page as Markdown, headline first; `headline` is the result and its main reason in a line of plain text."""
 
     headline: str
     markdown: str
@@ -134,13 +120,9 @@ def decide(
     place: Place,
     bounds: GateResult | None = None,
 ) -> Decision:
-    """Return the page of a finished run.
+    """Return the page of a finished run; `past` are the runs of its history including this one, oldest first.
 
-    Args:
-        release: None for a run without a baseline.
-        refused: why the run does not count as a result.
-        past: the runs of its history including this one, oldest first.
-        bounds: floors and ceilings of a run without a baseline.
+    `release` is None without a baseline. `refused` says why the run is no result.
     """
     end = _end_of(record.run.status, release, refused, bounds)
     rules = _ranked(release.gate) if release else []
@@ -195,11 +177,7 @@ def brief(
 ) -> str:
     """Return a run for CI: the verdict, the main metrics and the worse items; the rest is folded.
 
-    Args:
-        part: all items of the run; None if two finished runs are compared.
-        refused: why the run does not count as a result.
-        status: of the run, as in run.json.
-        bounds: floors and ceilings of a run without a baseline.
+    `part` has all items of the run, None if two finished runs are compared. `refused` says why the run is no result.
     """
     end = _end_of(status, release, refused, bounds)
     reasons = [*missed_bounds(bounds, say), *_reasons(release, refused, say)]
@@ -321,7 +299,6 @@ def _reasons(release: Release | None, refused: str | None, say: Translator) -> l
 
 
 def _subject(record: Record[Any, Any], say: Translator) -> str:
-    """Return what was evaluated, how, when and by which version."""
     run = record.run
     mode = run.options.get("mode")
     judge = run.judge.kind if run.judge else None
@@ -330,8 +307,8 @@ def _subject(record: Record[Any, Any], say: Translator) -> str:
         say(TASKS[run.task]),
         Path(run.notes).name if run.notes else None,
         mode if isinstance(mode, str) else None,
-        f"{say(_('judge'))} {judge}" if judge else None,
-        f"{say(_('run'))} {run.run_id}",
+        say(_("judge {judge}", judge=judge)) if judge else None,
+        say(_("run {run}", run=run.run_id)),
         moment(run.created_at),
         f"gigamind {run.environment.app_version} {commit}".strip(),
     ]
@@ -344,14 +321,12 @@ def _ranked(gate: GateResult) -> list[RuleResult]:
 
 
 def _passed(rules: Sequence[RuleResult], main: Sequence[str]) -> int:
-    """Return the number of passed gates without a row in the table."""
     return sum(rule.status == "passed" and rule.metric not in main for rule in rules)
 
 
 def _figures(
     main: Sequence[Figure], rules: Sequence[RuleResult], release: Release | None, say: Translator
 ) -> list[tuple[str, ...]]:
-    """Return the rows of the table: main metrics, after the deciding rules if there is a baseline."""
     if release is None:
         return [
             (rule_name(figure.key, say), share(figure.value), between(figure.interval), str(figure.interval.n))
@@ -394,7 +369,6 @@ def _value(metric: str, value: float | None) -> str:
 
 
 def _allowed(rule: RuleResult) -> str:
-    """Return the worst change or value that passes the gate."""
     if rule.limit is None:
         return "–"
     if rule.why == "normalised":
@@ -410,7 +384,6 @@ def _allowed(rule: RuleResult) -> str:
 
 
 def _trended(rules: Sequence[RuleResult], main: Sequence[str]) -> list[str]:
-    """Return the metrics that did not pass, then the main ones."""
     doubtful = [rule.metric for rule in rules if rule.status != "passed" and metric_of(rule.metric)]
     return list(dict.fromkeys([*doubtful, *main]))
 
@@ -418,7 +391,6 @@ def _trended(rules: Sequence[RuleResult], main: Sequence[str]) -> list[str]:
 def _trend(
     past: Sequence[PastRun], keys: Sequence[str], release: Release | None, say: Translator
 ) -> str | None:
-    """Return the trend as a data URL; None if there is only one run."""
     if len(past) < 2:  # noqa: PLR2004
         return None
 
@@ -445,7 +417,6 @@ def _trend(
 
 
 def _costs(llm: LlmReport, say: Translator) -> Iterator[tuple[str, ...]]:
-    """Yield rows: role and model, requests, cached replies, dollars."""
     parts = [*llm.by_role.items()]
     if len(parts) > 1:
         parts.append((say(_("total")), llm))
@@ -493,7 +464,6 @@ def _worse(comparison: Comparison) -> int:
 
 
 def _worst(comparison: Comparison, say: Translator) -> list[tuple[str, str, str, str]]:
-    """Return rows: item, expected notes, its ranking in the baseline and in this run, or what changed."""
     worse = [change for change in comparison.changes if change.change == "worse"][:_WORST]
     rows = [(_item(change), _expected(change), *_rankings(change, say)) for change in worse]
     gone = say(_("not evaluated"))

@@ -22,11 +22,7 @@ class Part(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One metric of a slice: its value in [0, 1], None if not measured, and its interval.
-
-    Attributes:
-        block: as in metrics/spec.py.
-    """
+    """One metric of a slice in [0, 1] (None if not measured), and its interval; `block` as in metrics/spec.py."""
 
     block: str
     name: str

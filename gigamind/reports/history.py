@@ -34,12 +34,7 @@ class LevelShift(Report):
 
 
 class HistoryRun(Report):
-    """One run.
-
-    Attributes:
-        folder: name of its out folder; the id of a run is only its start time.
-        alike: whether it has the dataset, judge and sample of the last run; only such runs are searched for changes.
-    """
+    """One run; only those `alike` (dataset, judge and sample of the last run) are searched for changes."""
 
     folder: str
     run_id: str
@@ -50,11 +45,7 @@ class HistoryRun(Report):
 
 
 class RunHistory(Report):
-    """The runs of one task over one dataset and vault, oldest first.
-
-    Attributes:
-        lacking: metrics that some comparable runs lack; they are not searched for changes.
-    """
+    """The runs of one task over one dataset and vault, oldest first; metrics `lacking` in some are not searched."""
 
     task: str
     dataset: str
@@ -70,11 +61,7 @@ class RunHistory(Report):
 
 
 class Histories(Report):
-    """history.json.
-
-    Attributes:
-        skipped: number of folders without a complete run.
-    """
+    """history.json; `skipped` is the number of folders without a complete run."""
 
     folder: str
     histories: tuple[RunHistory, ...]

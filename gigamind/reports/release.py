@@ -1,7 +1,4 @@
-"""The section of summary.md on a run and its baseline.
-
-And the first lines of all outputs on a comparison: whether to release, how many items got worse, and the verdict.
-"""
+"""The section of summary.md on a run and its baseline, and the first lines of all outputs on a comparison."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -116,8 +113,7 @@ def slice_name(kind: str, key: str) -> Message:
 def limits_text(comparison: Comparison, gate: GateResult, say: Translator) -> str:
     """Return what a passed gate could have missed; "" if that is less than a gate allows.
 
-    If k of n items got worse, the true rate is below the one-sided 95 % limit of Clopper and Pearson (Biometrika 26(4),
-    1934): 0.21 for k = 0 and n = 13.
+    The limit is the one-sided 95 % limit of Clopper and Pearson (Biometrika 26(4), 1934): 0.21 for 0 of 13 items.
     """
     n, worse = comparison.shared, sum(change.change == "worse" for change in comparison.changes)
     limits = [rule.limit for rule in gate.rules if rule.why == "drop" and rule.limit is not None]
@@ -189,9 +185,8 @@ def worst_value_text(worst: Sequence[str], say: Translator) -> str:
     """Return the warning that these gated metrics of a baseline are at their worst value, and how to fix it."""
     if all(name.startswith("unanswerable.") for name in worst):
         fix = _(
-            "Evaluate again with `gigamind eval search ... --unanswerable-mode calibrated` and promote"
-            " that run. This mode wrongly refuses many paraphrased questions: check the false refusals"
-            " in summary.md first."
+            "Evaluate again with `gigamind eval search ... --unanswerable-mode calibrated` and promote that run. This"
+            " mode wrongly refuses many paraphrased questions: check the false refusals in summary.md first."
         )
     else:
         fix = _(

@@ -1,7 +1,4 @@
-"""Texts that the reports of all tasks share, and the escaping of third-party texts in Markdown.
-
-An escaped text breaks no line, table, list or fence.
-"""
+"""Texts that all reports share, and the escaping of third-party texts in Markdown: no line, table or fence breaks."""
 
 import functools
 import re

@@ -19,10 +19,9 @@ class SearchSetting(Report):
 
 
 class TunedSetting(Report):
-    """One setting of the grid.
+    """One setting of the grid; `figures` are means over the queries, by name: "search.mrr".
 
     Attributes:
-        figures: means of the metrics over the queries, by name: "search.mrr".
         gain: mean difference of the metric from the current setting on these queries.
         low, high: its interval; the lower bound is simultaneous over all settings, so it allows for picking the best.
         p_value: probability that some setting of the grid shows this gain if none is better.
@@ -55,7 +54,6 @@ class Tuning(Report):
     """The result of a grid search.
 
     Attributes:
-        metric: the metric that chose, such as "search.ndcg_at_10".
         queries: number of answerable queries, searched under every setting.
         left_out: number of answerable queries for which the metric is undefined.
         folds, partitions: of the nested cross-validation.
@@ -63,14 +61,10 @@ class Tuning(Report):
         settings: the current setting first, then by the number of changed options.
         chosen: index of the recommended setting; 0 keeps the current one.
         best: index of the setting with the highest mean.
-        gain: cross-validated gain of the recommended setting, or of the best one if none is recommended.
-        low, high: its 95 % interval.
+        gain, low, high: cross-validated gain of the recommended, else the best setting, and its 95 % interval.
         detectable: gain that is detected with 80 % power; null if no setting changes anything.
-        min_score: threshold at which the recommended setting has no more false refusals than the current setting; null
-            if the threshold can stay, or the runs were not made.
-        worse: metrics that the recommended setting makes significantly worse at that threshold, worst first; they
-            include false refusals and FAR.
-        command: the command that applies the setting.
+        min_score: threshold with no more false refusals than the current setting; null if it can stay or is unknown.
+        worse: metrics that get significantly worse at that threshold, worst first; with false refusals and FAR.
     """
 
     version: Literal["1.0"] = "1.0"

@@ -23,7 +23,6 @@ class _Class:
 
     @property
     def values(self) -> dict[str, object]:
-        """Return the values of messages about the class."""
         return {"what": self.name, "n": self.n, "clusters": self.clusters}
 
 
@@ -105,8 +104,7 @@ def _few(label_class: _Class) -> Iterator[Message]:
     values = {**label_class.values, "least": _ENOUGH}
     if label_class.clusters == 1:
         yield _(
-            "All labels for {what} come from one answer, so nothing is known about other answers and"
-            " there is no CI.",
+            "All labels for {what} come from one answer, so nothing is known about other answers and there is no CI.",
             **values,
         )
     elif (label_class.clusters or label_class.n) >= _ENOUGH:
@@ -115,8 +113,7 @@ def _few(label_class: _Class) -> Iterator[Message]:
         yield _("Only {n} labels for {what}: CIs are rough below {least} labels.", **values)
     else:
         yield _(
-            "The {n} labels for {what} come from only {clusters} answers: CIs are rough below {least}"
-            " answers.",
+            "The {n} labels for {what} come from only {clusters} answers: CIs are rough below {least} answers.",
             **values,
         )
 

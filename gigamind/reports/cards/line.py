@@ -13,10 +13,7 @@ NO_MODEL = _("no model")
 
 
 def certified(checked: CheckedCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
-    """Return the line; "" for a run without a judge, and for a judge without model and judge report.
-
-    A judge is certified only if its judge report meets the requirements of the gates.
-    """
+    """Return the line; "" without a judge, or without model and report. Certified: meets the gates' requirements."""
     if judge is None or (checked is None and not judge.asks_a_model):
         return ""
     return translator(lang)(_certified(checked, judge))

@@ -26,7 +26,6 @@ from gigamind.reports.text import render
 
 
 def _content(card: JudgeCard, lang: Language) -> dict[str, Any]:
-    """Return the values of both templates."""
     say = translator(lang)
     return {
         "say": say,
@@ -89,7 +88,6 @@ def card_files(card: JudgeCard, lang: Language = "en") -> dict[str, str]:
 
 @functools.cache
 def _style() -> str:
-    """Return the style of report.html and of the reliability diagram."""
     report = resources.files("gigamind.reports.page") / "templates" / "report.css"
     own = resources.files("gigamind.reports.cards") / "templates" / "judge_card.css"
     return report.read_text(encoding="utf-8") + own.read_text(encoding="utf-8")

@@ -44,13 +44,9 @@ class MissRow:
 
 @dataclass(frozen=True, slots=True)
 class ScaleView:
-    """One scale of a judge report, as texts.
+    """One scale of a judge report, as texts; `drawn` are its `bins` for the diagram.
 
-    Attributes:
-        mean: label, value and interval of the judged, labelled and corrected mean; empty without a headline.
-        bins: bins with items, as text: range, mean confidence, share right, interval, N.
-        drawn: the same bins for the diagram.
-        confident: whether any of the misses has a stated confidence.
+    `mean` has label, value and interval of each mean, `bins` range, mean confidence, share right, interval and N.
     """
 
     name: str
@@ -74,8 +70,7 @@ def scale_view(card: JudgeCard, scale: CardScale, say: Translator) -> ScaleView:
     filled = tuple(b for b in scale.overall.bins if b.right.n)
     shown = say(
         _(
-            "{shown} of {missed} verdicts that are far from their label, largest and most "
-            "confident errors first.",
+            "{shown} of {missed} verdicts that are far from their label, largest and most confident errors first.",
             shown=len(scale.misses),
             missed=scale.missed,
         )
@@ -106,8 +101,7 @@ def attacks_text(card: JudgeCard, say: Translator) -> str:
         return say(_("No attack could be measured."))
     return say(
         _(
-            "{succeeded} of {attempted} attacks changed a verdict: {value} (95% CI {low} –"
-            " {high}).",
+            "{succeeded} of {attempted} attacks changed a verdict: {value} (95% CI {low} – {high}).",
             succeeded=attacks.succeeded,
             attempted=attacks.attempted,
             value=percent(rate.value),
@@ -236,8 +230,7 @@ def _headline(scale: CardScale) -> Message:
     if scale.kind == "graded":
         kappa, error = figures["quadratic_kappa"], figures["mean_absolute_error"]
         return _(
-            "{scale}: quadratic kappa {kappa} (95% CI {interval}) over {n} labels, mean absolute error"
-            " {error}",
+            "{scale}: quadratic kappa {kappa} (95% CI {interval}) over {n} labels, mean absolute error {error}",
             scale=name,
             kappa=number(kappa.value),
             interval=interval(kappa),
@@ -246,8 +239,7 @@ def _headline(scale: CardScale) -> Message:
         )
     accuracy, kappa = figures["accuracy"], figures["cohen_kappa"]
     return _(
-        "{right} of {n} verdicts match the label (accuracy {accuracy}, 95% CI {interval}); Cohen's kappa"
-        " {kappa}",
+        "{right} of {n} verdicts match the label (accuracy {accuracy}, 95% CI {interval}); Cohen's kappa {kappa}",
         right=round((accuracy.value or 0.0) * n),
         n=n,
         accuracy=share(accuracy.value),
@@ -345,9 +337,8 @@ def _mean_lead(scale: CardScale, say: Translator) -> str:
         )
     return say(
         _(
-            "Estimate of the mean if people had labelled every item; verdicts have a weight of"
-            " {weight:.2f}. Valid if the labelled items are a random sample of all items, or all items of"
-            " randomly chosen answers.",
+            "Estimate of the mean if people had labelled every item; verdicts have a weight of {weight:.2f}. Valid if"
+            " the labelled items are a random sample of all items, or all items of randomly chosen answers.",
             weight=headline.weight,
         )
     )

@@ -13,11 +13,7 @@ _DASHES = {"dashed": "5 2.5", "dotted": "1.8 2.7"}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a forest plot.
-
-    Attributes:
-        before: the metric in the baseline; None if there is none.
-    """
+    """A row of a forest plot; `before` is the metric in the baseline, None if there is none."""
 
     label: str
     now: Figure
@@ -69,10 +65,7 @@ class Mark:
 class Steps:
     """Curves on [0, 1], or a histogram: each value applies between two of the ascending edges.
 
-    Attributes:
-        counted: the unit of the y axis of a histogram; "" for curves.
-        unit: suffix of each number of that axis.
-        log: whether the x axis is logarithmic.
+    `counted` is the unit of a histogram's y axis ("" for curves), `unit` the suffix of its numbers, `log` its x axis.
     """
 
     title: str
@@ -97,12 +90,7 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One metric from run to run, oldest first; None for a run that lacks it.
-
-    Attributes:
-        before: its value in the baseline.
-        changes: indexes of the runs at its change points, from 0.
-    """
+    """One metric from run to run, None where missing; `before` is the baseline, `changes` indexes of runs from 0."""
 
     label: str
     values: Sequence[float | None]
@@ -116,7 +104,6 @@ class Trend:
 
     Attributes:
         alike: by run, whether it was measured like the last one; the others are hollow.
-        ends: times of the first and the last run.
         legend: labels of a dot, a hollow dot and the line of the baseline.
         change: label of the lines at change points; "" draws none.
     """
@@ -168,12 +155,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """Curves over [0, 1], and named positions above 1.
-
-    Attributes:
-        places: label of each x above 1; `places_label` is their axis label.
-        level: a horizontal line with its label.
-    """
+    """Curves over [0, 1], and `places` above 1 (axis `places_label`); `level` is a labelled horizontal line."""
 
     title: str
     x_label: str

@@ -40,12 +40,9 @@ def render_experiment(
     release: Release | None = None,
     report: str = "",
 ) -> str:
-    """Return the page.
+    """Return the page of a comparison; `runs` are the same runs, with their items.
 
     Args:
-        experiment: the comparison.
-        runs: the same runs, with their items.
-        lang: of the page.
         release: the result of the gates, if two runs are compared.
         report: URL of the last run's report, compared with the first run; "" if there is none.
     """
@@ -143,8 +140,7 @@ def why_no_verdict(release: Release | None, say: Translator) -> str:
     if release is None:
         return say(
             _(
-                "No verdict: gates compare one run with one baseline. For a verdict, name exactly two"
-                " runs."
+                "No verdict: gates compare one run with one baseline. For a verdict, name exactly two runs."
             )
         )
     first, *others = reason_texts(release.gate, release.comparison, say)
@@ -185,10 +181,8 @@ def notices(experiment: Experiment, say: Translator) -> Iterator[str]:
         ids = [*experiment.partial[:_IDS], *(["…"] if len(experiment.partial) > _IDS else [])]
         yield say(
             n_(
-                "{n} item was evaluated by only some of the runs and is in no metric (missing: {counts}):"
-                " {ids}.",
-                "{n:,} items were evaluated by only some of the runs and are in no metric (missing:"
-                " {counts}): {ids}.",
+                "{n} item was evaluated by only some of the runs and is in no metric (missing: {counts}): {ids}.",
+                "{n:,} items were evaluated by only some of the runs and are in no metric (missing: {counts}): {ids}.",
                 n=len(experiment.partial),
                 counts=[f"{run.label} {run.lacks}" for run in experiment.runs if run.lacks],
                 ids=ids,
@@ -198,8 +192,7 @@ def notices(experiment: Experiment, say: Translator) -> Iterator[str]:
         if comparison.unjudged:
             yield say(
                 n_(
-                    "{run}: {n} item with a verdict in the reference has none here. Metrics of verdicts"
-                    " leave it out.",
+                    "{run}: {n} item with a verdict in the reference has none here. Metrics of verdicts leave it out.",
                     "{run}: {n:,} items with a verdict in the reference have none here. Metrics of"
                     " verdicts leave them out.",
                     run=run.label,
@@ -231,8 +224,7 @@ def _differs(what: str, run: str) -> Message | None:
             )
         case "checklist":
             return _(
-                "{run}: its checklist or model differs from the reference, so the checks are not"
-                " compared.",
+                "{run}: its checklist or model differs from the reference, so the checks are not compared.",
                 run=run,
             )
         case _other:
@@ -262,10 +254,7 @@ def _chart(experiment: Experiment, place: int, say: Translator) -> Differences:
     shown = [change for key in main if (change := comparison.metric(key))]
     rows = [
         Difference(
-            metric_name(change.metric, say),
-            change.difference,
-            change.interval,
-            change.is_better,
+            metric_name(change.metric, say), change.difference, change.interval, change.is_better
         )
         for change in shown
         if change.difference is not None
@@ -281,10 +270,7 @@ def _chart(experiment: Experiment, place: int, say: Translator) -> Differences:
 
 
 class Cell(NamedTuple):
-    """A metric in a run, as text; `better` says whether the change is significant, and in which direction.
-
-    `pairs` has the number of items of the difference and both values, if these differ from the row's.
-    """
+    """A metric in a run; `better` is the direction of a significant change, `pairs` its own N and values."""
 
     value: str
     difference: str
@@ -322,8 +308,7 @@ def figure_rows(
 ) -> Iterator[tuple[str, int, str, list[Cell]]]:
     """Yield all metrics, or the main ones: name, items, value in the first run, and cells of the other runs.
 
-    A row's values are over the items that both runs measured.  If these items are not the same for all runs, the first
-    run's value is over all items that it measured, and each cell has the values of its own difference.
+    A row's values are over the items that all runs measured; else each cell has the values of its own difference.
     """
     for key in main_keys(experiment.metrics) if main else in_order(experiment.metrics):
         changes = [comparison.metric(key) for comparison in experiment.comparisons]
@@ -363,11 +348,7 @@ def _slice_table(experiment: Experiment, place: int, say: Translator) -> SliceTa
         experiment.runs[place].label,
         [metric_name(key, say) for key in main],
         [
-            (
-                say(slice_name(part.kind, part.key)),
-                part.items,
-                _slice_cells(part, place, main, say),
-            )
+            (say(slice_name(part.kind, part.key)), part.items, _slice_cells(part, place, main, say))
             for part in experiment.slices
         ],
     )
@@ -379,12 +360,7 @@ def _slice_cells(
     by_name = {change.metric: change for change in part.metrics[place - 1] if change.n}
     changes = [by_name.get(key) for key in main]
     return [
-        _cell(
-            None,
-            change,
-            say,
-            _count(change.n, say) if change and change.n != part.items else "",
-        )
+        _cell(None, change, say, _count(change.n, say) if change and change.n != part.items else "")
         for change in changes
     ]
 
@@ -403,7 +379,6 @@ _WAYS = {"improved": 1, "worse": -1}
 
 
 def _items(experiment: Experiment, runs: Sequence[Snapshot], say: Translator) -> str:
-    """Return the changed items as JSON for templates/experiment_item.js."""
     notes: dict[str, int] = {}
     tags: dict[str, int] = {}
     by_id = [{item.id: item for item in run.items} for run in runs]

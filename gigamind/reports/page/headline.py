@@ -23,7 +23,6 @@ class Card:
     """One main metric as text, and as positions in [0, 1] for its drawing.
 
     Attributes:
-        interval: "0.443 – 0.608"; "" if there is none.
         better: whether the metric is significantly better (True) or worse (False) than in the baseline.
         ceiling: the highest value that the dataset allows; None if that is 1.
         bad: even the better end of the interval is in the worst fifth of the scale.
@@ -45,15 +44,9 @@ class Card:
 
 
 def against(
-    comparison: Comparison | None,
-    say: Translator,
-    leading: tuple[str, ...],
-    main: Sequence[str],
+    comparison: Comparison | None, say: Translator, leading: tuple[str, ...], main: Sequence[str]
 ) -> str | None:
-    """Return the significant changes of metrics that start with `leading`; None if the runs are not comparable.
-
-    Metrics in `main` take precedence.
-    """
+    """Return the significant changes of metrics that start with `leading`, `main` first; None if not comparable."""
     if comparison is None or any(m.severity == "refuse" for m in comparison.mismatches):
         return None
     return say(_against(comparison, say, leading, main))
@@ -173,13 +166,10 @@ def notices(
     generated: int = 0,
     section: bool = True,
 ) -> Iterator[str]:
-    """Yield what a reader must know before trusting the metrics.
+    """Yield what a reader must know before trusting the metrics; `section`: the page has a section with all warnings.
 
-    Args:
-        not_run: number of items that an interrupted run did not evaluate.
-        unjudged: number of items that should have a verdict and have none.
-        generated: number of items generated from the notes.
-        section: whether the page has a section with all warnings.
+    `not_run`, `unjudged` and `generated` count items not evaluated, without the verdict due, and generated from the
+    notes.
     """
     task = record.run.task
 
@@ -244,15 +234,13 @@ def _interrupted(task: str, n: int) -> Message:
         case "answers":
             return n_(
                 "Interrupted: {n} answer was not finished. The metrics cover only the finished answers.",
-                "Interrupted: {n:,} answers were not finished. The metrics cover only the finished"
-                " answers.",
+                "Interrupted: {n:,} answers were not finished. The metrics cover only the finished answers.",
                 n=n,
             )
         case _search:
             return n_(
                 "Interrupted: {n} query was not run. The metrics cover only the queries that were run.",
-                "Interrupted: {n:,} queries were not run. The metrics cover only the queries that were"
-                " run.",
+                "Interrupted: {n:,} queries were not run. The metrics cover only the queries that were run.",
                 n=n,
             )
 

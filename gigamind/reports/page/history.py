@@ -121,7 +121,6 @@ def _shown(history: RunHistory, say: Translator) -> dict[str, object]:
 def _change(
     change: LevelShift, main: Sequence[str], history: RunHistory, say: Translator
 ) -> tuple[object, ...]:
-    """Return a change point: first run, levels of its main (or all) metrics, number of other metrics, and cause."""
     shown = [level for level in change.metrics if level.metric in main] or change.metrics
     return (
         change_text(change, history, say),
@@ -138,25 +137,21 @@ def _notices(history: RunHistory, say: Translator) -> Iterator[str]:
     if unlike := len(history.runs) - history.comparable:
         yield say(
             n_(
-                "{n} run with another dataset, judge or sample is shown hollow and is not searched "
-                "for changes.",
-                "{n:,} runs with another dataset, judge or sample are shown hollow and are not "
-                "searched for changes.",
+                "{n} run with another dataset, judge or sample is shown hollow and is not searched for changes.",
+                "{n:,} runs with another dataset, judge or sample are shown hollow and are not searched for changes.",
                 n=unlike,
             )
         )
     if history.lacking:
         yield say(
             _(
-                "Some comparable runs lack these metrics, so they are not searched for changes: "
-                "{metrics}.",
+                "Some comparable runs lack these metrics, so they are not searched for changes: {metrics}.",
                 metrics=[metric_name(name, say) for name in history.lacking],
             )
         )
 
 
 def _charts(history: RunHistory, names: Sequence[str], say: Translator) -> Iterator[Markup]:
-    """Yield two charts, each with half of the metrics."""
     half = max(_LEAST_ROWS, -(-len(names) // 2))
     for start in range(0, len(names), half):
         yield _chart(history, names[start : start + half], say)

@@ -1,7 +1,6 @@
 """The parts that the pages of all tasks share: one self-contained file with its policy, style and scripts.
 
-The content security policy forbids the network, inline handlers and every script except the one with the given hash.
-Texts of notes, queries and errors are escaped by jinja, or are JSON that the script inserts as text, never as markup.
+The content security policy forbids the network, inline handlers and all other scripts. Third-party texts are escaped.
 """
 
 import base64
@@ -56,15 +55,11 @@ class Content:
     Attributes:
         template: extends layout.html.jinja; it also uses `values`.
         item_script: shows one item in the list; see report.js.
-        charts: by name.
         captions: text alternatives of the charts, by name.
         data: JSON for the scripts, safe in an element; see `items_script`.
         figures: the metrics of the table; `called` gives their names if these are not the labels.
         slices: name, counts of items and metrics of each slice; `columns` are the metrics shown.
-        not_run: number of items that an interrupted run did not evaluate.
-        unjudged: number of items that should have a verdict and have none.
-        generated: number of items generated from the notes.
-        llm: report on model calls.
+        not_run, unjudged, generated: see `notices`.
     """
 
     template: str
@@ -97,9 +92,7 @@ def render_page(
     baseline: Snapshot | None = None,
     gate: GateResult | None = None,
 ) -> str:
-    """Return the report of a run, compared with a baseline if there is one.
-
-    `gate` is the verdict on the release, shown first; without a baseline, the result of the floors and ceilings.
+    """Return the report of a run; `gate` is the verdict on the release, without a baseline that of the bounds.
 
     Raises:
         InputError: the baseline belongs to another task.
@@ -184,15 +177,7 @@ def _decided(release: Release | None, bounds: GateResult | None, say: Translator
 def rendered(
     template: str, say: Translator, *, script: str = "", data: str = "", **values: object
 ) -> str:
-    """Return a page of one file, with its style, script and content security policy.
-
-    Args:
-        template: of this package; it begins with the macro `head`.
-        say: the translator.
-        script: the only script that may run.
-        data: JSON for the script, safe in an element; see `items_script`.
-        values: further values of the template.
-    """
+    """Return a page of one file, with its style and only this script; `data` is JSON as from `items_script`."""
     page = (
         page_templates(say.language)
         .get_template(template)
@@ -230,7 +215,6 @@ def compared_with(baseline: Snapshot | None, record: Record[Any, Any]) -> Compar
 
 
 def _worse(comparison: Comparison, say: Translator) -> Iterator[tuple[str, str, str]]:
-    """Yield the items that got worse, worst first: id, text and change."""
     for change in comparison.changes:
         if change.change == "worse":
             yield change.id, change.text, say(change.what).replace("->", "→")
@@ -242,16 +226,9 @@ def changes_by_id(comparison: Comparison | None) -> dict[str, str]:
 
 
 def items_script(
-    say: Translator,
-    comparison: Comparison | None,
-    items: Sequence[object],
-    **tables: object,
+    say: Translator, comparison: Comparison | None, items: Sequence[object], **tables: object
 ) -> str:
-    """Return the items of a page and the messages of its scripts, as JSON that is safe in a script element.
-
-    Args:
-        tables: values that the items refer to by index.
-    """
+    """Return the items, `tables` they refer to by index, and messages as JSON that is safe in a script element."""
     compared = comparison is not None
     words = script_messages(say.language)
     content = {"words": words, **tables, "compared": compared, "items": items}
@@ -263,7 +240,6 @@ def items_script(
 def _metric_rows(
     content: Content, comparison: Comparison | None, say: Translator
 ) -> Iterator[dict[str, object]]:
-    """Yield every metric with its interval; with a baseline, both values over the items that both runs measured."""
     for figure in content.figures:
         change = comparison.metric(figure.key) if comparison else None
         paired = change if change and change.difference is not None else None
@@ -314,7 +290,6 @@ def _asset(name: str) -> str:
 
 
 def _policy(script: str) -> str:
-    """Return the content security policy: it allows only this script and this style."""
     return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(_asset('report.css'))}';"
         " img-src data:; base-uri 'none'; form-action 'none'"

@@ -53,8 +53,7 @@ def _conflicts(llm: LlmReport, say: Translator) -> Iterator[str]:
     if items := llm.conflicts.get("unproven"):
         yield say(
             _(
-                "In {items} items the model says that the notes contain the answer, but no quote proves"
-                " it.",
+                "In {items} items the model says that the notes contain the answer, but no quote proves it.",
                 items=items,
             )
         )
@@ -127,7 +126,6 @@ def few_judged(llm: LlmReport | None, say: Translator) -> list[str]:
 
 
 def _usd(part: UsageReport) -> Message:
-    """Return the dollars to the microdollar, whether they are estimated, or that they are unknown."""
     if part.usd is None:
         return _("unknown")
     if part.usd_source == "estimated":
@@ -181,7 +179,6 @@ def _part(
 
 
 def _flips(llm: LlmReport, say: Translator) -> Iterator[str]:
-    """Yield the test-retest consistency, and its meaning for a comparison."""
     checked = llm.checks.flips if llm.checks else None
     if llm.flips and llm.checks is None:
         yield say(
@@ -193,8 +190,7 @@ def _flips(llm: LlmReport, say: Translator) -> Iterator[str]:
     elif llm.flips:
         yield say(
             _(
-                "Evaluated again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} –"
-                " {high}).",
+                "Evaluated again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} – {high}).",
                 **_flip_values(llm.flips),
             )
         )
@@ -209,8 +205,7 @@ def _flips(llm: LlmReport, say: Translator) -> Iterator[str]:
     if llm.flips or checked:
         yield say(
             _(
-                "A difference between two runs that is not larger than this rate is not evidence of a"
-                " change."
+                "A difference between two runs that is not larger than this rate is not evidence of a change."
             )
         )
 
@@ -285,8 +280,7 @@ def _alpha(panel: PanelReport) -> Message:
     values = (panel.alpha, panel.alpha_low, panel.alpha_high)
     alpha, low, high = (share(value).replace("-", "−") for value in values)
     return _(
-        "Krippendorff's alpha: {alpha} (95% CI {low} – {high}; 1 is full agreement, 0 is chance)."
-        " {reading}.",
+        "Krippendorff's alpha: {alpha} (95% CI {low} – {high}; 1 is full agreement, 0 is chance). {reading}.",
         alpha=alpha,
         low=low,
         high=high,
@@ -295,7 +289,6 @@ def _alpha(panel: PanelReport) -> Message:
 
 
 def _sum(llm: LlmReport, say: Translator) -> Iterator[tuple[str, UsageReport]]:
-    """Yield the total, if there is more than one model."""
     if len(llm.by_role) > 1:
         yield say(_("total")), llm
 

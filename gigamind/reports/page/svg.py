@@ -1,8 +1,4 @@
-"""The charts of report.html as SVG.
-
-A chart is 400 units wide, so that its text is readable on a phone.  It has no id, and no style attribute: the page's
-policy forbids those.  Its colours are custom properties of the page (light or dark), or `INK` in a file.
-"""
+"""The charts of report.html as SVG, 400 units wide; no id and no style attribute, which the page's policy forbids."""
 
 import math
 import re
@@ -130,7 +126,6 @@ class _Sheet:
         self._inks = inks
 
     def add(self, tag: str, words: str = "", /, **attributes: str | float) -> None:
-        """Add an element; `fill` and `stroke` are an `Ink` or "none", and "_" in a name becomes "-"."""
         element = ET.SubElement(self.root, tag)
         element.text = _legible(words) or None
         for name, value in attributes.items():
@@ -146,12 +141,10 @@ class _Sheet:
         self.add("line", x1=x[0], y1=y[0], x2=x[1], y2=y[1], **pen.attributes())
 
     def dot(self, x: float, y: float, *, hollow: bool, ink: Ink = "accent") -> None:
-        """Draw the dot of a value; that of a baseline is smaller and hollow."""
         size, ink, fill = (2.1, "muted", "paper") if hollow else (3, ink, ink)
         self.add("circle", cx=x, cy=y, r=size, stroke=ink, fill=fill)
 
     def legend(self, names: Iterable[str]) -> Iterator[float]:
-        """Draw a row of names below the title, and return the position of each sign, 16 wide."""
         x = float(MARGIN)
         for name in names:
             self.text(x + 21, _LEGEND_Y + 3.7, name, 10.5)
@@ -159,7 +152,6 @@ class _Sheet:
             x += 34 + _COLUMN * columns(name)
 
     def x_axis(self, x: _Scale, ticks: Iterable[float], top: float, bottom: float) -> None:
-        """Draw the numbers of an axis, and a grid from `top` to `bottom`."""
         for tick in ticks:
             at = x(tick)
             self.line((at, at), (top, bottom + 3.5))
@@ -408,5 +400,4 @@ def _short(number: float) -> str:
 
 
 def _legible(text: str) -> str:
-    """Return a text without characters that XML forbids, and with visible control characters."""
     return _NOT_IN_XML.sub("\ufffd", str(upright(text)))

@@ -23,12 +23,9 @@ def render_tuning(
     judges: Sequence[str] = (),
     report: str = "",
 ) -> str:
-    """Return the page.
+    """Return the page; `report` is the URL that compares the recommended with the current setting, "" if there is none.
 
-    Args:
-        moved: effects of the recommended setting, in the page's language.
-        judges: texts on the judges without LLM cost, in the page's language.
-        report: URL of the report that compares the recommended with the current setting; "" if there is none.
+    `moved` are the effects of that setting, `judges` texts on the judges without LLM cost, in the page's language.
     """
     say = translator(lang)
     first, *others = findings(tuning, say)
@@ -203,7 +200,6 @@ def _beside(tuning: Tuning) -> list[str]:
 
 
 def _rows(tuning: Tuning, shown: Sequence[str], say: Translator) -> Iterator[dict[str, object]]:
-    """Yield all settings, the highest value first."""
     order = sorted(
         range(len(tuning.settings)),
         key=lambda place: (-tuning.settings[place].figures[tuning.metric], place),
@@ -225,7 +221,6 @@ def _rows(tuning: Tuning, shown: Sequence[str], say: Translator) -> Iterator[dic
 
 
 def _is_better(tuned: TunedSetting, tuning: Tuning) -> bool | None:
-    """Return whether a setting is significantly better or worse than the current one; None if neither."""
     if tuned.p_value <= tuning.level and tuned.gain > 0:
         return True
     return False if tuned.high < 0 else None

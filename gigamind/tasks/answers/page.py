@@ -105,7 +105,6 @@ class CustomScores:
 
     @classmethod
     def of(cls, judge: JudgeReport | None, language: Language) -> "CustomScores | None":
-        """Return the metrics of a run's judge; None for gigamind's own judges."""
         metrics = judge.metrics if judge else ()
         if not metrics:
             return None

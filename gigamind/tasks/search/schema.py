@@ -12,17 +12,8 @@ from pydantic import Field, computed_field, model_validator
 from gigamind.choices import FreeJudge
 from gigamind.i18n import Message, Text
 from gigamind.interop.ranking import Oddity
+from gigamind.records import schema
 from gigamind.records.judged import Count, Finite, JudgementReport, LlmReport, Report, Share
-from gigamind.records.schema import (
-    ErrorReport,
-    IntervalReport,
-    Milliseconds,
-    PassageReport,
-    Record,
-    SpeedReport,
-    TaskSummary,
-    restored,
-)
 from gigamind.systems.health import SystemHealth
 
 _SHOWN = 10  # reports show this cut-off, or the largest below it
@@ -51,8 +42,8 @@ class HitReport(Report):
     final_score: Finite | None
     semantic_score: Share | None
     keyword_score: Share | None
-    chunk: PassageReport | None
-    evidence: PassageReport | None
+    chunk: schema.PassageReport | None
+    evidence: schema.PassageReport | None
     text: str = Field(default="", exclude_if=lambda text: not text)
     title: str = ""
     highlights: tuple[tuple[Count, Count], ...] = ()
@@ -98,7 +89,7 @@ class ItemReport(Report):
     cross_lingual: bool
     answerable: bool
     expected_notes: tuple[str, ...]
-    expected_spans: tuple[PassageReport, ...]
+    expected_spans: tuple[schema.PassageReport, ...]
     ranking: tuple[HitReport, ...]
     judged_unanswerable: bool | None
     top_base_score: Finite | None
@@ -107,7 +98,7 @@ class ItemReport(Report):
     judges: dict[str, FreeVerdict] = Field(default_factory=dict[str, FreeVerdict])
     judgement: JudgementReport | None = None
     metrics: dict[str, float | None]
-    latency_ms: Milliseconds | None
+    latency_ms: schema.Milliseconds | None
     oddities: dict[Oddity, Count] = Field(default={}, exclude_if=lambda odd: not odd)
     gains: dict[str, int] = Field(default={}, exclude_if=lambda gains: not gains)
     gone_spans: Count = Field(default=0, exclude_if=lambda count: not count)
@@ -133,7 +124,7 @@ class SliceReport(Report):
     counts: SliceCounts
     search: dict[str, float | None]
     unanswerable: dict[str, float | None]
-    intervals: dict[str, IntervalReport]
+    intervals: dict[str, schema.IntervalReport]
 
     @property
     def deepest(self) -> int:
@@ -154,11 +145,11 @@ class Performance(Report):
         passes: Speed measurement for gates; null if it was not measured (`--speed-passes 0`).
     """
 
-    cold_start_ms: Milliseconds | None
-    indexing_ms: Milliseconds
-    eval_runtime_ms: Milliseconds
+    cold_start_ms: schema.Milliseconds | None
+    indexing_ms: schema.Milliseconds
+    eval_runtime_ms: schema.Milliseconds
     latency_method: Text
-    passes: SpeedReport | None = None
+    passes: schema.SpeedReport | None = None
 
     @computed_field
     @property
@@ -170,7 +161,7 @@ class Performance(Report):
     @model_validator(mode="before")
     @classmethod
     def _restore(cls, data: object) -> object:
-        return restored(data, "latency_method", "latency_method_parts")
+        return schema.restored(data, "latency_method", "latency_method_parts")
 
 
 class RunCounts(Report):
@@ -291,7 +282,7 @@ class UnjudgedReport(Report):
     worst: tuple[UnjudgedHit, ...]
 
 
-class SummaryReport(TaskSummary[RunCounts, SliceReport]):
+class SummaryReport(schema.TaskSummary[RunCounts, SliceReport]):
     """summary.json.
 
     Attributes:
@@ -316,6 +307,6 @@ class SummaryReport(TaskSummary[RunCounts, SliceReport]):
     holes: UnjudgedReport | None = Field(default=None, exclude_if=lambda holes: holes is None)
 
 
-RunRecord: TypeAlias = Record[SummaryReport, ItemReport]
-ItemResult: TypeAlias = ItemReport | ErrorReport
+RunRecord: TypeAlias = schema.Record[SummaryReport, ItemReport]
+ItemResult: TypeAlias = ItemReport | schema.ErrorReport
 """Result of a query: its line of per_item.jsonl, or of errors.jsonl."""

@@ -49,11 +49,7 @@ def tune(
     evaluate: Evaluate,
     progress: Progress | None = None,
 ) -> Tuned:
-    """Choose from the grid around the options, and write the result to `out`.
-
-    Raises:
-        InputError: The grid has one setting, the dataset is too small, or `out` cannot be written.
-    """
+    """Choose from the grid around the options, and write the result to `out`; InputError as in `tune_grid`."""
     check_out_folder(out)
     tuning = tune_grid(options, grid, progress)
     chosen = with_setting(options, tuning.settings[tuning.chosen].setting)
