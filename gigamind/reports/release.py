@@ -169,9 +169,7 @@ def _ungated(release: Release) -> list[MetricChange]:
         return []
     gated = {rule.metric for rule in gate.rules}
     changes = comparison.metrics
-    return [
-        change for change in changes if change.is_better is False and change.metric not in gated
-    ]
+    return [one for one in changes if one.is_better is False and one.metric not in gated]
 
 
 def unmeasured_text(gate: GateResult, say: Translator) -> str:

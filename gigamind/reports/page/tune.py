@@ -229,7 +229,7 @@ def _is_better(tuned: TunedSetting, tuning: Tuning) -> bool | None:
 def _surfaces(tuning: Tuning, say: Translator) -> Iterator[Surface]:
     """Yield the metric by alpha, one chart for each index; balanced fusion has no alpha and is shown beside it."""
     indexes = dict.fromkeys(
-        (tuned.setting.embedder, tuned.setting.chunk_chars) for tuned in tuning.settings
+        (one.setting.embedder, one.setting.chunk_chars) for one in tuning.settings
     )
     for embedder, chars in indexes:
         own = [
@@ -251,9 +251,7 @@ def _surfaces(tuning: Tuning, say: Translator) -> Iterator[Surface]:
             title=" · ".join(parts),
             x_label=say(_("alpha (0: keyword, 1: semantic)")),
             curves=[
-                _curve(
-                    [tuned for tuned in own if tuned.setting.graph_rerank == moved], at, tuning, say
-                )
+                _curve([one for one in own if one.setting.graph_rerank == moved], at, tuning, say)
                 for moved in sorted({tuned.setting.graph_rerank for tuned in own})
             ],
             places={
