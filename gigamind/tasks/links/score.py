@@ -148,9 +148,7 @@ def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> schema.Li
             language: _slice(own, topk, seed)
             for language, own in sliced(run.results, lambda note: [note.measured.language]).items()
         },
-        sweep=tuple(
-            schema.SweepPointReport.like(point) for point in links.sweep_links(notes, topk)
-        ),
+        sweep=tuple(map(schema.SweepPointReport.like, links.sweep_links(notes, topk))),
         reliability=tuple(
             schema.ReliabilityBinReport(
                 low=confidence_bin.low,
