@@ -209,10 +209,7 @@ def _same_rows(measured: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.int
 
 
 def wilson(successes: int, n: int, effective: float | None = None) -> Interval:
-    """Return the 95 % score interval of a proportion, in [0, 1]; valid for small `n` (Wilson, JASA 22, 1927).
-
-    Args:
-        effective: effective number of independent items, if they are dependent.
+    """Return the 95 % score interval of a proportion of `n` items, or `effective` independent ones (Wilson 1927).
 
     Raises:
         ValueError: there is no item, or there are more successes than items.

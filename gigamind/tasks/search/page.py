@@ -266,7 +266,8 @@ def _subject(record: RunRecord, say: Translator) -> str:
     )
     if environment.system:
         return say(subject)
-    return f"{say(subject)} · {environment.embedding_model or say(_('no embedding model'))}"
+    embedder = environment.embedding_model or say(_("no embedding model"))
+    return f"{say(subject)} · {embedder}"
 
 
 _OF_SETTINGS = ("precision", "recall", "f1", "far", "false_refusals")
