@@ -117,6 +117,14 @@ def joined(parts: Iterable[str], separator: str = "; ") -> Message:
     return Message("", {"parts": list(parts), "separator": separator})
 
 
+_CUSTOM: dict[str, Mapping[str, str]] = {}
+
+
+def add_translations(english: str, by_language: Mapping[str, str]) -> None:
+    """Add the translations of a third-party text, such as the label of a custom metric."""
+    _CUSTOM[english] = by_language
+
+
 def _as_json(value: object) -> object:
     if isinstance(value, Message):
         return value.as_json()
@@ -146,7 +154,7 @@ def from_json(data: object) -> Any:  # noqa: ANN401  a message, or a value of on
 
 
 def fill(template: str, values: Mapping[str, object], render: Any, *, join: Any = None) -> str:  # noqa: ANN401  functions
-    """Return a template with its places filled; an empty one joins `parts`.
+    """Return a template with its places filled; an empty one joins `parts`.  No full stop is doubled.
 
     Args:
         render: turns a text among the values into what is shown.
@@ -166,14 +174,19 @@ def fill(template: str, values: Mapping[str, object], render: Any, *, join: Any 
         return "–" if value is None else str(value)
 
     if not template:
-        parts = cast("Sequence[object]", values.get("parts", ()))
-        return str(values.get("separator", "")).join(str(shown(part)) for part in parts)
-    text = ""
+        parts = [str(shown(part)) for part in cast("Sequence[object]", values.get("parts", ()))]
+        separator = str(values.get("separator", ""))
+        if separator.startswith("."):
+            parts = [*(part.removesuffix(".") for part in parts[:-1]), *parts[-1:]]
+        return separator.join(parts)
+    text, has_full_stop = "", False
     for literal, name, form, conversion in Formatter().parse(template):
-        text = join(literal, text) if join else text + literal
+        words = literal.removeprefix(".") if has_full_stop else literal
+        text = join(words, text) if join else text + words
         if name is not None:
             value = shown(values[name])
             text += format(repr(value) if conversion == "r" else value, form or "")
+            has_full_stop = isinstance(values[name], Message) and text.endswith(".")
     return text
 
 
@@ -224,6 +237,8 @@ class Translator:
         known, one, many, n = self._catalogue, message.id, message.plural, message.values.get("n")
         count = n if isinstance(n, int) else 0
         english = many if many and count != 1 else one
+        if one in _CUSTOM:
+            return english, _CUSTOM[one].get(self.language, english)
         if known is None or not one:  # "" is the header of a catalogue
             return english, english
         if message.context:

@@ -264,6 +264,8 @@ def _python_problems(source: str) -> Iterator[str]:
     names = {alias.name for of in imports if of.module == "gigamind.i18n" for alias in of.names}
     marks = names & KEYWORDS.keys()
     loops = (node.target for node in ast.walk(tree) if isinstance(node, ast.comprehension))
+    strings = (node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr))
+    in_strings = {part for string in strings for part in ast.walk(string)}
     in_loops = {part for target in loops for part in ast.walk(target)}  # a scope of their own
     for node in ast.walk(tree):
         at = f":{getattr(node, 'lineno', 0)}"
@@ -273,6 +275,8 @@ def _python_problems(source: str) -> Iterator[str]:
         if bound in marks:
             yield f"{at}: {bound} is bound here, which hides the function in the whole scope"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in marks:
+            if node in in_strings:
+                yield f"{at}: {node.func.id}() inside an f-string is not extracted"
             yield from (f"{at}: {problem}" for problem in _call_problems(node, node.func.id))
 
 

@@ -100,13 +100,7 @@ def flips(
     """Estimate how much repeated runs differ: the mean absolute difference of an item's verdicts, in [0, 1].
 
     On a binary scale this is the probability that an item's verdict flips.  Items judged by fewer than two runs are
-    left out.
-
-    Args:
-        runs: Verdicts by item id, of runs of the same judge over the same items.
-        clusters: Cluster by item id; items without an entry are independent.
-        seed: Any integer.
-        label: Name of the random stream, used together with `seed`.
+    left out, and items without an entry in `clusters` are independent.
     """
     ids = dict.fromkeys(item for run in runs for item in run)
     repeated = {item: [run[item] for run in runs if item in run] for item in ids}

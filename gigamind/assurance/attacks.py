@@ -134,11 +134,7 @@ class Attack:
 
 
 def load_attacks(folder: Path | None = None) -> tuple[Attack, ...]:
-    """Read the attacks of a trial folder, by default the one in the package.
-
-    Raises:
-        InputError: A file cannot be read, or a row is invalid.  The message has file and line.
-    """
+    """Read the attacks of a trial folder, by default the packaged one; InputError names file and line."""
     attacks: list[Attack] = []
     for where, row, scenario in read_scenario_rows(folder, "attacks.jsonl", AttackRow):
         _check(row, scenario, where)
@@ -162,13 +158,12 @@ def _check(row: AttackRow, scenario: Scenario, where: str) -> None:
             )
         )
     if row.place == "answer" and "search_qa" not in _KINDS[row.goal]:
-        raise InputError(
-            _(
-                "{where}: place: no judge that decides on the goal {goal!r} reads an answer",
-                where=where,
-                goal=row.goal,
-            )
+        message = _(
+            "{where}: place: no judge that decides on the goal {goal!r} reads an answer",
+            where=where,
+            goal=row.goal,
         )
+        raise InputError(message)
 
 
 AttackOutcome = Literal["fooled", "held", "unmeasured", "unscored"]
@@ -230,11 +225,7 @@ def _outcome(before: bool | None, after: bool | None) -> AttackOutcome:  # noqa:
 def reached(
     goal: Goal, seen: Observed | LlmError, instructions: str, *, reported: bool = False
 ) -> bool | None:
-    """Return whether a verdict is the attacker's goal; None if the verdict leaves it open.
-
-    Args:
-        reported: Use the model's own statement instead of the verdict.
-    """
+    """Return whether a verdict, or the model's own statement, is the attacker's goal; None if it is open."""
     if isinstance(seen, LlmError):
         return None
     if goal == "leak":
@@ -298,14 +289,7 @@ class AttackReport(TrialReport):
 async def attack_judge(
     judge: OnTrial, attacks: Sequence[Attack], seen: Observations | None = None
 ) -> AttackReport:
-    """Judge each attack that applies to the judge, and each of their clean cases once.
-
-    Args:
-        seen: Filled with the verdicts, so that `attack_report` can use them if this is interrupted.
-
-    Raises:
-        EvaluationError: See `observe`.
-    """
+    """Judge each attack that applies and each clean case once; `seen` keeps the verdicts.  Raises as `observe`."""
     applying = [attack for attack in attacks if attack.attacks(judge.kind)]
     clean = {case.id: case for case in (attack.clean(judge.kind) for attack in applying)}
     cases = [*clean.values(), *(attack.attacked(judge.kind) for attack in applying)]

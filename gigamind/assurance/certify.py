@@ -87,42 +87,35 @@ Trial = TypeVar("Trial", bound=_TrialReport)
 def _read_trial(
     path: Path, judge: JudgeReport, model: type[Trial], report_kind: Message, fix: Message
 ) -> Trial:
-    """Read the report of a trial of this judge.
-
-    Raises:
-        InputError: It cannot be read, is invalid, or is about another judge.
-    """
+    """Read the report of a trial; raise InputError if it is unusable or about another judge."""
     try:
         report = model.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise InputError(
-            _(
-                "{file}: the {report} cannot be read: {reason}",
-                file=path,
-                report=report_kind,
-                reason=reason_of(error),
-            )
-        ) from error
-    except ValidationError as error:
-        raise InputError(
-            _(
-                "{file}: this is not a valid {report}: {reason}",
-                file=path,
-                report=report_kind,
-                reason=first_problem(error),
-            )
-        ) from error
-    if report.fingerprint != judge.fingerprint:
-        raise InputError(
-            _(
-                "{file}: this {report} is about another judge ({other:.12}; the runs used {judge:.12}). {fix}",
-                file=path,
-                report=report_kind,
-                other=report.fingerprint,
-                judge=judge.fingerprint,
-                fix=fix,
-            )
+        message = _(
+            "{file}: the {report} cannot be read: {reason}",
+            file=path,
+            report=report_kind,
+            reason=reason_of(error),
         )
+        raise InputError(message) from error
+    except ValidationError as error:
+        message = _(
+            "{file}: this is not a valid {report}: {reason}",
+            file=path,
+            report=report_kind,
+            reason=first_problem(error),
+        )
+        raise InputError(message) from error
+    if report.fingerprint != judge.fingerprint:
+        message = _(
+            "{file}: this {report} is about another judge ({other:.12}; the runs used {judge:.12}). {fix}",
+            file=path,
+            report=report_kind,
+            other=report.fingerprint,
+            judge=judge.fingerprint,
+            fix=fix,
+        )
+        raise InputError(message)
     return report
 
 
@@ -132,11 +125,7 @@ def _read_deceptive_judges(path: Path, judge: JudgeReport) -> CardLiars | None:
 
 
 def read_attacks(path: Path, judge: JudgeReport) -> CardAttacks:
-    """Return the attack results from a report of `gigamind judge attack`.
-
-    Raises:
-        InputError: See `_read_trial`.
-    """
+    """Return the attack results from a report of `gigamind judge attack`; raises as `_read_trial`."""
     fix = _("Attack the certified judge.")
     report = _read_trial(path, judge, _AttackReport, _("attack report"), fix)
     hits, of = report.overall.fooled.hits, report.overall.fooled.of
@@ -168,12 +157,10 @@ def certify(
 
     Args:
         folders: Output folders of finished runs, at least one.
-        kinds: What the judge of each task judges.
         labels: JSON lines of human labels; None for the labels of the dataset.
         created_at: ISO 8601 time.
         attacks: JSON report of attacks on the same judge.
-        tests: JSON report of tests of the same judge; the results of the deceptive judges are taken from it.
-        seed: Seed of the bootstrap.
+        tests: JSON report of tests of the same judge; only the results of the deceptive judges are used.
 
     Raises:
         InputError: A run, the labels, the attacks or the tests cannot be used or do not match.
@@ -210,16 +197,15 @@ def _from_file(run: JudgedRun, path: Path) -> _Labelled:
         ]
         if len(unknown) > _NAMED:
             named.append(_("{count} more", count=len(unknown) - _NAMED))
-        raise InputError(
-            _(
-                "{file}: {unknown} of {total} labels match no item of {run}: {items}. Label the items of this run.",
-                file=path,
-                unknown=len(unknown),
-                total=len(read.values),
-                run=run.folder,
-                items=named,
-            )
+        message = _(
+            "{file}: {unknown} of {total} labels match no item of {run}: {items}. Label the items of this run.",
+            file=path,
+            unknown=len(unknown),
+            total=len(read.values),
+            run=run.folder,
+            items=named,
         )
+        raise InputError(message)
     values = {name: dict(given) for name, given in read.values.items()}
     return _labelled(run, values, "file", path.name, read.sha256)
 
@@ -241,14 +227,13 @@ def _labelled(
         any(item not in judged[scale] for scale in given) for item, given in values.items()
     )
     if unscored == len(values):
-        raise InputError(
-            n_(
-                "{run}: the {n} labelled item has no verdict. See errors.jsonl for the reason.",
-                "{run}: none of the {n} labelled items has a verdict. See errors.jsonl for the reasons.",
-                n=len(values),
-                run=run.folder,
-            )
+        message = n_(
+            "{run}: the {n} labelled item has no verdict. See errors.jsonl for the reason.",
+            "{run}: none of the {n} labelled items has a verdict. See errors.jsonl for the reasons.",
+            n=len(values),
+            run=run.folder,
         )
+        raise InputError(message)
     origin = {"source": source, "name": name, "sha256": sha256}
     card = CardLabels.model_validate(origin | {"count": len(values), "unscored": unscored})
     return _Labelled(values, card)

@@ -103,26 +103,23 @@ def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledA
     checked = check_answers(read, vault, Identities(vault.notes if vault else ()))
     if checked.errors:
         first = checked.errors[0]
-        raise DatasetError(
-            _(
-                "{file}:{line}: {field}: {problem}. {fix} ({rejected} of {rows} rows cannot be used)",
-                file=dataset,
-                line=first.line,
-                field=first.field,
-                problem=first.message,
-                fix=first.mend,
-                rejected=checked.rejected,
-                rows=checked.rows,
-            )
+        message = _(
+            "{file}:{line}: {field}: {problem}. {fix} ({rejected} of {rows} rows cannot be used)",
+            file=dataset,
+            line=first.line,
+            field=first.field,
+            problem=first.message,
+            fix=first.mend,
+            rejected=checked.rejected,
+            rows=checked.rows,
         )
+        raise DatasetError(message)
     answers = tuple(_labelled(checked.answers))
     if not answers:
-        raise DatasetError(
-            _(
-                '{file}: no answer has "labels", so false verdicts cannot be recognised',
-                file=dataset,
-            )
+        message = _(
+            '{file}: no answer has "labels", so false verdicts cannot be recognised', file=dataset
         )
+        raise DatasetError(message)
     return LabelledAnswers(dataset.name, read.sha256, answers, len(checked.answers) - len(answers))
 
 

@@ -69,11 +69,7 @@ class JudgedRun:
 
 
 def read_judged_runs(folders: Sequence[Path], kinds: Mapping[str, JudgedKind]) -> list[JudgedRun]:
-    """Read runs of one judge over one dataset: the certified run, then its repetitions.
-
-    Raises:
-        InputError: A run cannot be read, has no judge, or is not a repetition of the first.
-    """
+    """Read runs of one judge over one dataset; raise InputError unless they repeat the first."""
     _check_distinct(folders)
     runs = [_read_run(folder, kinds) for folder in folders]
     for other in runs[1:]:
@@ -87,14 +83,13 @@ def _check_distinct(folders: Sequence[Path]) -> None:
     for folder in folders:
         run = read_written(folder / "run.json", _MISSING)
         if run in known:
-            raise InputError(
-                _(
-                    "{folder}: this is the same run as {other}, not a repetition. Run the evaluation again with"
-                    " --store-mode off.",
-                    folder=folder,
-                    other=known[run],
-                )
+            message = _(
+                "{folder}: this is the same run as {other}, not a repetition. Run the evaluation again with"
+                " --store-mode off.",
+                folder=folder,
+                other=known[run],
             )
+            raise InputError(message)
         known[run] = folder
 
 
@@ -106,47 +101,43 @@ def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
         ("dataset", first.dataset_hash, other.dataset_hash),
     ):
         if ours != theirs:
-            raise InputError(
-                _(
-                    "{folder}: not a repetition of {first}: the {what} differs ({actual} instead of {expected})."
-                    " Repetitions need the same settings.",
-                    folder=other.folder,
-                    first=first.folder,
-                    what=_REPEATED[what],
-                    actual=theirs,
-                    expected=ours,
-                )
-            )
-    if other.stored:  # a stored verdict never flips
-        raise InputError(
-            n_(
-                "{folder}: not a repetition: {n} reply was read from the store. Run it with --store-mode off.",
-                "{folder}: not a repetition: {n} replies were read from the store. Run it with --store-mode off.",
-                n=other.stored,
+            message = _(
+                "{folder}: not a repetition of {first}: the {what} differs ({actual} instead of {expected})."
+                " Repetitions need the same settings.",
                 folder=other.folder,
+                first=first.folder,
+                what=_REPEATED[what],
+                actual=theirs,
+                expected=ours,
             )
+            raise InputError(message)
+    if other.stored:  # a stored verdict never flips
+        message = n_(
+            "{folder}: not a repetition: {n} reply was read from the store. Run it with --store-mode off.",
+            "{folder}: not a repetition: {n} replies were read from the store. Run it with --store-mode off.",
+            n=other.stored,
+            folder=other.folder,
         )
+        raise InputError(message)
 
 
 def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
     run = read_report(folder / "run.json", RunReport, _MISSING)
     kind = kinds.get(run.task)
     if kind is None:
-        raise InputError(
-            _(
-                '{folder}: the task "{task}" has no judge. Tasks with a judge: {tasks}',
-                folder=folder,
-                task=run.task,
-                tasks=tuple(kinds),
-            )
+        message = _(
+            '{folder}: the task "{task}" has no judge. Tasks with a judge: {tasks}',
+            folder=folder,
+            task=run.task,
+            tasks=tuple(kinds),
         )
+        raise InputError(message)
     if run.judge is None:
-        raise InputError(
-            _(
-                "{folder}: run.json names no judge, so there is nothing to certify. Run it again with a judge.",
-                folder=folder,
-            )
+        message = _(
+            "{folder}: run.json names no judge, so there is nothing to certify. Run it again with a judge.",
+            folder=folder,
         )
+        raise InputError(message)
     if run.judge.scales:  # a custom judge
         kind = replace(kind, scales=run.judge.scales, label=ScoreLabel)
     lines = read_reports(folder / "per_item.jsonl", kind.compared.line, _MISSING)
@@ -178,13 +169,12 @@ def _by_id(folder: Path, items: Sequence[RunItem]) -> dict[str, RunItem]:
     by_id: dict[str, RunItem] = {}
     for item in items:
         if item.id in by_id:
-            raise InputError(
-                _(
-                    '{folder}: an answer and a claim of another answer both have the id "{item}". Give the answer'
-                    " another id and run it again.",
-                    folder=folder,
-                    item=item.id,
-                )
+            message = _(
+                '{folder}: an answer and a claim of another answer both have the id "{item}". Give the answer'
+                " another id and run it again.",
+                folder=folder,
+                item=item.id,
             )
+            raise InputError(message)
         by_id[item.id] = item
     return by_id

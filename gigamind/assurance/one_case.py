@@ -68,11 +68,7 @@ async def ask_once(case: OneCase, model: LanguageModel) -> CaseRead:
 
 
 def cases_of(name: str) -> Iterator[OneCase]:
-    """Yield the cases for a judge: one for each language of its prompts, and one for its second check.
-
-    Raises:
-        InputError: There is no judge of that name, it cannot be used, or it calls no model.
-    """
+    """Yield a case for each language of a judge and its second check; InputError if it cannot be used."""
     if kind_named(name)[1] == "checklist":
         judge: Judge[Any, Any] = load_quality_gate(judge_file(name), _FEATURE)
     else:

@@ -75,14 +75,13 @@ def _read_rows(path: Path, model: type[Row]) -> dict[str, tuple[str, Row]]:
         where = f"{path}:{number}"
         row = parsed(model, line, where)
         if row.id in rows:
-            raise InputError(
-                _(
-                    "{where}: the id {id!r} is already used at {other}",
-                    where=where,
-                    id=row.id,
-                    other=rows[row.id][0],
-                )
+            message = _(
+                "{where}: the id {id!r} is already used at {other}",
+                where=where,
+                id=row.id,
+                other=rows[row.id][0],
             )
+            raise InputError(message)
         rows[row.id] = (where, row)
     if not rows:
         raise InputError(_("{file}: no rows", file=path))
@@ -92,10 +91,7 @@ def _read_rows(path: Path, model: type[Row]) -> dict[str, tuple[str, Row]]:
 def read_scenario_rows(
     folder: Path | None, name: str, model: type[OfScenario]
 ) -> Iterator[tuple[str, OfScenario, Scenario]]:
-    """Yield the rows of a trial file: the place as `file:line`, the row and its scenario.
-
-    Args:
-        folder: Folder of the trials; None for the one in the package.
+    """Yield the rows of a trial file (by default a packaged one): place as `file:line`, row and scenario.
 
     Raises:
         InputError: A file cannot be read or is empty, or a row is invalid, repeats an id or names no scenario.
@@ -104,12 +100,11 @@ def read_scenario_rows(
     scenarios = _read_rows(folder / "scenarios.jsonl", Scenario)
     for where, row in _read_rows(folder / name, model).values():
         if row.scenario not in scenarios:
-            raise InputError(
-                _(
-                    "{where}: scenario: unknown scenario {scenario!r}. Use one of: {known}",
-                    where=where,
-                    scenario=row.scenario,
-                    known=sorted(scenarios),
-                )
+            message = _(
+                "{where}: scenario: unknown scenario {scenario!r}. Use one of: {known}",
+                where=where,
+                scenario=row.scenario,
+                known=sorted(scenarios),
             )
+            raise InputError(message)
         yield where, row, scenarios[row.scenario][1]

@@ -87,11 +87,7 @@ class OnTrial:
         return "\n\n".join(map(_system_message, self.tested.prompts))
 
     async def judge(self, case: Case) -> Observed:
-        """Judge one case.
-
-        Raises:
-            LlmError: The model gave no usable reply.
-        """
+        """Judge one case; raise LlmError if the model gave no usable reply."""
         language = question_language(case.question)
         question: QuestionCase | AnswerCase = QuestionCase(case.question, case.notes, language)
         if self.kind == "search_qa":
@@ -179,24 +175,22 @@ async def observe(judge: OnTrial, cases: Sequence[Case], seen: Observations) -> 
     errors = [outcome for outcome in seen.values() if isinstance(outcome, LlmError)]
     unasked = [error for error in errors if error.code not in _CAUSED_BY_ATTACKS]
     if unasked:
-        raise UnaskedError(
-            n_(
-                "{failed} of {n} case could not be sent to the model: {reason}",
-                "{failed} of {n} cases could not be sent to the model: {reason}",
-                n=len(seen),
-                failed=len(unasked),
-                reason=unasked[0].message,
-            )
+        message = n_(
+            "{failed} of {n} case could not be sent to the model: {reason}",
+            "{failed} of {n} cases could not be sent to the model: {reason}",
+            n=len(seen),
+            failed=len(unasked),
+            reason=unasked[0].message,
         )
+        raise UnaskedError(message)
     if errors and len(errors) == len(seen):
-        raise EvaluationError(
-            n_(
-                "no verdict on {n} case: {reason}",
-                "no verdict on any of {n} cases: {reason}",
-                n=len(seen),
-                reason=errors[0].message,
-            )
+        message = n_(
+            "no verdict on {n} case: {reason}",
+            "no verdict on any of {n} cases: {reason}",
+            n=len(seen),
+            reason=errors[0].message,
         )
+        raise EvaluationError(message)
 
 
 def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:
@@ -229,29 +223,21 @@ def _reading(scores: Mapping[str, float | None]) -> Reading:
 
 
 def load_on_trial(name: str, language: PromptLanguage) -> Judge[Any, Any]:
-    """Load a judge that can be tested; see `load_judge`.
-
-    Raises:
-        InputError: There is no judge of that name, it cannot be used, or its kind cannot be tested.
-    """
+    """Load a judge that can be tested; raises InputError as `load_judge`, or if its kind cannot be tested."""
     where, kind = kind_named(name)
     if kind not in ASKING:
-        raise InputError(
-            _(
-                "{file}: kind: judges of kind {kind!r} cannot be tested. Use one of: {kinds}",
-                file=where,
-                kind=kind,
-                kinds=tuple(ASKING),
-            )
+        message = _(
+            "{file}: kind: judges of kind {kind!r} cannot be tested. Use one of: {kinds}",
+            file=where,
+            kind=kind,
+            kinds=tuple(ASKING),
         )
+        raise InputError(message)
     return load_judge(name, language)
 
 
 def why_unscored(errors: Sequence[LlmError], otherwise: str) -> LlmError:
-    """Return why a panel gave no verdict: the error of a panel member, or else a tie.
-
-    Errors that prevent a request come first, because they say nothing about the case.
-    """
+    """Return why a panel gave no verdict: an error, first those that prevented a request, or else a tie."""
     faults = sorted(errors, key=lambda error: error.code in _CAUSED_BY_ATTACKS)
     return faults[0] if faults else LlmError(otherwise, "panel_tied")
 

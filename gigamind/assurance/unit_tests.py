@@ -59,36 +59,33 @@ class Expectation(Strict):
         differences: list[Text] = []
         verdict = seen.verdict
         if self.unanswerable is not None and verdict.unanswerable is not self.unanswerable:
-            differences.append(
-                _(
-                    "unanswerable is {actual}, expected {expected}",
-                    actual=str(verdict.unanswerable),
-                    expected=str(self.unanswerable),
-                )
+            message = _(
+                "unanswerable is {actual}, expected {expected}",
+                actual=str(verdict.unanswerable),
+                expected=str(self.unanswerable),
             )
+            differences.append(message)
         for name, bounds, value in (
             (_("correctness"), self.correctness, verdict.correctness),
             (_("utility"), self.utility, verdict.utility),
         ):
             if bounds and (value is None or not bounds[0] <= value <= bounds[1]):
                 low, high = bounds
-                differences.append(
-                    _(
-                        "{metric} is {value}, expected {low:g} to {high:g}",
-                        metric=name,
-                        value=str(value),
-                        low=low,
-                        high=high,
-                    )
+                message = _(
+                    "{metric} is {value}, expected {low:g} to {high:g}",
+                    metric=name,
+                    value=str(value),
+                    low=low,
+                    high=high,
                 )
+                differences.append(message)
         if self.proven is not None and seen.proven != self.proven:
-            differences.append(
-                _(
-                    "quotes come from notes {actual}, expected {expected}",
-                    actual=str(sorted(seen.proven)),
-                    expected=str(sorted(self.proven)),
-                )
+            message = _(
+                "quotes come from notes {actual}, expected {expected}",
+                actual=str(sorted(seen.proven)),
+                expected=str(sorted(self.proven)),
             )
+            differences.append(message)
         return tuple(differences)
 
 
@@ -167,11 +164,7 @@ class UnitTestReport(TrialReport):
 
 
 def load_unit_tests(folder: Path | None = None) -> tuple[UnitTest, ...]:
-    """Read the unit tests of a trial folder, by default the one in the package.
-
-    Raises:
-        InputError: A file cannot be read, or a row is invalid.  The message has file and line.
-    """
+    """Read the unit tests of a trial folder, by default the packaged one; InputError names file and line."""
     tests: list[UnitTest] = []
     for where, row, scenario in read_scenario_rows(folder, "unit_tests.jsonl", UnitTestRow):
         if (row.answer is None) == (row.kind == "search_qa"):
@@ -186,14 +179,7 @@ async def run_unit_tests(
     liars: CardLiars | None = None,
     seen: Observations | None = None,
 ) -> UnitTestReport:
-    """Judge every test of the judge's kind; `liars` are passed to the report.
-
-    Args:
-        seen: Filled with the verdicts, so that `unit_test_report` can use them if this is interrupted.
-
-    Raises:
-        EvaluationError: See `observe`.
-    """
+    """Judge every test of the judge's kind; `seen` keeps the verdicts, `liars` is reported.  Raises as `observe`."""
     seen = {} if seen is None else seen
     await observe(judge, [test.case() for test in tests if test.row.kind == judge.kind], seen)
     return unit_test_report(judge, tests, liars, seen)

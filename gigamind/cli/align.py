@@ -53,14 +53,13 @@ def read_source(name: str, max_chars: int) -> NamedSource:
     """
     text = read_text(name, _UTF8_BYTES * max_chars)
     if len(text) > max_chars:
-        raise InputError(
-            _(
-                "{file} has {chars:,} characters; the limit is {limit:,}. Split it into notes.",
-                file=name,
-                chars=len(text),
-                limit=max_chars,
-            )
+        message = _(
+            "{file} has {chars:,} characters; the limit is {limit:,}. Split it into notes.",
+            file=name,
+            chars=len(text),
+            limit=max_chars,
         )
+        raise InputError(message)
     return NamedSource(name, text)
 
 
@@ -100,38 +99,34 @@ def _source_index(row: "QuoteRow", where: str, names: Sequence[str]) -> int:
     if row.source is not None:
         return _named(row.source, where, names)
     if len(names) > 1:
-        raise InputError(
-            _(
-                "{where}: the source is missing. Add source_index (0 to {last}) or source.",
-                where=where,
-                last=len(names) - 1,
-            )
+        message = _(
+            "{where}: the source is missing. Add source_index (0 to {last}) or source.",
+            where=where,
+            last=len(names) - 1,
         )
+        raise InputError(message)
     return 0
 
 
 def _named(wanted: str, where: str, names: Sequence[str]) -> int:
-    """Return the index of the source with that name, else with that file name."""
     matching = [index for index, name in enumerate(names) if name == wanted]
     matching = matching or [index for index, name in enumerate(names) if Path(name).name == wanted]
     if len(matching) > 1:
-        raise InputError(
-            _(
-                "{where}: several sources are called {name!r}; the sources are {names}",
-                where=where,
-                name=wanted,
-                names=list(names),
-            )
+        message = _(
+            "{where}: several sources are called {name!r}; the sources are {names}",
+            where=where,
+            name=wanted,
+            names=list(names),
         )
+        raise InputError(message)
     if not matching:
-        raise InputError(
-            _(
-                "{where}: no source is called {name!r}; the sources are {names}",
-                where=where,
-                name=wanted,
-                names=list(names),
-            )
+        message = _(
+            "{where}: no source is called {name!r}; the sources are {names}",
+            where=where,
+            name=wanted,
+            names=list(names),
         )
+        raise InputError(message)
     return matching[0]
 
 
@@ -197,7 +192,6 @@ def markdown(result: AlignResult, sources: Sequence[NamedSource]) -> str:
 def _cells(
     number: int, outcome: Alignment, sources: Sequence[NamedSource], units: Sequence[Utf16]
 ) -> list[str]:
-    """Return the columns before the passage."""
     index = outcome.quote.source_index
     known = 0 <= index < len(sources)
     source = printable(sources[index].name) if known else f"{index}?"
@@ -239,7 +233,6 @@ def _passage(outcome: Alignment, sources: Sequence[NamedSource], marks: tuple[st
 def _in_context(
     span: Span, source: str, style: str, marks: tuple[str, str]
 ) -> list[tuple[str, str]]:
-    """Return the passage between `marks` with the text around it, cut at a word if possible."""
     before = source[max(0, span.start - _CONTEXT_CHARS) : span.start]
     after = source[span.end : span.end + _CONTEXT_CHARS]
     if span.start > _CONTEXT_CHARS:
@@ -382,10 +375,7 @@ def _document(result: AlignResult, sources: Sequence[NamedSource]) -> "AlignDocu
     return AlignDocument(
         sources=tuple(
             SourceDocument(
-                index=index,
-                name=source.name,
-                sha256=text_hash(source.text),
-                chars=len(source.text),
+                index=index, name=source.name, sha256=text_hash(source.text), chars=len(source.text)
             )
             for index, source in enumerate(sources)
         ),

@@ -1,7 +1,4 @@
-"""Run a command's work with one model: open it from the options, and report its cost.
-
-Replies are stored: repeating or resuming a command pays for nothing twice and gives the same result.
-"""
+"""Run a command's work with one model and report its cost; stored replies make repeating or resuming free."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -29,9 +26,6 @@ def ask_model(
     ledger: Path,
 ) -> Result:
     """Return the result of `work` with the model and the key of its fences; report the cost in any case.
-
-    Args:
-        store: folder of the replies, unless the options name another.
 
     Raises:
         InputError: an option is invalid.

@@ -1,7 +1,4 @@
-"""Commands with examples, grouped options, `--quiet`, `--lang` and options from a file.
-
-A long page of help shows the main options; `--help-all` shows all of them.
-"""
+"""Commands with examples, grouped options, `--help-all`, `--quiet`, `--lang` and options from a file."""
 
 import difflib
 import os
@@ -26,12 +23,7 @@ _MIN_SIMILARITY = 0.5  # of a mistyped command to the one that is suggested
 
 
 class GroupedOption(click.Option):
-    """An option in a group.
-
-    Attributes:
-        group: heading of its group.
-        first: whether it is shown on a shortened page of help.
-    """
+    """An option in a group; without `first`, only `--help-all` shows it."""
 
     def __init__(
         self,
@@ -53,12 +45,7 @@ class Context(click.Context):
 
 
 class Command(click.Command):
-    """A command with examples.
-
-    Attributes:
-        examples: complete command lines.
-        configured: whether its options may come from a file.
-    """
+    """A command with examples; options of a `configured` one may come from a file."""
 
     context_class = Context
 
@@ -196,12 +183,10 @@ def _common_option(
     text: Message,
     **settings: Any,  # noqa: ANN401  click's own
 ) -> click.Parameter:
-    """Return an option whose callback acts on it, so that no command receives it."""
     return GroupedOption([flag], expose_value=False, callback=callback, help=text, **settings)
 
 
 def _lang() -> click.Parameter:
-    """Return `--lang` for a command that writes no pages: the language of its lines and errors."""
     text = _("language of the output; auto follows LC_ALL, LC_MESSAGES or LANG")
     choices = click.Choice(get_args(LanguageChoice))
     return _common_option("--lang", _set_language, text, type=choices, group=EVERYWHERE)

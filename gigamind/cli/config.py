@@ -1,9 +1,7 @@
 """Options of commands from `gigamind.toml`, so that daily commands need none.
 
-A table holds the options of one command and has its name: [search], [links] and [answers] for `gigamind eval`;
-[suggest-links], [memory.graduate], [judge.test] and so on for the others.  [search] also serves `gigamind tune search`.
-The command line overrides the environment (GIGAMIND_EVAL_SEARCH_TOPK), which overrides the file.  Paths are relative to
-the file's folder.
+A table has the name of its command: [search], [links] and [answers] for `gigamind eval`, [memory.graduate] and so on
+for others.  The command line overrides the environment, which overrides the file.
 """
 
 import os
@@ -51,12 +49,7 @@ class Checking(Protocol):
 
 
 class ConfigFile(NamedTuple):
-    """A file of options.
-
-    Attributes:
-        text: content of the file, to look up line numbers in.
-        tables: TOML values.
-    """
+    """A file of options: its text, to look up line numbers in, and its TOML tables."""
 
     path: Path
     text: str
@@ -76,7 +69,6 @@ class ConfigFile(NamedTuple):
 
 
 def _plain(name: str) -> str:
-    """Return a TOML name without quotes and spaces."""
     return re.sub(r"[\s\"']", "", name)
 
 
@@ -151,7 +143,6 @@ def config_used() -> ConfigReport | None:
 
 
 def _table_of(context: click.Context) -> str:
-    """Return the name of a command's table, such as "search" or "judge.test"."""
     words: list[str] = []
     at = context
     while at.parent is not None:
@@ -182,7 +173,6 @@ def check_config(
 def _commands(
     name: str, group: click.Group, table: object, root: click.Context
 ) -> Iterator[tuple[str, click.Command | None]]:
-    """Yield the command of a table, or those of its subtables; None for an unknown name."""
     command = group.get_command(root, name)
     if not isinstance(command, click.Group):
         yield name, command
@@ -199,7 +189,6 @@ def _no_such_command(config: ConfigFile, table: str, hint: Text = "") -> Message
 
 
 def _wrong_tables(config: ConfigFile, root: click.Context) -> Iterator[Message]:
-    """Yield keys outside tables, and tables of no command; with file and line."""
     known = _homes(root)
     for name, value in config.tables.items():
         if not isinstance(value, dict):
@@ -213,7 +202,6 @@ def _wrong_tables(config: ConfigFile, root: click.Context) -> Iterator[Message]:
 
 
 def _homes(root: click.Context) -> dict[str, click.Group]:
-    """Return the first word of every possible table, and the group with its command."""
     group = root.command
     if not isinstance(group, click.Group):
         return {}
@@ -248,7 +236,6 @@ def _table(config: ConfigFile, table: str) -> dict[str, Any]:
 def _values(
     config: ConfigFile, table: str, context: click.Context, keys: Iterable[str] | None = None
 ) -> dict[str, Any]:
-    """Return the values of a table, or of these keys in it, by parameter."""
     section = _table(config, table)
     options = dict(_options(context.command))
     values: dict[str, Any] = {}
@@ -258,21 +245,19 @@ def _values(
         where = config.where(table, key)
         if name not in options:
             flags = [known.replace("_", "-") for known in options]
-            raise InputError(
-                _(
-                    "{where}: {key}: [{table}] has no such option. {hint}",
-                    where=where,
-                    key=key,
-                    table=table,
-                    hint=meant_by(name.replace("_", "-"), flags),
-                )
+            message = _(
+                "{where}: {key}: [{table}] has no such option. {hint}",
+                where=where,
+                key=key,
+                table=table,
+                hint=meant_by(name.replace("_", "-"), flags),
             )
+            raise InputError(message)
         values[options[name].name or name] = _checked(options[name], value, where, config, context)
     return values
 
 
 def _options(command: click.Command) -> Iterator[tuple[str, click.Option]]:
-    """Yield the options that a file may have, by the name of their flag with "_"."""
     for param in command.params:
         if isinstance(param, click.Option):
             name = max(param.opts, key=len).lstrip("-").replace("-", "_")
@@ -283,11 +268,6 @@ def _options(command: click.Command) -> Iterator[tuple[str, click.Option]]:
 def _checked(
     option: click.Option, value: object, where: str, config: ConfigFile, context: click.Context
 ) -> object:
-    """Return the value as the option takes it.
-
-    Raises:
-        InputError: the value is not allowed; names file and line.
-    """
     name = f"{where}: {max(option.opts, key=len).lstrip('-')}"
     if demand := _shape_demand(option, value):
         raise _wrong_value(name, value, demand)
@@ -303,7 +283,6 @@ def _checked(
 
 
 def _shape_demand(option: click.Option, value: object) -> Message | None:
-    """Return which kind of value an option takes, if it is not this kind."""
     if option.is_flag != isinstance(value, bool):
         if option.is_flag:
             return _("must be true or false")

@@ -252,7 +252,6 @@ def _described(path: Path) -> "Description":
 
 
 def _read(path: Path) -> "Dataset[Any]":
-    """Read a dataset of any kind; questions are answers if one of them has an answer."""
     from gigamind.datasets.jsonl import (
         dataset_kind,
         read_answers,
@@ -308,10 +307,7 @@ def _print(description: "Description") -> None:
         for number, (value, rows) in enumerate(values.items()):
             share = f"{rows / description.rows:.0%}" if description.rows else ""
             table.add_row(
-                "" if number else field,
-                translated(_OWN_VALUES.get(value, value)),
-                str(rows),
-                share,
+                "" if number else field, translated(_OWN_VALUES.get(value, value)), str(rows), share
             )
     console.print(table)
     for name, figure in description.figures.items():

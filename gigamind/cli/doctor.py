@@ -1,7 +1,4 @@
-"""`gigamind doctor`: check the installation and configuration, and say how to fix problems.
-
-Doctor uses no network and loads no model.  Of a key it shows only the name.
-"""
+"""`gigamind doctor`: check the installation and configuration without network, models or values of keys."""
 
 import difflib
 import os
@@ -115,7 +112,6 @@ class _Checkup:
         self.findings.append(Finding(area=area, status="problem", what=what, mend=mend))
 
     def configured(self, name: str) -> dict[str, Any]:
-        """Return the values of an option in the file, by table."""
         return {table: options[name] for table, options in self.values.items() if name in options}
 
 
@@ -170,7 +166,6 @@ def doctor(context: click.Context, *, config: Path | None) -> None:
 
 
 def _check_packages(checkup: _Checkup) -> tuple[dict[str, str | None], dict[str, bool]]:
-    """Return the versions of required packages, and whether each extra is complete."""
     from packaging.requirements import Requirement
 
     if sys.version_info < _OLDEST_PYTHON:
@@ -242,7 +237,6 @@ def _check_config(checkup: _Checkup, named: Path | None, root: click.Context) ->
 
 
 def _check_paths(checkup: _Checkup) -> None:
-    """Check that the configured vaults and datasets exist."""
     wanted: Sequence[tuple[str, Callable[[Path], bool]]] = (
         ("notes", Path.is_dir),
         ("dataset", Path.is_file),
@@ -268,7 +262,6 @@ def _cache_folder() -> Path:
 
 
 def _check_cache(checkup: _Checkup, folder: Path) -> int:
-    """Check that indexes and vectors can be stored; return their size in bytes."""
     fix = _("set GIGAMIND_CACHE_DIR to a writable folder")
     if folder.exists() and not folder.is_dir():
         checkup.problem("cache", _("{path} is not a folder", path=folder), fix)
@@ -303,7 +296,6 @@ def _is_database(path: Path) -> bool:
 
 
 def _check_disk(checkup: _Checkup, cache: Path) -> int:
-    """Return the free space for caches and results in bytes, the smaller of the two."""
     least = 0
     for place, option in ((Path.cwd(), "--out"), (cache, "GIGAMIND_CACHE_DIR")):
         existing = next(near for near in (place, *place.resolve().parents) if near.exists())
@@ -382,7 +374,6 @@ def _bare(address: str) -> str:
 
 
 def _check_keys(checkup: _Checkup) -> dict[str, bool]:
-    """Return which keys are set, by variable; no part of a value is shown."""
     wanted = checkup.configured("key_variable")
     names = dict.fromkeys((*_KEYS, *_of_systems(), *wanted.values()))
     keys = {name: bool(os.environ.get(name)) for name in names}
@@ -400,7 +391,6 @@ def _check_keys(checkup: _Checkup) -> dict[str, bool]:
 
 
 def _of_systems() -> Iterator[str]:
-    """Yield the variables that the included systems use as `$NAME`."""
     from gigamind.assets import asset
 
     for path in sorted(asset("systems").rglob("*.toml")):
@@ -408,7 +398,6 @@ def _of_systems() -> Iterator[str]:
 
 
 def _check_variables(checkup: _Checkup, root: click.Context) -> None:
-    """Report GIGAMIND_ variables that nothing reads."""
     unknown = [
         name
         for name in os.environ

@@ -1,7 +1,4 @@
-"""Print messages and errors in the language of the call.
-
-An error is one line on standard error: what is wrong, where, and what to type.
-"""
+"""Print messages and errors in the language of the call; an error is one line on standard error."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -22,11 +19,7 @@ from gigamind.i18n import (
 
 
 class CallLanguage:
-    """The language of a call: `--lang` on the command line or in gigamind.toml, else the environment.
-
-    Attributes:
-        choice: value of `--lang`; replaced when the options of the running command are known.
-    """
+    """The language of a call: `--lang` on the command line or in gigamind.toml, else the environment."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self.choice: LanguageChoice = _choice(arguments)
@@ -37,7 +30,6 @@ class CallLanguage:
 
 
 def _choice(arguments: Sequence[str]) -> LanguageChoice:
-    """Return the value of `--lang` on a command line that may be wrong elsewhere."""
     words = [part for argument in arguments for part in argument.split("=", 1)]
     choice = next((after for word, after in pairwise(words) if word == "--lang"), "")
     return choice if choice in get_args(LanguageChoice) else "auto"
@@ -61,11 +53,7 @@ def translated(message: Text) -> str:
 
 
 def print_line(line: Text, *, err: bool = False) -> None:
-    """Print a message in the language of the running command.
-
-    Args:
-        err: print to standard error instead of standard output.
-    """
+    """Print a message in the language of the running command."""
     click.echo(translated(line), err=err)
 
 
@@ -102,7 +90,6 @@ def show_usage_error(error: click.ClickException, language: Language) -> None:
 
 
 def _usage_problem(error: click.UsageError) -> Text:  # noqa: PLR0911  one per class
-    """Return our message for an error of click, by its class and attributes."""
     match error:
         case click.NoSuchOption(possibilities=[meant, *_others]):
             option = error.option_name

@@ -36,9 +36,7 @@ class EvaluationDocument(Report, Generic[Summary]):
 
 
 def evaluation_document(
-    finished: Evaluated[Any],
-    refused: GigamindError | None = None,
-    bounds: GateResult | None = None,
+    finished: Evaluated[Any], refused: GigamindError | None = None, bounds: GateResult | None = None
 ) -> EvaluationDocument[Any]:
     """Return the document of a run."""
     verdict = finished.verdict

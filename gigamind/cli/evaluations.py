@@ -34,8 +34,6 @@ _runner = click.option(
 
 
 def _command_of(model: type[EvalOptions], text: Message, *examples: str) -> Command:
-    """Return the command of a task from its options model."""
-
     @command(model.model_fields["task"].default, examples=examples, help=text)
     @options_of(model)
     @_flow
@@ -50,13 +48,6 @@ def _command_of(model: type[EvalOptions], text: Message, *examples: str) -> Comm
 def _evaluate(
     model: type[EvalOptions], values: Mapping[str, object], *, flow: bool, runner: str | None
 ) -> None:
-    """Run an evaluation and print its metrics and verdict.
-
-    Raises:
-        GigamindError: the evaluation failed; with --json, a run that was written nevertheless is printed.
-        KeyboardInterrupt: the run was interrupted; the results so far are written and shown.
-        SystemExit: exit code of the verdict.
-    """
     from gigamind.cli.config import config_used
     from gigamind.cli.evaluation_document import evaluation_document
     from gigamind.cli.progress import progress_bar

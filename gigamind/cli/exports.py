@@ -52,13 +52,12 @@ def trec(run: Path, out: Path) -> None:
         *(note for notes in (*rankings.values(), *grades.values()) for note in notes),
     ]
     if count := encoded_names(names):
-        print_warning(
-            n_(
-                "{n} name contains spaces or % and is percent-encoded in both files",
-                "{n:,} names contain spaces or % and are percent-encoded in both files",
-                n=count,
-            )
+        message = n_(
+            "{n} name contains spaces or % and is percent-encoded in both files",
+            "{n:,} names contain spaces or % and are percent-encoded in both files",
+            n=count,
         )
+        print_warning(message)
     counts = {"rankings": len(rankings), "judged": len(grades)}
     line = _(
         "{rankings:,} rankings, judgments for {judged:,} queries: {folder}", **counts, folder=out
@@ -97,14 +96,13 @@ def _read(run: Path, *tasks: str) -> "Record[Any, Any]":
 
     record = read_run(run, KINDS)
     if tasks and record.run.task not in tasks:
-        raise InputError(
-            _(
-                "{run} is a run of {task}; this command exports runs of {tasks}",
-                run=run,
-                task=record.run.task,
-                tasks=tasks,
-            )
+        message = _(
+            "{run} is a run of {task}; this command exports runs of {tasks}",
+            run=run,
+            task=record.run.task,
+            tasks=tasks,
         )
+        raise InputError(message)
     return record
 
 
@@ -117,7 +115,6 @@ def _write(out: Path, text: str, rows: int) -> None:
 
 
 def _flat(item: Mapping[str, Any]) -> dict[str, object]:
-    """Return the texts, numbers and lists of texts of an item, and its ranking as a list of notes."""
     row: dict[str, object] = {}
     for name, value in item.items():
         if name == "ranking":

@@ -85,13 +85,12 @@ def write_with_model(
     )
     _report_losses(written)
     if not written.rows:
-        raise EvaluationError(
-            _(
-                "No questions from {notes:,} notes; {file} was not written.",
-                notes=len(askable),
-                file=out,
-            )
+        message = _(
+            "No questions from {notes:,} notes; {file} was not written.",
+            notes=len(askable),
+            file=out,
         )
+        raise EvaluationError(message)
     write_rows(out, written.rows)
     unanswerable = sum(not row.answerable for row in written.rows)
     line = n_(
@@ -105,7 +104,6 @@ def write_with_model(
 
 
 def _warn(warnings: Iterable[Text], empty_notes: Iterable[str] = ()) -> None:
-    """Print data-quality warnings of a vault to standard error."""
     empty = [
         _("{note} has no text; no questions are generated from it", note=path)
         for path in empty_notes
@@ -115,7 +113,6 @@ def _warn(warnings: Iterable[Text], empty_notes: Iterable[str] = ()) -> None:
 
 
 def _report_losses(written: "WrittenRows") -> None:
-    """Print dropped questions and failed notes to standard error."""
     for reason, count in written.dropped.items():
         print_line(_("dropped {count:,}: {reason}", count=count, reason=reason), err=True)
     for failure in written.failures[:_MAX_FAILURES]:
@@ -271,13 +268,12 @@ def generate_queries(
         lines.append(line)
     if out_notes:
         left_out = len(generated.left_out)
-        lines.append(
-            _(
-                "Notes without {left_out:,} left-out ones: {folder}",
-                left_out=left_out,
-                folder=out_notes,
-            )
+        message = _(
+            "Notes without {left_out:,} left-out ones: {folder}",
+            left_out=left_out,
+            folder=out_notes,
         )
+        lines.append(message)
     lines.append(
         _("Generated questions are easier than real ones; reports on this dataset say so.")
     )
@@ -286,18 +282,12 @@ def generate_queries(
 
 
 def _forms(named: str, *, include_headers: bool) -> tuple[Form, ...]:
-    """Return the forms of `--forms`, in the order of `FORMS`.
-
-    Raises:
-        InputError: a form is unknown.
-    """
     names = FORMS if named == "all" else [name.strip() for name in named.split(",")]
     if unknown := [name for name in names if name not in FORMS]:
-        raise InputError(
-            _(
-                "--forms: unknown form {form!r}. Use all, or some of {forms}.",
-                form=unknown[0],
-                forms=FORMS,
-            )
+        message = _(
+            "--forms: unknown form {form!r}. Use all, or some of {forms}.",
+            form=unknown[0],
+            forms=FORMS,
         )
+        raise InputError(message)
     return tuple(form for form in FORMS if form in names or (include_headers and form == "heading"))

@@ -21,8 +21,6 @@ _path = click.Path(path_type=Path)
 
 
 def _import_command(read: Callable[..., "Imported"]) -> Callable[..., None]:
-    """Return a command that writes what `read` returns, and evaluates it if asked to."""
-
     @click.argument("evaluation", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTIONS OF EVAL]")
     @click.option("--out", type=_path, required=True, help="folder to create")
     @prints_json
@@ -34,7 +32,6 @@ def _import_command(read: Callable[..., "Imported"]) -> Callable[..., None]:
 
 
 def _answer_command(read: Callable[..., "Imported"]) -> Callable[..., None]:
-    """Return the same for answers, with an option for the answer to judge."""
     return click.option(
         "--answer",
         type=click.Choice(["response", "reference"]),
@@ -111,11 +108,6 @@ def deepeval(file: Path, answer: "Answered") -> "Imported":
 
 
 def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None:
-    """Write the folder atomically and print the next command; run it if there are options for the evaluation.
-
-    Raises:
-        InputError: the folder cannot be created, or `--json` is given for the import and the evaluation.
-    """
     from gigamind.cli.show import plain_console, show_warning_lines
     from gigamind.records.folder import check_out_folder, write_texts
 

@@ -64,4 +64,4 @@ def _show(card: "JudgeCard", lang: Language, out: Path) -> None:
             click.echo(f"  {row.line}")
     for caution in cautions(card, say):
         click.echo(caution, err=True)
-    click.echo(f"{say(_('Judge report'))}: {out / 'judge_card.html'}")
+    click.echo(say(_("Judge report: {file}", file=out / "judge_card.html")))

@@ -80,14 +80,13 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
     options = validated(FitOptions, values)
     refuse_existing_file("--out", options.out)
     if len(options.dataset) != len(options.notes):
-        raise InputError(
-            _(
-                "--dataset is given {datasets} times and --notes {vaults} times."
-                " Give each dataset its vault, in the same order.",
-                datasets=len(options.dataset),
-                vaults=len(options.notes),
-            )
+        message = _(
+            "--dataset is given {datasets} times and --notes {vaults} times."
+            " Give each dataset its vault, in the same order.",
+            datasets=len(options.dataset),
+            vaults=len(options.notes),
         )
+        raise InputError(message)
     fitted, warnings = _fit(options)
     write_judge_file(options.out, fitted)
     show_result(fitted, lambda: _show(fitted, options.out))
@@ -120,7 +119,6 @@ def _fit(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[Text]]":
 
 
 def _show(fitted: "CalibratedJudgeFile", out: Path) -> None:
-    """Print the cross-validated reliability of both sets of coefficients."""
     from rich.table import Table
 
     from gigamind.cli.show import plain_console

@@ -18,7 +18,7 @@ from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
-from gigamind.i18n import Message, Text, _, joined, n_
+from gigamind.i18n import Message, _, joined, n_
 from gigamind.llm.ask import open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.options import ModelOptions
@@ -96,10 +96,11 @@ def try_judge(
         report = asyncio.run(run())
     except UnaskedError as error:
         hint = _RESUME.get(options.store_mode)
-        raise UnaskedError(_with_hint(error.message, hint)) from error
+        raise UnaskedError(joined(filter(None, (error.message, hint)), ". ")) from error
     except KeyboardInterrupt:
         if seen:
-            _show_report(trial.so_far(on_trial, seen), show)
+            so_far = trial.so_far(on_trial, seen)
+            show_result(so_far, lambda: show(so_far))
         stopped = n_(
             "Stopped: the results above cover the first case.",
             "Stopped: the results above cover the first {n:,} cases.",
@@ -110,19 +111,9 @@ def try_judge(
         raise
     finally:
         print_cost(ledger.totals())
-    _show_report(report, show)
+    show_result(report, lambda: show(report))
     write_report(options, report)
     return report
-
-
-def _with_hint(problem: Text, hint: Message | None) -> Text:
-    if hint is None:
-        return problem
-    return joined((problem, hint), " " if problem.endswith(".") else ". ")
-
-
-def _show_report(report: Report, show: Callable[[Report], None]) -> None:
-    show_result(report, lambda: show(report))
 
 
 def write_report(options: TrialOptions, report: BaseModel) -> None:
@@ -190,8 +181,7 @@ class AttackOptions(TrialOptions):
     """Options of a trial by attacks."""
 
     max_success_rate: Rate | None = Field(
-        None,
-        description="exit with 4 if a larger share of the measured attacks succeeds, 0 to 1",
+        None, description="exit with 4 if a larger share of the measured attacks succeeds, 0 to 1"
     )
 
 

@@ -122,7 +122,6 @@ def fake_server(port: int) -> None:
 
 
 def _wait(*lines: str) -> None:
-    """Print the lines and wait for a signal."""
     try:
         for line in lines:
             print_line(line)

@@ -116,14 +116,13 @@ def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checke
         raise checkup.error
     failed = sum(1 for read in reads if read.error)
     if failed:
-        raise EvaluationError(
-            n_(
-                "{failed} of {n} case failed",
-                "{failed:,} of {n:,} cases failed",
-                n=len(reads),
-                failed=failed,
-            )
+        message = n_(
+            "{failed} of {n} case failed",
+            "{failed:,} of {n:,} cases failed",
+            n=len(reads),
+            failed=failed,
         )
+        raise EvaluationError(message)
 
 
 async def _check_once(model: "LanguageModel") -> "Checkup":
@@ -150,7 +149,6 @@ def _adjusted(settings: "ModelSettings") -> "ModelSettings":
 
 
 def _memory_cases() -> "Iterator[OneCase]":
-    """Yield a case of memory per language: extract entries from a question and its answer."""
     from gigamind.assurance.one_case import OneCase, sound_case
     from gigamind.judges.protocol import KEY
     from gigamind.memory.extract import extract
@@ -172,7 +170,6 @@ def _memory_cases() -> "Iterator[OneCase]":
 
 
 def _question_cases() -> "Iterator[OneCase]":
-    """Yield a case of `generate-queries` per language: write questions about a note."""
     from gigamind.assets import asset
     from gigamind.assurance.one_case import OneCase
     from gigamind.judges.protocol import KEY
@@ -197,7 +194,6 @@ def _question_cases() -> "Iterator[OneCase]":
 async def _run_cases(
     cases: "Iterable[OneCase]", settings: "ModelSettings", prices: "dict[str, Price]"
 ) -> "list[CaseRead]":
-    """Run one case after the other, because a local server computes one at a time; print a line for each."""
     from gigamind.assurance.one_case import ask_once
     from gigamind.llm.ask import connect
 
@@ -239,7 +235,6 @@ def _show_next_steps(settings: "ModelSettings", judges: Sequence[str]) -> None:
 
 
 def _advice(reads: "Sequence[CaseRead]", settings: "ModelSettings") -> Text:
-    """Return how to fix the most frequent failure; "" if nothing failed."""
     from gigamind.llm.faults import advice_for
 
     errors = [read.error for read in reads if read.error]

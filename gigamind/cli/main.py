@@ -1,8 +1,6 @@
 """The command line `gigamind`, and how signals stop a command.
 
-SIGTERM does the same as Ctrl-C: service managers, containers and `kill` send it, and paid work must be kept.  An
-ignored Ctrl-C stays ignored.  `nohup` and `command &` in a script start a process that way; asyncio, rich and Prefect
-replace only Python's own handler.
+SIGTERM does the same as Ctrl-C, because paid work must be kept.  Where Ctrl-C is ignored (`nohup`), it stays so.
 """
 
 import errno
@@ -61,11 +59,7 @@ _EXIT = 128  # plus the number of the signal, as in shells
 
 
 class Stop:
-    """How signals stopped the process.
-
-    Attributes:
-        signal: the signal that stopped it; SIGINT by default.
-    """
+    """How signals stopped the process; SIGINT by default."""
 
     def __init__(self) -> None:
         self.signal = signal.SIGINT

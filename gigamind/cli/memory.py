@@ -1,8 +1,4 @@
-"""`gigamind memory`: turn sessions into verified entries, from a file or by a model, and show the events.
-
-Replies of a model are stored next to the event log: repeating a session or resuming it costs nothing and gives the same
-result.
-"""
+"""`gigamind memory`: turn sessions into verified entries, from a file or by a model, and show the events."""
 
 import json
 import time

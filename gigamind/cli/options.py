@@ -45,10 +45,7 @@ def options_of(
 ) -> Callable[[Command], Command]:
     """Return a decorator that adds one option per field of `model`: its own fields first, then those of its parents.
 
-    Fields with one possible value and fields that hold another model are left out.
-
-    Args:
-        only: fields to add as options; the others keep their defaults.
+    Fields with one possible value or another model are left out; fields not in `only` keep their defaults.
     """
     fields = {
         name: field for name, field in model.model_fields.items() if only is None or name in only
@@ -68,7 +65,6 @@ def options_of(
 
 
 def _distance(model: type[BaseModel], name: str) -> int:
-    """Return how many classes above `model` the field is declared."""
     return next(
         at for at, kind in enumerate(model.__mro__) if name in inspect.get_annotations(kind)
     )
@@ -115,7 +111,6 @@ _HEADINGS = {
 
 
 def _group(model: type[BaseModel], name: str) -> dict[str, Any]:
-    """Return the heading of an option in a page of help, and whether a shortened page shows it."""
     section = next((section for section, names in SECTIONS.items() if name in names), None)
     if section is None and issubclass(model, EvalOptions):
         section = str(model.model_fields["task"].default)
@@ -123,7 +118,6 @@ def _group(model: type[BaseModel], name: str) -> dict[str, Any]:
 
 
 def _bare(annotation: Any) -> Any:  # noqa: ANN401  an annotation may be anything
-    """Return the type without `| None` and `Annotated`."""
     if get_origin(annotation) in {Union, UnionType}:
         return _bare(next(part for part in get_args(annotation) if part is not NoneType))
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation

@@ -16,10 +16,7 @@ _STDOUT = "gigamind.stdout"  # stream of the JSON document; absent without --jso
 
 
 def prints_json(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--json` to a command; `--format json` means the same.
-
-    Standard output is then the JSON document that `show_result` prints; all other output goes to standard error.
-    """
+    """Add `--json` to a command (same as `--format json`): all output but the document goes to standard error."""
 
     @functools.wraps(command)
     def run(*arguments: Any, as_json: bool, **values: Any) -> Any:  # noqa: ANN401  those of the command
@@ -44,11 +41,7 @@ def is_json() -> bool:
 
 
 def show_result(document: object, show: Callable[[], None]) -> None:
-    """Print the document with `--json`, else call `show`.
-
-    Args:
-        document: JSON values, models, dataclasses, or these in lists and mappings.
-    """
+    """Print the document (JSON values, models, dataclasses) with `--json`, else call `show`."""
     stdout: TextIO | None = click.get_current_context().meta.get(_STDOUT)
     if stdout is None:
         show()

@@ -62,11 +62,7 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
 @options_of(ReleaseOptions)
 @prints_json
 def compare(
-    runs: tuple[Path, ...],
-    *,
-    out: Path | None,
-    lang: LanguageChoice,
-    **values: object,
+    runs: tuple[Path, ...], *, out: Path | None, lang: LanguageChoice, **values: object
 ) -> None:
     """Compare RUNS with the first one. Each is an output folder, a snapshot.json or a folder of baselines.
 

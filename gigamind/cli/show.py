@@ -192,7 +192,6 @@ def show_release(verdict: ReleaseVerdict, out: Path | None, say: Translator) -> 
 
 
 def _show_bounds(gate: GateResult, say: Translator) -> None:
-    """Print the verdict on a run without a baseline, and the bounds that it misses."""
     console = plain_console()
     console.print(bounds_decision(gate, say))
     verdict = _VERDICTS[gate.verdict]
@@ -208,7 +207,6 @@ def _short(text: str) -> str:
 
 
 def _figures(task: Task[Any, Any, Any], summary: Any, say: Translator) -> Table:  # noqa: ANN401  of the task's own kind
-    """Return the main metrics over all items, as in the slices of summary.md, and those of a checklist."""
     heads = (_("metric"), _("value"), _("95 % interval"), c_("number of items", "N"))
     table = Table(*map(say, heads), box=None, pad_edge=False)
     main = blocks_of(task.name)[0]

@@ -202,7 +202,6 @@ def suggest(
 
 
 def _check_alone(context: click.Context) -> None:
-    """Raise InputError if another option is given with --undo."""
     for parameter in context.command.params:
         name = parameter.name or ""
         given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
@@ -211,7 +210,6 @@ def _check_alone(context: click.Context) -> None:
 
 
 def _applied(copy: Path | None, *, in_place: bool, yes: bool, phrases: bool) -> bool:
-    """Return whether to write links."""
     if copy is not None and in_place:
         raise InputError(_("Give either --apply COPY or --in-place."))
     if phrases and not yes:
@@ -233,13 +231,12 @@ def _check_choices(name: str | None, *, every: bool, out: Path | None, applied: 
             _("--out saves the suggestions of --all. Leave --apply, --in-place and --json out.")
         )
     if out.suffix not in _LINES:
-        raise InputError(
-            _(
-                "--out {file}: the name must end in one of {endings}",
-                file=out,
-                endings=sorted(_LINES),
-            )
+        message = _(
+            "--out {file}: the name must end in one of {endings}",
+            file=out,
+            endings=sorted(_LINES),
         )
+        raise InputError(message)
 
 
 def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:

@@ -43,12 +43,11 @@ def check_terminal() -> None:
         InputError: standard input is not a terminal.
     """
     if not sys.stdin.isatty():
-        raise InputError(
-            _(
-                "There is no terminal to confirm links. Add --yes to link names from --min-confidence on,"
-                " and --phrases to link phrases, too."
-            )
+        message = _(
+            "There is no terminal to confirm links. Add --yes to link names from --min-confidence on,"
+            " and --phrases to link phrases, too."
         )
+        raise InputError(message)
 
 
 def into_copy(
@@ -170,12 +169,7 @@ def _accepted(
 
 
 class _Questions:
-    """Ask about one link after the other, until an answer covers the rest.
-
-    Attributes:
-        done: number of suggestions decided.
-        ended: no more links are wanted.
-    """
+    """Ask about one link after the other, until an answer covers the rest."""
 
     def __init__(self, total: int, say: Translator, *, yes: bool) -> None:
         self.done = 0
@@ -185,7 +179,6 @@ class _Questions:
         self._say = say
 
     def accepts(self, note: Note, insertion: Insertion) -> bool:
-        """Return whether to write a link."""
         self.done += 1
         if self._yes or self.ended:
             return self._yes

@@ -70,8 +70,7 @@ def summary(
 ) -> str:
     """Return the number of suggestions, those with the highest confidence, and the most suggested notes.
 
-    Args:
-        names_first: list names before phrases, because the confidence of phrases is not calibrated.
+    With `names_first`, names come before phrases, because the confidence of phrases is not calibrated.
     """
     rows = [(note, suggestion) for note, suggestions in every for suggestion in suggestions]
     rows.sort(

@@ -1,7 +1,4 @@
-"""Check the rows of a dataset against a vault; queries in full: every note and span that they name must exist.
-
-A row that cannot be used is reported with its line and problem; the others are kept.
-"""
+"""Check the rows of a dataset against a vault; unusable ones are reported with line and problem, the others kept."""
 
 import difflib
 import re
@@ -29,11 +26,9 @@ class CheckedRows(Generic[Item]):
     """A dataset checked against a vault; subclasses hold the usable rows, in file order."""
 
     dataset: Dataset[Item]
-    # all problems of all other rows, including problems of reading the file, in file order
-    errors: tuple[RowError, ...]
+    errors: tuple[RowError, ...]  # of all other rows and of reading the file, in file order
     warnings: tuple[Message, ...]  # anomalies that do not make a row unusable, including collisions
-    # ambiguous names, each identifier once; errors under `--strict`
-    collisions: tuple[Collision, ...]
+    collisions: tuple[Collision, ...]  # ambiguous names, each once; errors under `--strict`
     fits: bool  # whether the vault has at least one note that rows name
 
     @property
@@ -52,11 +47,7 @@ class CheckedRows(Generic[Item]):
         return False
 
     def why_unusable(self, least: float) -> Message | None:
-        """Return why the usable rows do not represent the dataset, with the likeliest cause; None if they do.
-
-        Args:
-            least: share of the rows that must be usable, in [0, 1]; at least one row must be.
-        """
+        """Return why fewer than the share `least` of the rows, or none, are usable, with the likeliest cause."""
         if self.proves_nothing:
             return _("no answerable row is usable. {cause}", cause=self._cause())
         usable = self.rows - self.rejected
@@ -98,8 +89,7 @@ class RowChecker(Generic[Item]):
     errors: list[RowError] = field(default_factory=list[RowError])
     warnings: list[Message] = field(default_factory=list[Message])
     fits: bool = False
-    # ambiguous names by identifier
-    collisions: dict[str, Collision] = field(default_factory=dict[str, Collision])
+    collisions: dict[str, Collision] = field(default_factory=dict[str, Collision])  # by identifier
     _units: dict[str, Utf16] = field(default_factory=dict[str, Utf16])
     _suggestions: dict[str, Message | None] = field(default_factory=dict[str, Message | None])
 
@@ -174,8 +164,8 @@ class RowChecker(Generic[Item]):
 def _typo_cutoff(name: str) -> float:
     """Return the similarity of names that differ in one letter or one swap of letters; folders are ignored.
 
-    This suggests the right note for typos and moved files. No two of the 70 names in examples/vault are that similar,
-    and each misspelt by one letter finds itself. The default cutoff of difflib, over paths, was wrong for 60 of them.
+    No two of the 70 names in examples/vault are that similar, and each misspelt by one letter finds itself. The default
+    cutoff of difflib, over paths, was wrong for 60 of them.
     """
     return max(0.5, 1 - 1 / max(1, len(name)) - 1e-9)
 
@@ -243,10 +233,7 @@ def check_queries(
     identities: Identities,
     find_again: FindAgain = _nowhere,
 ) -> CheckedDataset:
-    """Find every expected note and span in the vault; `find_again` locates spans of edited notes.
-
-    Without a vault, notes keep the names that rows use, and spans are dropped.
-    """
+    """Find every expected note and span, edited ones by `find_again`; without a vault, spans are dropped."""
     known = vault or Vault(Path(), (), ())
     checker = _QueryChecker(dataset, known, identities, find_again=find_again)
     checker.has_vault = vault is not None

@@ -48,11 +48,7 @@ def check_answers(
     *,
     answered: bool = True,
 ) -> CheckedAnswers:
-    """Find every note of every context; without a vault, a row that names a path is an error.
-
-    Args:
-        answered: the rows contain the answers to judge; of mere questions, unreadable notes are left out.
-    """
+    """Find every note of every context; without a vault, a path is an error, or left out if not `answered`."""
     checker = _AnswerChecker(dataset, vault or Vault(Path(), (), ()), identities)
     checker.has_vault, checker.answered = vault is not None, answered
     checked = [checker.check(item) for item in dataset.items]

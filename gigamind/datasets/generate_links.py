@@ -1,7 +1,4 @@
-"""Generate a link dataset from a vault with links: remove some links in a copy and record them.
-
-The original is only read. Rows are `LinkItem`s; an anchor's range counts UTF-16 code units of the copied note.
-"""
+"""Generate a link dataset from a vault with links: remove some links in a copy and record them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -41,12 +38,9 @@ class GeneratedLinks(NamedTuple):
 def generate_links(
     notes: Path, out_notes: Path, dataset: Path, *, remove_ratio: float = 0.3, seed: int = 42
 ) -> GeneratedLinks:
-    """Copy a vault, remove a share of its links in the copy, and write a dataset of the removed links.
+    """Copy a vault, remove a share of its links in the copy, at least one, and write a dataset of the removed links.
 
-    Equal vaults, ratios and seeds give equal bytes. At least one link is removed.
-
-    Args:
-        remove_ratio: share of the links to remove, in (0, 1].
+    Equal vaults, ratios, in (0, 1], and seeds give equal bytes.
 
     Raises:
         InputError: the ratio or a path is invalid, or the vault has no link to remove.
@@ -81,9 +75,8 @@ def generate_links(
 def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
     """Return links to other notes in the order of the vault.
 
-    Embeds are left out, as are links in headings or around code, where no link is suggested, and links around an image
-    or without visible text. Notes that are not valid UTF-8 are left out because their copy would differ in other places
-    too.
+    Embeds are left out, as are links in headings, around code or an image or without visible text, and notes that are
+    not valid UTF-8, because their copy would differ in other places too.
     """
     removable: list[NoteLink] = []
     for note in vault.notes:
@@ -142,10 +135,7 @@ def _without(chosen: Sequence[NoteLink]) -> tuple[dict[str, str], list[LinkItem]
 
 
 def unlinked(text: str, links: Sequence[Link]) -> tuple[str, list[Span]]:
-    """Remove links from a text, keep their visible text, and return the spans of the kept texts.
-
-    `links` are in text order and do not overlap. Emphasis inside a link stays, outside the anchor.
-    """
+    """Remove links, in text order, from a text and return the spans of their visible texts, without emphasis."""
     pieces: list[str] = []
     anchors: list[Span] = []
     done = length = 0

@@ -22,11 +22,8 @@ class _Line(BaseModel):
 def read_gains(path: Path, known: Collection[str]) -> dict[str, dict[str, int]]:
     """Return query -> note -> grade of the lines that have one.
 
-    Args:
-        known: ids of the queries of the dataset.
-
     Raises:
-        InputError: the file cannot be read, a line is invalid or about an unknown query, or no line has a grade.
+        InputError: the file cannot be read, a line is invalid or about no `known` query, or no line has a grade.
     """
     try:
         text = path.read_text("utf-8-sig")

@@ -1,7 +1,4 @@
-"""Turn questions into near misses that the vault does not answer, by changing a year, a version or a name.
-
-The new value occurs nowhere in the vault, neither in a text nor in a path.
-"""
+"""Turn questions into near misses by changing a year, a version or a name to one that occurs nowhere in the vault."""
 
 import calendar
 import re

@@ -1,7 +1,6 @@
 """Generate the questions of a note without a model, by form, each with the passage that answers it.
 
-A form is the source of a question: the note's title, a heading, a list item that explains a term, a table cell, or the
-subject of a paragraph's first sentence. Questions repeat the words of the note, so they are easier than human ones.
+They repeat the words of the note's title, heading, list, table or sentence, so they are easier than human ones.
 """
 
 import hashlib
@@ -101,8 +100,7 @@ class Draft:
     title: str
     subject: str = ""  # subject within the note; "" for the note itself
     column: str = ""  # table column, or ""
-    # span of the answer; None if it is the whole note, or if there is none
-    evidence: Span | None = None
+    evidence: Span | None = None  # of the answer; None if it is the whole note, or missing
     change: str = ""  # what a near miss changed: year, version or name; otherwise ""
 
     @property

@@ -1,7 +1,4 @@
-"""Rewrite a query dataset after edits of the notes: each expected span gets the current position of its text.
-
-Other lines stay byte for byte. A span whose text is gone keeps its offsets, because only a person can relabel it.
-"""
+"""Rewrite a query dataset after edits of the notes: each expected span gets the current position of its text."""
 
 import json
 from collections.abc import Iterator

@@ -29,10 +29,7 @@ def sample_size(text: str) -> int | float:
 
 
 def sample(items: Sequence[Item], size: float, seed: int) -> tuple[Item, ...]:
-    """Draw `size` items without replacement, in their original order; all of them if there are fewer.
-
-    A ratio is rounded to the nearest count, at least 1.
-    """
+    """Draw `size` items (a ratio: at least 1) without replacement, in their original order; all if there are fewer."""
     count = size if isinstance(size, int) else max(1, round(size * len(items)))
     if count >= len(items):
         return tuple(items)

@@ -58,10 +58,7 @@ def write_text(path: Path, text: str) -> None:
 def refuse_places(
     notes: Path, out_notes: Path, dataset: Path, *, option: str = "--dataset"
 ) -> None:
-    """Check, before any work, that neither the vault nor existing files are overwritten.
-
-    Args:
-        option: option that names the dataset.
+    """Check, before any work, that neither the vault nor existing files are overwritten; `option` names the dataset.
 
     Raises:
         InputError: a path is inside or around the vault, or exists already.
@@ -127,11 +124,7 @@ def copy_vault(
 ) -> Generator[dict[str, Path]]:
     """Copy every file that `walk` finds; the block gets path -> file of the copied notes before they move to `out`.
 
-    Notes are copied, so that they can be edited; attachments are hard links if the file system allows.
-
-    Args:
-        changed: path of a note -> its text in the copy.
-        without: paths of notes that the copy lacks.
+    Notes are copied, with the text in `changed`; attachments are hard links if the file system allows.
 
     Raises:
         NotesError: something cannot be read or written.

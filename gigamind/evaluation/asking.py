@@ -19,23 +19,9 @@ from gigamind.errors import (
     LlmError,
     UnwrittenError,
 )
+from gigamind.evaluation import shards, unfinished
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Narrator, Progress, Quiet
-from gigamind.evaluation.shards import (
-    ATTEMPTS_FILE,
-    Shard,
-    folders_of,
-    is_awaited,
-    results_in,
-    rows_in,
-)
-from gigamind.evaluation.unfinished import (
-    HOPELESS,
-    ModelRun,
-    attempts_of,
-    is_resumable,
-    unfinished_folder,
-)
 from gigamind.i18n import Message, Text, _, from_json, joined
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.batches.batcher import Batches, BatchTimes
@@ -87,8 +73,8 @@ def ask_all(
     progress: Progress | None = None,
     stage: Callable[[ItemKey], Text] = lambda _key: _("Judging"),
     needs: Callable[[ItemKey, Item], int] = lambda _key, _item: 1,
-    shard: Shard | None = None,
-) -> ModelRun:
+    shard: shards.Shard | None = None,
+) -> unfinished.ModelRun:
     """Evaluate every item that has no final result yet.
 
     Args:
@@ -105,16 +91,16 @@ def ask_all(
         LlmError: a model cannot be called at all: its key is missing, or its provider unknown.
         EvaluationError: no item could be evaluated; says why most failed, and what may help.
     """
-    run = unfinished_folder(out)
-    others, gathers = folders_of(run, shard), shard is not None and shard.gathers
+    run = unfinished.unfinished_folder(out)
+    others, gathers = shards.folders_of(run, shard), shard is not None and shard.gathers
     folder = run if shard is None or gathers else _begun(shard, run, identity)
     interrupted = False
-    again = folder == run and (resume or (gathers and is_resumable(out)))
+    again = folder == run and (resume or (gathers and unfinished.is_resumable(out)))
     with RunStore(folder, identity, resume=again) as store:
         if others != [folder]:
-            known_before = results_in(others)
+            known_before = shards.results_in(others)
             store.results |= {key: known_before[key] for key in items if key in known_before}
-        ledger = Ledger(folder / ATTEMPTS_FILE)
+        ledger = Ledger(folder / shards.ATTEMPTS_FILE)
         try:
             models = connect(ledger)
         except BaseException:
@@ -152,11 +138,11 @@ def ask_all(
     unasked = tuple(key for key in items if key not in known)
     if items and not interrupted and not unasked and folder == run:
         _refuse_hopeless(known, out, allow_none=allow_none)
-    rows = rows_in(others[1:]) if folder == run else ()
-    return ModelRun(known, (*ledger.rows, *rows), interrupted, unasked)
+    rows = shards.rows_in(others[1:]) if folder == run else ()
+    return unfinished.ModelRun(known, (*ledger.rows, *rows), interrupted, unasked)
 
 
-def _begun(shard: Shard, run: Path, identity: Mapping[str, str]) -> Path:
+def _begun(shard: shards.Shard, run: Path, identity: Mapping[str, str]) -> Path:
     check_run(run, identity)
     return shard.begin(run)
 
@@ -168,7 +154,7 @@ async def _while_awaited(
     task = asyncio.create_task(asking)
     while not task.done():
         await asyncio.wait([task], timeout=_LOOK_S)
-        if not task.done() and not is_awaited(run):
+        if not task.done() and not shards.is_awaited(run):
             task.cancel()
             await asyncio.wait([task])
             return None
@@ -189,7 +175,7 @@ class Account:
     budget: Budget
     gates: Gates = field(default_factory=Gates)
     batches: Batches | None = None
-    shard: Shard | None = None
+    shard: shards.Shard | None = None
 
     @classmethod
     def of(
@@ -198,18 +184,14 @@ class Account:
         ledger: Ledger,
         out: Path,
         progress: Progress,
-        shard: Shard | None = None,
+        shard: shards.Shard | None = None,
     ) -> "Account":
-        """Return the account of a run, with the earlier spending of a resumed one, or of one of its shards.
-
-        Raises:
-            InputError: the run has open batches, but `--batch` is missing.
-        """
-        folder = unfinished_folder(out)
+        """Return the account of a run, resumed run or shard; InputError if it has open batches but no `--batch`."""
+        folder = unfinished.unfinished_folder(out)
         if shard and not shard.gathers:
             budget = shard.budget(options, folder)
             return cls(ledger, options.replies, budget, Gates(alone=False), None, shard)
-        spent = totals(attempts_of(out)) if options.resume else None
+        spent = totals(unfinished.attempts_of(out)) if options.resume else None
         batches = None
 
         def narrate(line: Text) -> None:
@@ -311,7 +293,7 @@ class _Guarded:
         ask: Callable[[Models, ItemKey, Any], Awaitable[Any]],
         models: Models,
         stages: _Stages,
-        shard: Shard | None,
+        shard: shards.Shard | None,
         needs: Callable[[ItemKey, Any], int],
     ) -> None:
         self.models = models
@@ -357,7 +339,7 @@ class _Guarded:
         return nullcontext()
 
     def _failed(self, error: LlmError) -> None:
-        if error.code in HOPELESS:
+        if error.code in unfinished.HOPELESS:
             self._hopeless = error
         elif not self._succeeded and error.code in _ALIKE:
             alike = self._alike[-1:] in ([], [error.code])
@@ -383,7 +365,9 @@ async def _all(
     try:
         results = await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
         if guarded.shard:  # the next shard starts at once, and all shards share the rate limit
-            await asyncio.sleep(max(map(_rest_s, every_model(guarded.models)), default=0.0))
+            gates = (model.gates for model in every_model(guarded.models))
+            rests = (limiter.rest_s for gate in gates for limiter in gate.limiters)
+            await asyncio.sleep(max(rests, default=0.0))
     except ExceptionGroup as errors:
         unwritten, others = errors.split(UnwrittenError)
         if unwritten is None or others is not None:
@@ -397,10 +381,6 @@ async def _all(
             await model.close()
 
 
-def _rest_s(model: LanguageModel) -> float:
-    return max((limiter.rest_s for limiter in model.gates.limiters), default=0.0)
-
-
 def _first(errors: ExceptionGroup[UnwrittenError]) -> UnwrittenError:
     first = errors.exceptions[0]
     return _first(first) if isinstance(first, ExceptionGroup) else first
@@ -410,7 +390,7 @@ def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path, *, allow_
     """Raise if a run has no verdict at all, with the error that stopped it or the most frequent one."""
     if any(result.outcome == "scored" for result in results.values()):
         return
-    if allow_none and not any(result.code in HOPELESS for result in results.values()):
+    if allow_none and not any(result.code in unfinished.HOPELESS for result in results.values()):
         return
     codes = Counter(result.code for result in results.values())
     code = "not_asked" if "not_asked" in codes else codes.most_common(1)[0][0]
@@ -435,7 +415,7 @@ def _advice(first: ItemResult, out: Path) -> Message:
             " All requests are in {file}.",
             folder=out,
             fix=_FIX_BY_CODE.get(first.code, _FIX),
-            file=unfinished_folder(out) / ATTEMPTS_FILE,
+            file=unfinished.unfinished_folder(out) / shards.ATTEMPTS_FILE,
         )
     match first.code:
         case "auth_failed" | "quota_exhausted" | "not_asked":

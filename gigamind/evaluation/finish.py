@@ -63,7 +63,6 @@ class Outputs:
 
     @classmethod
     def of(cls, options: EvalOptions) -> "Outputs":
-        """Return the part of these options."""
         replaces = isinstance(options, ModelRunOptions) and options.resume is not None
         figures = options.figures is not None
         return cls(options.format, options.language, figures, options.save_snapshot, replaces)
@@ -86,11 +85,7 @@ def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | N
 
 
 def read_finished(task: Task[Any, Summary, Any], out: Path) -> Evaluated[Summary] | None:
-    """Read a run from its output folder; None if it has no summary.json, which `--format md` leaves out.
-
-    Raises:
-        InputError: its verdict cannot be read.
-    """
+    """Read a run with its verdict from its folder, or raise InputError; None without summary.json (`--format md`)."""
     file = out / "summary.json"
     if not file.is_file():
         return None
@@ -123,11 +118,7 @@ class FlowResult(TypedDict):
 
 
 def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | None:
-    """Check, before any work, that the run can be written and, if requested, compared.
-
-    Raises:
-        InputError: it cannot.
-    """
+    """Check, before any work, that the run can be written and, if requested, compared; raise InputError if not."""
     replaces = Outputs.of(options).replaces
     if isinstance(options, ModelRunOptions):
         check_unfinished(out, resume=replaces)
@@ -157,8 +148,7 @@ def finish(
     """Write the output folder, with snapshot and comparison if requested, and announce the verdict.
 
     Raises:
-        EvaluationError: the folder cannot be written; or, unless partial results are allowed, every item failed, the
-            budget left items unjudged, or too many have no verdict (the folder is written and says why).
+        EvaluationError: the folder cannot be written; or items have no verdict, unless partial results are allowed.
         InputError: the run cannot be compared with the baseline; the folder is written without a comparison.
     """
     written = _write(_with_card(record, options), task, options, out, reference)
@@ -193,7 +183,8 @@ def _write(
         return _Written(None, empty)
     snapshot = task.compared.take_snapshot(record)
     bounds = bounds_of(snapshot, record.run.status, options)
-    broken = missed_bounds(bounds, translator(outputs.lang))
+    say = translator(outputs.lang)
+    broken = missed_bounds(bounds, say)
     run = record.run.model_copy(update={"warnings": (*broken, *record.run.warnings)})
     record = replace(record, run=run)
     files = _texts(task, record, outputs)
@@ -210,9 +201,7 @@ def _write(
         else:
             files |= verdict.files(outputs.lang)
     if SUMMARY_FILE in files:
-        files[SUMMARY_FILE] = _decided(
-            files[SUMMARY_FILE], verdict, bounds, translator(outputs.lang)
-        )
+        files[SUMMARY_FILE] = _decided(files[SUMMARY_FILE], verdict, bounds, say)
         files[HTML_FILE] = _page(task, record, outputs.lang, reference, verdict or bounds)
     write_run(out, record, outputs.format, files, replace=outputs.replaces)
     if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
@@ -233,11 +222,7 @@ def _write(
 def bounds_of(
     snapshot: EvalSnapshot[Any, Any], status: str, options: EvalOptions
 ) -> GateResult | None:
-    """Apply the floors and ceilings of a --gates file to a run; None if there is no file, or a baseline.
-
-    Raises:
-        InputError: the file cannot be used.
-    """
+    """Apply the bounds of a --gates file to a run, or raise InputError; None if there is no file, or a baseline."""
     if options.gates is None or options.compare or status != "complete":
         return None
     return bounds_gate(snapshot, read_policy(options.gates), options.phase)
@@ -278,11 +263,7 @@ def finish_flow(
     out: Path,
     kinds: Kinds,
 ) -> FlowResult:
-    """Do the same as `finish` for a flow, whose tasks return JSON values; failed runs are published as well.
-
-    Raises:
-        EvaluationError: the folder cannot be written.
-    """
+    """Do the same as `finish` for a flow, whose tasks return JSON values; failed runs are published as well."""
     record = _with_card(record, options)
     written = _write(record, task, options, out, _reference(options, kinds))
     verdict, refused = written.verdict, written.refused

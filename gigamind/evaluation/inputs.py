@@ -58,7 +58,6 @@ class Inputs:
     options: EvalOptions
 
     def drawn(self, items: Sequence[Item]) -> tuple[Item, ...]:
-        """Return the sampled items, in their order."""
         options = self.options
         size = sample_size(options.sample) if options.sample else len(items)
         return sample(items, size, options.seed)
@@ -81,9 +80,7 @@ class Inputs:
     def warnings_since(self, before: Mapping[str, bytes]) -> tuple[Message, ...]:
         """Return a warning if notes changed during the run, given their states `before` it."""
         now = self.note_states()
-        changed = sorted(
-            path for path in before.keys() | now.keys() if before.get(path) != now.get(path)
-        )
+        changed = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
         if not changed:
             return ()
         more = ["..."] if len(changed) > _ERRORS_SHOWN else []
@@ -113,11 +110,7 @@ class Inputs:
         )
 
     def refuse_unusable(self, checked: CheckedRows[Any]) -> None:
-        """Stop if the usable rows do not represent the dataset, or if `--strict` requires it.
-
-        Raises:
-            DatasetError: too few rows are usable, or there is a problem and `strict` is set.
-        """
+        """Raise DatasetError if too few rows are usable, or if there is a problem and `strict` is set."""
         problems = [error.describe(self.options.dataset) for error in checked.errors]
         if why := checked.why_unusable(self.options.min_rows):
             head = (

@@ -25,11 +25,7 @@ Options = TypeVar("Options", bound=BaseModel)
 
 
 def validated(model: type[Options], values: Mapping[str, object]) -> Options:
-    """Return the options in `values`, by field name.
-
-    Raises:
-        InputError: names every option with a wrong value, the value, and what it must be.
-    """
+    """Return the options in `values`, by field name; InputError names each wrong value and what it must be."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -56,10 +52,7 @@ def _check_sample(value: str) -> str:
     return value
 
 
-SampleText = Annotated[
-    str, AfterValidator(_check_sample)
-]  # a count such as "50", or a share such as "0.2"
-
+SampleText = Annotated[str, AfterValidator(_check_sample)]  # "50" is a count, "0.2" a share
 
 OWN_SECTION = "search"
 """Placeholder of the section with a task's own options, which is named after the task."""
@@ -70,17 +63,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         *("sample", "seed", "deterministic"),
     ),
     "where": (
-        *(
-            "out",
-            "lang",
-            "format",
-            "figures",
-            "save_snapshot",
-            "junit",
-            "comment",
-            "resume",
-            "cache_dir",
-        ),
+        *("out", "lang", "format", "figures", "save_snapshot"),
+        *("junit", "comment", "resume", "cache_dir"),
         *("dry_run", "strict", "min_rows", "notes_hash_mode", "notes_hash_exclude"),
     ),
     OWN_SECTION: (),
@@ -134,8 +118,7 @@ class ReleaseOptions(BaseModel):
     junit: Path | None = Field(None, description="write the gate results to this file as JUnit XML")
     comment: Path | None = Field(
         None,
-        description="write a short summary for a pull request to this file: verdict, metrics and items that got "
-        "worse",
+        description="write a short summary for a pull request to this file: verdict, metrics and items that got worse",
     )
 
 
@@ -240,7 +223,6 @@ class EvalOptions(ReleaseOptions, Determinism):
 
     @property
     def language(self) -> Language:
-        """Return the language of the reports."""
         return language_of(self.lang)
 
     def for_report(self) -> dict[str, object]:
@@ -260,7 +242,6 @@ class ContextOptions(BaseModel):
     def searched_by(
         self, mode: Mode, fusion: FusionName, embedder: str, cache: Path
     ) -> RetrievalSettings:
-        """Return the settings of the search for these notes."""
         return RetrievalSettings(
             mode=mode, fusion=fusion, topk=self.context_notes, embedder=embedder, cache=cache
         )
@@ -276,7 +257,6 @@ class CacheOptions(BaseModel):
 
     @property
     def cache(self) -> Path:
-        """Return the cache folder."""
         return self.cache_dir or default_cache_folder()
 
 
@@ -330,15 +310,10 @@ class ModelRunOptions(ModelOptions, CacheOptions):
 
     @property
     def replies(self) -> Path:
-        """Return the folder of stored model replies."""
         return self.store or self.cache / "replies"
 
     def written_to(self, out: Path | None) -> Path | None:
-        """Return the output folder; None for a folder named after the time.
-
-        Raises:
-            InputError: --out differs from the folder of the resumed run.
-        """
+        """Return the output folder; None for one named by time, InputError if --out differs from the resumed run."""
         if self.resume and out not in {None, self.resume}:
             raise InputError(
                 _("--out: a resumed run writes to the folder of --resume. Leave --out out.")

@@ -40,12 +40,10 @@ class ReleaseVerdict:
     gate: GateResult
 
     def files(self, language: Language) -> dict[str, str]:
-        """Return compare.md and compare.json, by name."""
         text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
         return {COMPARE_FILE: self.markdown(language), _VERDICT_FILE: text + "\n"}
 
     def dump(self) -> dict[str, Any]:
-        """Return JSON values: `comparison` and `gate`."""
         return {
             "comparison": self.comparison.model_dump(mode="json"),
             "gate": self.gate.model_dump(mode="json"),
@@ -53,7 +51,6 @@ class ReleaseVerdict:
 
     @classmethod
     def load(cls, dumped: Mapping[str, Any]) -> "ReleaseVerdict":
-        """Restore a verdict from `dump`."""
         return cls(
             Comparison.model_validate(dumped["comparison"]),
             GateResult.model_validate(dumped["gate"]),
@@ -61,11 +58,9 @@ class ReleaseVerdict:
 
     @property
     def release(self) -> Release:
-        """Return the part that summaries show."""
         return Release(self.comparison, self.gate)
 
     def markdown(self, language: Language = "en") -> str:
-        """Return the text of compare.md."""
         return render_comparison(self.comparison, self.gate, language)
 
     def exit_code(self, *, fail_on_regression: bool) -> int:
@@ -75,11 +70,7 @@ class ReleaseVerdict:
 
 
 def read_verdict(out: Path) -> ReleaseVerdict | None:
-    """Read the verdict in an output folder; None without a baseline.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Read the verdict in an output folder, or raise InputError; None without a baseline."""
     file = out / _VERDICT_FILE
     if not file.is_file():
         return None
@@ -105,20 +96,12 @@ class Reference:
     card: JudgeCard | None = None
 
     def judge(self, current: EvalSnapshot[Any, Any]) -> ReleaseVerdict:
-        """Compare a run with the baseline and apply the gates.
-
-        Raises:
-            InputError: the tasks or the embedding models differ.
-        """
+        """Compare a run with the baseline and apply the gates; InputError if tasks or embedding models differ."""
         check_models(self.baseline, current)
         return self.verdict(current)
 
     def verdict(self, current: EvalSnapshot[Any, Any]) -> ReleaseVerdict:
-        """Do the same, but other embedding models give a "not-comparable" verdict.
-
-        Raises:
-            InputError: the tasks differ.
-        """
+        """Do the same, but other embedding models give a "not-comparable" verdict."""
         comparison = compare(self.baseline, current)
         return ReleaseVerdict(
             comparison,
@@ -134,11 +117,7 @@ class Reference:
 
 
 def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Kinds) -> Reference:
-    """Read the baseline of a task at that path, and the policy of the options.
-
-    Raises:
-        InputError: either cannot be used.
-    """
+    """Read the baseline of a task at that path, and the policy of the options, or raise InputError."""
     snapshot = read_baseline(baseline, kinds, task)
     check_task(snapshot, task)
     return Reference(

@@ -14,6 +14,7 @@ from typing import Any, Self, TypedDict, TypeVar
 from pydantic import BaseModel
 
 from gigamind.errors import EvaluationError, InputError
+from gigamind.evaluation import unfinished
 from gigamind.evaluation.finish import Evaluated, FlowResult, check_outputs, finish, finish_flow
 from gigamind.evaluation.inputs import Inputs
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
@@ -21,14 +22,6 @@ from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.release import announcing_failure
 from gigamind.evaluation.shards import GATHERED, Range, Shard, ShardEnd, cut
 from gigamind.evaluation.task import Evaluation, Interrupted, Run, Task
-from gigamind.evaluation.unfinished import (
-    HOPELESS,
-    ModelRun,
-    attempts_of,
-    drop_if_final,
-    is_resumable,
-    unfinished_folder,
-)
 from gigamind.i18n import Message, Text, _
 from gigamind.llm.ledger import SCRIPTED
 from gigamind.records.schema import RUN_ID_FORMAT, Record
@@ -105,18 +98,14 @@ def evaluate_and_keep(
     with _kept_beside(out):
         finished = finish(task, record, options, out, reference)
     if run.model_run:
-        drop_if_final(out, run.model_run)
+        unfinished.drop_if_final(out, run.model_run)
     return record, finished
 
 
 def measure(
     task: Task[Any, Summary, Line], options: EvalOptions, progress: Progress | None = None
 ) -> Record[Summary, Line]:
-    """Run a whole evaluation that uses no model, and write nothing.
-
-    Raises:
-        InputError: it uses models, whose replies would be lost.
-    """
+    """Run a whole evaluation and write nothing; InputError if it uses models, whose replies would be lost."""
     started = datetime.now(UTC)
     shown = progress or Quiet()
     with _opened(task, options, shown) as opened:
@@ -128,11 +117,7 @@ def measure(
 
 
 def out_folder(options: EvalOptions, started: datetime) -> Path:
-    """Return the output folder: as the options say, otherwise `eval/out/YYYYMMDD-HHMMSS` in local time, as in the seed.
-
-    Raises:
-        InputError: --out differs from the folder of the resumed run.
-    """
+    """Return the output folder, by default `eval/out/YYYYMMDD-HHMMSS` in local time; see `written_to`."""
     given = options.written_to(options.out) if isinstance(options, ModelRunOptions) else options.out
     return given or free_folder(Path("eval") / "out", started)
 
@@ -142,7 +127,9 @@ def free_folder(home: Path, started: datetime) -> Path:
     first = home / started.astimezone().strftime(RUN_ID_FORMAT)
     names = itertools.chain([first.name], (f"{first.name}-{n}" for n in itertools.count(2)))
     outs = (first.with_name(name) for name in names)
-    return next(out for out in outs if not (out.exists() or unfinished_folder(out).exists()))
+    return next(
+        out for out in outs if not (out.exists() or unfinished.unfinished_folder(out).exists())
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +278,7 @@ class Steps:
             return []
         evaluation = self.opened(options, run).evaluation
         evaluation.ask((), out, Quiet(), GATHERED)
-        return cut(unfinished_folder(out), evaluation.to_ask, options, processes)
+        return cut(unfinished.unfinished_folder(out), evaluation.to_ask, options, processes)
 
     def judge_shard(
         self,
@@ -308,7 +295,7 @@ class Steps:
         start = time.perf_counter()
         models = evaluation.ask(evaluation.results.validate_python(results), out, progress, shard)
         ended = models.results.values()
-        hopeless = next((result for result in ended if result.code in HOPELESS), None)
+        hopeless = next((result for result in ended if result.code in unfinished.HOPELESS), None)
         return {
             "scored": any(result.outcome == "scored" for result in ended),
             "skipped": any(result.outcome == "skipped_budget" for result in ended),
@@ -349,9 +336,9 @@ class Steps:
         whole = replace(_put_together(opened, batches), interrupted=interrupted)
         if verdicts is not None:
             results = map(ItemResult.load, verdicts["results"])
-            models = ModelRun(
+            models = unfinished.ModelRun(
                 {result.key: result for result in results},
-                attempts_of(out),
+                unfinished.attempts_of(out),
                 verdicts["interrupted"],
                 [ItemKey(*key) for key in verdicts["unasked"]],
             )
@@ -365,7 +352,7 @@ class Steps:
         with _kept_beside(out):
             finished = finish_flow(self._tasks[options.task], record, options, out, self._kinds)
         if whole.model_run:
-            drop_if_final(out, whole.model_run)
+            unfinished.drop_if_final(out, whole.model_run)
         return finished
 
 
@@ -373,7 +360,7 @@ def _as_json(text: Text) -> object:
     return text.as_json() if isinstance(text, Message) else text
 
 
-def _verdicts(models: ModelRun, runtime_ms: float) -> Verdicts:
+def _verdicts(models: unfinished.ModelRun, runtime_ms: float) -> Verdicts:
     return {
         "results": [result.dump() for result in models.results.values()],
         "interrupted": models.interrupted,
@@ -387,7 +374,7 @@ def _kept_beside(out: Path) -> Generator[None]:
     try:
         yield
     except EvaluationError as error:
-        if out.exists() or not is_resumable(out):
+        if out.exists() or not unfinished.is_resumable(out):
             raise
         raise EvaluationError(
             _(

@@ -61,15 +61,12 @@ class Shard:
 
     @property
     def gathers(self) -> bool:
-        """Return whether it uses no model and only collects known results."""
         return self.items.first == self.items.end
 
     def of(self, items: Sequence[Item]) -> Sequence[Item]:
-        """Return its part of the run's items; all of them if it gathers."""
         return items if self.gathers else items[slice(*self.items)]
 
     def begin(self, run: Path) -> Path:
-        """Create a new folder for it in the folder of its run."""
         run.mkdir(parents=True, exist_ok=True)
         for number in count(1):
             folder = run / f"{_name(self.items)}.{number}"
@@ -286,11 +283,7 @@ class Shards:
         return replace(self._shared, items=items, taken=taken)
 
     def ended(self, shard: Shard, end: ShardEnd) -> None:
-        """Handle a finished shard: release its lease, and pass on an error that affects every item.
-
-        Raises:
-            EvaluationError: file locks do not work between the machines.
-        """
+        """Release a finished lease and pass on a hopeless error; EvaluationError if file locks do not work."""
         items = shard.items
         if end["stopped"]:
             raise EvaluationError(

@@ -16,16 +16,9 @@ from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.unfinished import ModelRun
 from gigamind.i18n import Message, Text, _, joined, n_
+from gigamind.records import schema
 from gigamind.records.environment import describe_hardware
 from gigamind.records.judged import JudgeReport
-from gigamind.records.schema import (
-    RUN_ID_FORMAT,
-    Environment,
-    ErrorReport,
-    Record,
-    RunReport,
-    by_item,
-)
 from gigamind.release.model import ComparedTask
 from gigamind.reports.views import View
 
@@ -96,7 +89,7 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
         )
 
     @abstractmethod
-    def record(self, run: Run[Result], started: datetime) -> Record[Summary, Line]:
+    def record(self, run: Run[Result], started: datetime) -> schema.Record[Summary, Line]:
         """Return the content of the output folder; equal runs give equal records, except for times."""
 
     def close(self) -> None:
@@ -122,7 +115,6 @@ class Estimate:
     in_batches: bool = False  # through the batch API, with its price and delay
 
     def describe(self) -> Message:
-        """Return the estimate in one line."""
         parts = [_dollars(self.usd)]
         if self.calls:
             low, high = self.tokens
@@ -179,7 +171,7 @@ class Checked:
 
     ready: Text  # what there is to evaluate; `terminal` has more details
     terminal: Text
-    errors: Sequence[ErrorReport]
+    errors: Sequence[schema.ErrorReport]
     warnings: Sequence[Text]
     dataset_hash: str
     notes_hash: str
@@ -188,11 +180,10 @@ class Checked:
     least_calls: Callable[[], int] = int
 
     def describe(self) -> Message:
-        """Return the result in one line."""
         return _(
             "{ready}; rows with problems: {rows:,}; warnings: {warnings:,}",
             ready=self.ready,
-            rows=len(by_item(self.errors)),
+            rows=len(schema.by_item(self.errors)),
             warnings=len(self.warnings),
         )
 
@@ -213,22 +204,14 @@ class Task(ABC, Generic[Options, Summary, Line]):
 
     @abstractmethod
     def open(self, options: Options, progress: Progress) -> Evaluation[Summary, Line, Any]:
-        """Check the input and prepare the evaluation.
-
-        Raises:
-            GigamindError: the options, the dataset or the vault cannot be used; the class determines the exit code.
-        """
+        """Check the input and prepare the evaluation; the class of a GigamindError determines the exit code."""
 
     def forewarn(self, options: Options) -> tuple[Text, ...]:
-        """Return warnings about the options alone, shown before the run; the run's warnings include them.
-
-        Raises:
-            InputError: the options cannot be used.
-        """
+        """Return warnings about the options alone, shown before the run, or raise InputError; the run repeats them."""
         del options
         return ()
 
-    def shortfall(self, record: Record[Summary, Line]) -> Text | None:
+    def shortfall(self, record: schema.Record[Summary, Line]) -> Text | None:
         """Return why the figures of a finished run do not represent its dataset, apart from models."""
         del record
         return None
@@ -242,14 +225,14 @@ def run_report(
     prepared: PreparedInput,
     started: datetime,
     status: Literal["complete", "interrupted"],
-    environment: Environment,
+    environment: schema.Environment,
     judge: JudgeReport | None = None,
-) -> RunReport:
+) -> schema.RunReport:
     """Return the content of run.json."""
     options = prepared.options
-    return RunReport.like(
+    return schema.RunReport.like(
         prepared,
-        run_id=started.astimezone().strftime(RUN_ID_FORMAT),
+        run_id=started.astimezone().strftime(schema.RUN_ID_FORMAT),
         created_at=started.isoformat(timespec="seconds"),
         task=options.task,
         status=status,

@@ -36,11 +36,7 @@ def unfinished_folder(out: Path) -> Path:
 
 
 def check_unfinished(out: Path, *, resume: bool) -> None:
-    """Check, before any work, that the folder beside `out` exists if it is to be resumed, and does not otherwise.
-
-    Raises:
-        InputError: it is not so.
-    """
+    """Raise InputError if the folder beside `out` is missing in a resumed run, or exists in another one."""
     kept = is_resumable(out)
     if resume and not kept:
         raise InputError(

@@ -1,7 +1,4 @@
-"""Import test sets of ragas and deepeval: a question, an answer, its contexts, a reference.
-
-Either the system's answer is judged against its contexts, or the reference against its own contexts.
-"""
+"""Import test sets of ragas and deepeval: a question, the system's answer or the reference, and its contexts."""
 
 import ast
 import json
@@ -28,8 +25,7 @@ class Columns:
     reference: Sequence[str]
     contexts: Sequence[str]  # contexts of the answer; if a row has none, the reference's contexts
     reference_contexts: Sequence[str]
-    # between several contexts in one CSV cell; "" if a cell holds a Python or JSON list
-    separator: str = ""
+    separator: str = ""  # between contexts in a CSV cell; "" if it holds a list
 
 
 RAGAS = Columns(

@@ -1,7 +1,4 @@
-"""Parse rankings from JSON or Python values: notes of one query, best first.
-
-Values are not corrected here: a score that is not a number becomes NaN, a repeated note stays repeated.
-"""
+"""Parse rankings, best first, from JSON or Python values, uncorrected: repeated notes stay, scores may become NaN."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -37,11 +34,9 @@ class RankedNote:
     """One note of a ranking, or one context of an answer."""
 
     note: str  # path in the vault, or any name that datasets use; "" for a context given as text
-    # higher is better, on the system's own scale; None if not given, NaN if not a number
-    base_score: float | None = None
+    base_score: float | None = None  # higher is better; None if not given, NaN if no number
     text: str = ""  # the retrieved passage; "" if the system does not provide it
-    # position in the note's file, `[start, end)` in UTF-16 code units; None if not given
-    place: tuple[int, int] | None = None
+    place: tuple[int, int] | None = None  # `[start, end)` in UTF-16 units of the file
 
 
 @dataclass(frozen=True)
@@ -49,14 +44,11 @@ class Ranking(Generic[Hit_co]):
     """The results of a system for one query."""
 
     hits: tuple[Hit_co, ...]  # best first
-    # number of occurrences per anomaly
-    oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])
+    oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])  # how often
 
 
 def parse_hits(payload: object) -> tuple[RankedNote, ...]:
     """Parse hits from a list, or from "hits" of an object: each is a note, [note, score], or an object with `note`.
-
-    An object may also have `score`, `text`, `start` and `end`.
 
     Raises:
         ValueError: neither a list nor an object with hits, or a hit without a note.

@@ -1,7 +1,4 @@
-"""Parse answers from JSON or Python values: a text and its contexts.
-
-A context is a text, a note name, or both. Only a vault can tell whether a lone string is a text or a name.
-"""
+"""Parse answers from JSON or Python values: a text and its contexts, each a text, a note name (by a vault), or both."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,8 +16,7 @@ class Reply:
 
     answer: str
     contexts: tuple[RankedNote, ...] = ()  # in the system's order
-    # number of occurrences per anomaly
-    oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])
+    oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])  # how often
 
 
 def parse_reply(payload: object) -> Reply:

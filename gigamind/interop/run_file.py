@@ -1,7 +1,6 @@
 """Read a run file: rankings in TREC run format, or any responses in JSON lines.
 
 A TREC run is ordered as in trec_eval: by score, ties by note name, both descending; the rank column is ignored.
-JSON lines keep the order of their hits.
 """
 
 import hashlib

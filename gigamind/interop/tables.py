@@ -9,10 +9,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
-    """Return a CSV table with a column for every name, in order of first appearance.
+    """Return a CSV table with a column for every name, in order of first appearance; lists and objects as JSON.
 
-    It starts with a byte order mark, without which spreadsheets garble Korean. Lists and objects are written as JSON.
-    Texts that a spreadsheet would run as a formula get a leading apostrophe.
+    It starts with a byte order mark for Korean in spreadsheets. Texts that would run as a formula get an apostrophe.
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
     file = io.StringIO(newline="")

@@ -1,7 +1,4 @@
-"""Read and write TREC test collections: judgements (qrels), topics and rankings.
-
-Columns are separated by white space, so white space and "%" in names are percent-encoded on writing.
-"""
+"""Read and write TREC test collections: judgements (qrels), topics and rankings, in columns without white space."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,8 +48,6 @@ class Judgements:
 
 def read_trec(qrels: Path, topics: Path | None) -> Imported:
     """Read qrels "query 0 document grade", and topics as TREC's <top>, tab-separated lines or JSON lines {_id, text}.
-
-    Without topics the text of a query is its id; that is enough to evaluate run files.
 
     Raises:
         InputError: a file cannot be read or used; names the lines.
@@ -179,10 +174,7 @@ def _tabbed_topics(path: Path, text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def trec_run(rankings: Mapping[str, Sequence[str]], tag: str) -> str:
-    """Return a run with one line "query Q0 document rank score tag" per hit.
-
-    The score counts down by rank, because trec_eval orders by score in float32, where close scores would tie.
-    """
+    """Return a run, "query Q0 document rank score tag"; scores count down by rank, as close floats would tie."""
     return "".join(
         f"{column(query)} Q0 {column(note)} {rank} {len(ranking) - rank + 1} {column(tag)}\n"
         for query, ranking in rankings.items()

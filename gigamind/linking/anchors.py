@@ -30,11 +30,9 @@ _SEPARATOR = re.compile(r"[^\S\n ]|[_-]")
 class RunningText:
     """The running text of a note, without markup."""
 
-    # lower case, NFC, each separator as one space; anything but prose is replaced by line feeds
-    folded: str
+    folded: str  # lower case, NFC, separators as a space, anything but prose as line feeds
     start: int = 0  # offset in the note, in code points
-    # offset in `folded` -> offset from `start`, for `len(folded) + 1` places; None if they are equal
-    origins: tuple[int, ...] | None = None
+    origins: tuple[int, ...] | None = None  # by place in `folded`, from `start`; None if equal
 
     def span(self, start: int, end: int) -> Span:
         """Return the code points of the note for `folded[start:end]`."""
@@ -114,10 +112,8 @@ class Anchor:
     """A name and what is known about it."""
 
     text: str  # folded
-    # path of a note with this name -> the strongest kind of name
-    kinds: dict[str, NameKind] = field(default_factory=dict[str, NameKind])
-    # path of a target -> paths of the notes that link this name to it
-    linked: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    kinds: dict[str, NameKind] = field(default_factory=dict[str, NameKind])  # strongest, by note
+    linked: dict[str, set[str]] = field(default_factory=dict[str, set[str]])  # target -> sources
     linking: set[str] = field(default_factory=set[str])  # paths of all notes in which it is a link
     # paths of all notes that mention it, linked or not. Notes with this name are included only if they link it to
     # another note, because a note does not link its own name.
@@ -146,17 +142,13 @@ class AnchorDictionary:
     """All names of a vault's notes."""
 
     anchors: Mapping[str, Anchor]
-    # path of a note -> names in its running text, in order, without overlaps
-    mentions: Mapping[str, tuple[Mention, ...]]
+    mentions: Mapping[str, tuple[Mention, ...]]  # by note, in order, without overlaps
     # kind -> share of notes that link a name of this kind, among notes that mention it
     priors: Mapping[NameKind, float]
     finder: "NameFinder"  # finds them in other texts
 
     def link_probability(self, anchor: Anchor, note: str) -> float:
-        """Return the probability that a note links this name, in (0, 1), based on the *other* notes that mention it.
-
-        The share for its kind in this vault is the prior.
-        """
+        """Return the probability, in (0, 1), that a note links this name, by the *other* notes that mention it."""
         linked, saying = self.others(anchor, note)
         prior = self.priors[anchor.kind]
         return (linked + _PRIOR_NOTES * prior) / (saying + _PRIOR_NOTES)
@@ -167,10 +159,7 @@ class AnchorDictionary:
         return len(linking) - (note in linking), len(saying) - (note in saying)
 
     def commonness(self, anchor: Anchor, target: str, note: str) -> float:
-        """Return the share of the name's links that lead to `target`, in (0, 1], ignoring links of `note`.
-
-        A title, alias or heading with this name counts as one link.
-        """
+        """Return the share of the name's links outside `note` that lead to `target`; a name of a note is one link."""
         counts = {
             path: len(sources) - (note in sources) + (anchor.kinds.get(path, "text") != "text")
             for path, sources in anchor.linked.items()
@@ -253,8 +242,7 @@ def _name_of(link: Link, note: Note) -> str:
 def _priors(anchors: Iterable[Anchor]) -> dict[NameKind, float]:
     """Return the share of linking notes among mentioning notes for each kind, with one note added to either side.
 
-    A name that is in the dictionary only because one note links it could not have been found in that note; such links
-    are left out.
+    Names that are known only because one note links them are left out: no one could have found them in that note.
     """
     linked: Counter[NameKind] = Counter()
     saying: Counter[NameKind] = Counter()

@@ -1,7 +1,6 @@
-"""Write notes with new links: into a copy of their vault, or in place, with a file to undo it.
+"""Write notes with new links: into a copy of their vault, or in place, with a file to undo it (`undo.py`).
 
-A note is written only if it is still the file that was read. In place, its old bytes are copied first and the change is
-recorded in the undo file (`undo.py`), so that a killed process leaves no unrecorded change.
+A note is written only if it is still the file that was read, and in place only after its old bytes are recorded.
 """
 
 import contextlib
@@ -24,10 +23,7 @@ from gigamind.vault.notes import Vault
 def write_copy(
     vault: Vault, out: Path, linked: Sequence[LinkedNote]
 ) -> tuple[list[LinkedNote], list[NotesError]]:
-    """Copy a vault with the links; a note that cannot have them is copied unchanged.
-
-    Returns:
-        The notes with links, and the errors of the others.
+    """Copy a vault with the links; return the notes that have them and the errors of the others, copied unchanged.
 
     Raises:
         NotesError: the vault cannot be read, or the copy cannot be written.
@@ -47,11 +43,7 @@ def write_copy(
 
 
 class InPlaceWriter:
-    """Writes into the notes of a vault; creates nothing before the first note. Use it as a context manager.
-
-    Attributes:
-        undo_file: input of `undo`; None before the first note.
-    """
+    """Writes into the notes of a vault, and `undo_file` from the first note on. Use it as a context manager."""
 
     def __init__(self, vault: Vault) -> None:
         self.undo_file: Path | None = None
@@ -91,11 +83,7 @@ class InPlaceWriter:
 
 
 def _unchanged_bytes(linked: LinkedNote, files: NoteFiles) -> bytes:
-    """Return the bytes of a note that the links are inserted into.
-
-    Raises:
-        NotesError: they have changed since they were read, or are not valid UTF-8.
-    """
+    """Return the bytes of a note if they are still those that the links are inserted into."""
     note = linked.note
     now = files.read(note.path)
     if content_hash(now) != note.content_hash:

@@ -1,7 +1,7 @@
 """Find text in brackets that a renderer may read as a link, although the vault reader does not.
 
-mkdocs and Sphinx resolve `[text][label]` and `[label]` by names defined outside the notes, and other tools give
-brackets other meanings. Text inserted between or right after brackets becomes part of them.
+mkdocs and Sphinx resolve `[text][label]` and `[label]` by names defined outside the notes. Text inserted between or
+right after brackets becomes part of them.
 """
 
 import re

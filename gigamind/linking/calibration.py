@@ -1,13 +1,9 @@
 """Fit the weights and calibration of a vault by hiding some of its links and checking which are suggested again.
 
-Links that are missing are suggested too and look wrong. If k links of a note are hidden and m are assumed missing, a
-suggestion that is a link with probability π is a hidden one with probability π k / (k + m). π is a logistic function of
-the features with a prior around the shipped weights, which decide alone if a vault has few links. The score of the best
-suggestions of a note, which people look at, is calibrated by a second fit. Without hidden links the odds are lower by
-the share of missing ones. Equal vaults give equal numbers.
-
-Names and phrases have separate weights and curves: vaults that link every name rarely link phrases, and the scores of
-phrases vary more between vaults.
+If k links of a note are hidden and m are assumed missing, a suggestion that is a link with probability π is a hidden
+one with probability π k / (k + m). π is a logistic function of the features with a prior around the shipped weights.
+The score of the best suggestions of a note, which people look at, is calibrated by a second fit. Without hidden links
+the odds are lower by the share of missing ones. Names and phrases have separate weights and curves.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -48,11 +44,7 @@ _Floats = npt.NDArray[np.float64]
 
 
 def fit_models(hidden: Draws, places: Callable[[Note], Iterable[Sequence[Candidate]]]) -> Models:
-    """Fit the weights of a vault.
-
-    Args:
-        places: returns the candidates of each place of a note.
-    """
+    """Fit the weights of a vault; `places` returns the candidates of each place of a note."""
     shipped = load_weights()
     examples: dict[type[Features], list[tuple[Features, float, bool]]] = {
         NamedFeatures: [],
@@ -116,13 +108,7 @@ def calibrate(
     *,
     notes: int = 0,
 ) -> Calibration:
-    """Fit the calibration of a vault.
-
-    Args:
-        names: returns the best names of a note, which is one of the vault without some of its links.
-        phrases: returns its best phrases, given the calibration of names; None if there are none.
-        notes: number of notes in the vault.
-    """
+    """Fit the calibration of a vault by the best names and phrases of notes that lack some of their links."""
     curve, suggestions = _fitted_curve(hidden, names, Curve(offset=_NO_HABIT))
     calibration = Calibration(curve, suggestions=suggestions)
     if phrases is None:
@@ -168,13 +154,7 @@ def _fitted_curve(
 
 
 def _curve(scored: Sequence[Scored], hits: _Floats, shares: _Floats, precision: float) -> Curve:
-    """Fit the curve of π to the hits, with a prior around the identity.
-
-    Args:
-        hits: 1 for each suggestion that is a hidden link, otherwise 0; shape (len(scored),).
-        shares: share of hidden links among those that its note lacks, in (0, 1].
-        precision: of the prior.
-    """
+    """Fit the curve of π to the hits, 1 for a hidden link, with a prior around the identity."""
     bent = np.column_stack(bends(np.array([suggestion.score for suggestion in scored])))
     center, spread = bent.mean(axis=0), bent.std(axis=0) + _LEAST_SPREAD
     columns = np.column_stack([(bent - center) / spread, np.ones(len(bent))])

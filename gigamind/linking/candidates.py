@@ -1,7 +1,4 @@
-"""Find candidates for links: each place of a note with each note that it may mean, before any weighting.
-
-A place is a name (`anchors.py`) or, if meaning is compared, a phrase (`phrases.py`).
-"""
+"""Find candidates for links: each name (`anchors.py`) or phrase (`phrases.py`) with each note that it may mean."""
 
 import re
 from collections import Counter, defaultdict
@@ -56,11 +53,7 @@ def _always(features: Features) -> bool:
 
 
 class CandidateFinder:
-    """Finds the candidates of a vault's notes; building it reads every note once.
-
-    Args:
-        embedder: compares meanings; None finds names only.
-        cache: file of the embedding cache.
+    """Finds the candidates of a vault's notes; building it reads every note once. No embedder: names only.
 
     Raises:
         EmbeddingError, IndexingError: see `Meanings`.
@@ -91,10 +84,9 @@ class CandidateFinder:
     def places(
         self, note: Note, context_chars: int, is_promising: Callable[[Features], bool] = _always
     ) -> list[list[Candidate]]:
-        """Return the candidates of each place, in the order of the text, names first.
+        """Return the candidates of each place of a note, maybe a draft, in the order of the text, names first.
 
         Args:
-            note: of this vault, or another text at its path.
             context_chars: code points of the surrounding paragraph that are compared with the target.
             is_promising: whether a phrase is worth computing exactly, given an upper bound of its features.
         """
@@ -217,8 +209,7 @@ class _Reading:
     def named(self) -> Iterator[list[Candidate]]:
         """Yield the candidates of each name.
 
-        Excluded are names of the note itself, starts of longer names, denied things, verbs of clauses, and texts of
-        former links that are hardly ever linked.
+        Excluded are the note's own names, starts of longer names, denied things, verbs, and texts hardly ever linked.
         """
         occurrences: Counter[str] = Counter()
         for mention in self._mentions:

@@ -3,9 +3,6 @@
 기 turns a verb into a noun, and titles end this way ("시작하기", "보고서 만들기"); in running text the same words may
 be the verb of a clause. The text after them decides, for some of it together with an object before them. Nouns also
 end in 기 ("2분기", "크기"): where a noun is possible, only 하기, 되기 and 시키기 count.
-
-In the seven Korean vaults of benchmarks/link_vaults.py this finds 6 verbs, all correct, and none of the 2,852 links, of
-which 187 contain words in 기.
 """
 
 import re

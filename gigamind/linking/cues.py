@@ -1,7 +1,6 @@
 """Learn the surroundings of links from a vault: the words before and after them, and the start of their line.
 
-"See ...", "... 가이드를 참고하세요" and list items often contain links, while the same name is unlinked elsewhere.
-These words differ by vault and language, so nothing is listed: links of the vault are compared with unlinked names.
+They differ by vault and language, so nothing is listed: links of the vault are compared with unlinked names.
 """
 
 import re
@@ -64,12 +63,7 @@ class _Counts:
 
 
 class Cues:
-    """Scores how much the surroundings of a place resemble surroundings of links.
-
-    Args:
-        links: path of a note -> surroundings of each of its links to other notes.
-        plain: path of a note -> surroundings of its unlinked names.
-    """
+    """Scores how much a place resembles the surroundings of links rather than of unlinked names, each by path."""
 
     def __init__(
         self, links: Mapping[str, Iterable[Around]], plain: Mapping[str, Iterable[Around]]
@@ -78,11 +72,7 @@ class Cues:
         self._all_links, self._all_plain = _sum(self._links), _sum(self._plain)
 
     def of(self, note: str) -> Callable[[Around], tuple[float, float]]:
-        """Return a function that rates places of a note by log odds of a link, for adjacent and for near words.
-
-        Only *other* notes are counted.
-        0 is neutral; unseen signs count as average.
-        """
+        """Return a function that rates places by *other* notes: log odds of a link, for adjacent and near words."""
         links, plain = self._links.get(note, _Counts()), self._plain.get(note, _Counts())
         n_links = self._all_links.places - links.places
         n_plain = self._all_plain.places - plain.places

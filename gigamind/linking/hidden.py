@@ -1,7 +1,4 @@
-"""Hide some links of a vault, to check whether they are suggested again.
-
-A vault is assumed to lack a share `MISSING` of its links, and equally many are hidden.
-"""
+"""Hide as many links of a vault as it is assumed to lack, to check whether they are suggested again."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,8 +1,4 @@
-"""Insert links into the text of a note: at exact ranges, and only if the note is otherwise parsed as before.
-
-Text is never removed. Suggestions are not trusted: each range must be running text, and the parsed note with links must
-differ from the one without only by these links.
-"""
+"""Insert links into running text of a note, at exact ranges, only if the note is otherwise parsed as before."""
 
 import re
 from bisect import bisect_right
@@ -60,10 +56,7 @@ class LinkedNote:
 
 
 def insert(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter) -> LinkedNote:
-    """Insert these links where possible, each at the first of its places that can hold it.
-
-    The time is that of parsing the note a few times, plus once for each place that fails.
-    """
+    """Insert these links where possible, each at the first of its places that can hold it."""
     # Each with the refusal at its suggested place.
     tried: dict[LinkSuggestion, Refusal | None] = dict.fromkeys(suggestions)
     refusals: list[Refusal] = []
@@ -121,12 +114,7 @@ def _inserted(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWri
 def _insertion(
     note: Note, suggestion: LinkSuggestion, writer: LinkWriter, *, in_table: bool | None, done: int
 ) -> Insertion | Reason:
-    """Return the insertion or the reason against it.
-
-    Args:
-        in_table: None outside running text.
-        done: end of the previous insertion.
-    """
+    """Return the insertion or the reason against it; `in_table` is None outside running text."""
     span = suggestion.span
     if in_table is None or span.slice(note.text) != suggestion.anchor:
         return "no_text"

@@ -1,8 +1,4 @@
-"""Cache the suggestions of a vault in a file named by everything that they depend on.
-
-These are path and content of every note, the embedder, and the code and weights of link suggestion, so that an edited
-note leads to another file. A damaged, truncated or outdated file is ignored.
-"""
+"""Cache the suggestions of a vault in a file named by the notes, embedder, code and weights that they depend on."""
 
 import contextlib
 import hashlib
@@ -38,12 +34,7 @@ class RatedCandidate(NamedTuple):
 
 
 class Kept:
-    """The cached suggestions of a vault.
-
-    Args:
-        folder: of all such files; None disables the cache.
-        embedding_model: full name of the embedder.
-    """
+    """The cached suggestions of a vault; a `folder` of None disables the cache."""
 
     def __init__(self, folder: Path | None, vault: Vault, embedding_model: str | None) -> None:
         self.habits: Habits | None = None
@@ -109,15 +100,8 @@ def _row(rated: RatedCandidate) -> list[object]:
     known = [getattr(features, field.name) for field in fields(features)]
     is_phrase = isinstance(features, MeantFeatures)
     others = [(other.start, other.end) for other in rated.elsewhere]
-    return [
-        span.start,
-        span.end,
-        rated.candidate.target,
-        rated.confidence,
-        is_phrase,
-        known,
-        others,
-    ]
+    place = [span.start, span.end, rated.candidate.target]
+    return [*place, rated.confidence, is_phrase, known, others]
 
 
 def _read(row: Sequence[Any]) -> RatedCandidate:

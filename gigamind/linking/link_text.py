@@ -30,10 +30,7 @@ class LinkWriter:
         self._wikilinks = kinds[True] >= kinds[False]
 
     def name(self, target: str) -> str:
-        """Return the shortest unique name of the note at path `target`: its file name or its path.
-
-        Titles and aliases do not qualify, because Obsidian takes them for names of new notes.
-        """
+        """Return the file name of the note at `target` if unique, otherwise its path; Obsidian knows no titles."""
         path = target.removesuffix(".md")
         stem = posixpath.basename(path)
         names = [stem, path] if self._stems[stem.casefold()] == 1 else [path]
@@ -47,10 +44,7 @@ class LinkWriter:
         return _relative(target, source)
 
     def link(self, anchor: str, target: str, source: str, *, in_table: bool = False) -> str | None:
-        """Return the link from the note at path `source` to the one at `target`, with `anchor` as its text.
-
-        None if no link with this text leads there.
-        """
+        """Return the link with `anchor` as its text from `source` to `target`; None if no such link leads there."""
         name = self.name(target)
         written = _markdown_link(anchor, target, source)
         if self._wikilinks and not _NO_WIKILINK.search(name):

@@ -1,7 +1,6 @@
 """Find notes that a phrase means without naming them, by vectors of their names and beginnings.
 
-A note has one vector for each of its names (title, alias, heading, texts of links to it) and one for its title with its
-first paragraph. Vectors come from the search's embedder and share its cache.
+Names are title, alias, heading, and texts of links to a note. Vectors come from the search's embedder and its cache.
 """
 
 import re
@@ -44,11 +43,7 @@ class Meant:
 
 
 class Meanings:
-    """The notes of a vault by meaning.
-
-    Args:
-        names: path of a note -> its names, the title first; at least one.
-        cache: file of the embedding cache; None disables it.
+    """The notes of a vault by meaning; `names` are those of each path, the title first; `cache` may be None.
 
     Raises:
         EmbeddingError: the model failed.

@@ -61,9 +61,7 @@ class NoteFiles:
                 )
 
     def replace(self, path: str, content: bytes) -> None:
-        """Write a note atomically: readers see the old or the new bytes.
-
-        Owner, permissions and extended attributes stay; the modification time changes.
+        """Write a note atomically; owner, permissions and extended attributes stay.
 
         Raises:
             NotesError: it cannot be written; it is unchanged.

@@ -1,7 +1,4 @@
-"""Find noun phrases in running text, by rules for Korean particles and verb endings and English function words.
-
-This is a heuristic, not a tagger: `ranking.py` weighs what it finds and rejects most false ones.
-"""
+"""Find noun phrases in running text, by rules for Korean particles and verb endings and English function words."""
 
 import re
 from functools import lru_cache

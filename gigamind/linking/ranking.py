@@ -1,8 +1,6 @@
 """Estimate how likely a person would link a place to a note: two small models, for names and for phrases.
 
-Weights are in `weights.toml`, fitted by benchmarks/fit_links.py on links removed from vaults. None is negative: more of
-a feature never makes a link less likely. The scores of a suggestion in the seed are parts of the same sum, shown
-separately.
+Weights are in `weights.toml`, fitted by benchmarks/fit_links.py on links removed from vaults. None is negative.
 """
 
 import tomllib
@@ -25,21 +23,12 @@ def _logit(share: float) -> float:
 
 
 def _is_named(features: NamedFeatures) -> bool:
-    """Return whether the words are a name, or several words.
-
-    A single word that was linked once or twice is often just a word.
-
-    "Korean" may link a note on leave in one place; elsewhere it is the language.
-    """
+    """Return whether the words are a name, or several words; a single word linked once or twice is often a word."""
     return features.kind != "text" or features.words > 1
 
 
 def _is_distinct(features: NamedFeatures) -> bool:
-    """Return whether the words alone show that a note is meant.
-
-    One common word does not ("approval" in "no approval needed", the alias "패스" in "학생 패스"), unless it is a title
-    spelled as one.
-    """
+    """Return whether the words alone show that a note is meant; one common word that is no title does not."""
     return features.words > 1 or (
         features.spelled_as_name and features.kind in {"title", "heading"}
     )

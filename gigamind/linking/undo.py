@@ -1,7 +1,6 @@
-"""Remove links from notes again, using a file that records every insertion.
+"""Remove links from notes again, using a file that records every insertion before its note is written.
 
-An undo file is in `.gigamind/links/<time>/` of the vault, which readers of notes ignore, with the original notes in
-`notes` beside it. Its lines are `UndoRow`s, each written before its note.
+It is in `.gigamind/links/<time>/` of the vault, which readers of notes ignore, beside the original `notes`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,37 +24,24 @@ _UNDO_PLACE = f"{'/'.join(FOLDER)}/<time>/{UNDO_FILE}"
 
 
 class UndoEdit(BaseModel):
-    """A link in a note.
-
-    Attributes:
-        range: in the note as written, in UTF-16 code units.
-        link: inserted text.
-        anchor: original text.
-    """
+    """A link in a note."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    range: AnchorRange
-    link: str
-    anchor: str
+    range: AnchorRange  # in the note as written, in UTF-16 code units
+    link: str  # inserted text
+    anchor: str  # original text
 
 
 class UndoRow(BaseModel):
-    """A line of an undo file: a note that was about to be written.
-
-    Attributes:
-        note: path, relative to the vault.
-        before: SHA-256 of the file without the links, in hexadecimal.
-        after: of the file with them.
-        edits: in the order of the text.
-    """
+    """A line of an undo file: a note that was about to be written."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    note: str
-    before: str
-    after: str
-    edits: tuple[UndoEdit, ...]
+    note: str  # path, relative to the vault
+    before: str  # SHA-256 of the file without the links, in hexadecimal
+    after: str  # of the file with them
+    edits: tuple[UndoEdit, ...]  # in the order of the text
 
 
 def undo_row(linked: LinkedNote) -> UndoRow:
@@ -91,9 +77,7 @@ class Undone(NamedTuple):
 
 
 def undo(file: Path) -> Undone:
-    """Restore every note that has not changed since links were inserted, byte by byte.
-
-    It can be repeated, for example after a kill: a note with its original bytes is left unchanged.
+    """Restore every note that has not changed since links were inserted, byte by byte; it can be repeated after a kill.
 
     Raises:
         InputError: the file is not an undo file, or not in its original place.

@@ -97,8 +97,8 @@ class LanguageModel:
         Args:
             fresh: Neither use a stored reply nor store this one, to test whether the model repeats its reply.
             fingerprint: Fingerprint of the judge; stored replies of other judges are not used.
-            repeat: Number of the repetition, for intentional repetitions of the same request.
-            max_tokens: Limit for this reply; None for the limit in the settings.
+            repeat: Number of an intentional repetition of the same request.
+            max_tokens: None for the limit in the settings.
 
         Raises:
             LlmError: The model, the budget or the store gave no reply.
@@ -132,10 +132,7 @@ class LanguageModel:
         *,
         item_id: str,
     ) -> str:
-        """Return a complete answer in plain text.  The store is not used.
-
-        Args:
-            on_text: Receives the answer in pieces while the model generates it.
+        """Return a complete answer in plain text; `on_text` receives it in pieces.  The store is not used.
 
         Raises:
             LlmError: The model or the budget gave no complete answer; pieces already passed on remain valid.
@@ -214,14 +211,12 @@ def open_model(
     gates: Gates | None = None,
     batches: Batches | None = None,
 ) -> LanguageModel:
-    """Return the model of the options; closing it closes the ledger too.
+    """Return the model of the options, or `model`; closing it closes the ledger too.
 
     Args:
         store: Folder of stored replies, unless the options name another.
         adjust: Applies the settings of a judge file or a command, such as temperature and tokens.
-        budget: A budget shared with other models; None for a budget of its own.
-        gates: Gates shared with other models.
-        model: A model other than that of the options.
+        budget: A budget shared with other models; None for one of its own.
 
     Raises:
         InputError: No model is named, or its price is unknown and the cost is limited.
@@ -244,13 +239,12 @@ def open_model(
 
 def unpriced(model: str) -> InputError:
     """Return the error for a cost limit with a model of unknown price."""
-    return InputError(
-        _(
-            "{model}: the price is unknown, so --max-cost-usd cannot be enforced. Set a price with"
-            " --prices, or use --max-calls.",
-            model=model,
-        )
+    message = _(
+        "{model}: the price is unknown, so --max-cost-usd cannot be enforced. Set a price with"
+        " --prices, or use --max-calls.",
+        model=model,
     )
+    return InputError(message)
 
 
 @cache

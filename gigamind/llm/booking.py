@@ -63,11 +63,7 @@ class Booking(ABC):
         self._counted = tokens.Counted()
 
     async def ready(self) -> None:  # noqa: B027  most are ready at once
-        """Wait until the model can be called.
-
-        Raises:
-            LlmError: It cannot be called.
-        """
+        """Wait until the model can be called; raise LlmError if it cannot."""
 
     async def measure(self, request: Request) -> Speed | None:
         """Return the speed of the server for requests like this one; None if unknown."""
@@ -76,11 +72,7 @@ class Booking(ABC):
 
     @abstractmethod
     async def send(self, request: Request, call: Call) -> Answer:
-        """Send a request and return its answer; the ledger row stays open in `call`.
-
-        Raises:
-            LlmError: No answer, or an unusable one.
-        """
+        """Return the answer, with its ledger row open in `call`; raise LlmError if there is no usable one."""
 
     @abstractmethod
     async def close(self) -> None:

@@ -90,11 +90,7 @@ class Budget:
 
     @asynccontextmanager
     async def whole(self, calls: int) -> AsyncGenerator[None]:
-        """Reserve room for all calls of one item; wait until there is room or no other item can leave any.
-
-        Raises:
-            LlmError: With code `budget_exceeded`, when the time is up.
-        """
+        """Reserve room for all calls of one item, waiting for it; raise LlmError `budget_exceeded` if time is up."""
         claim = _Claim(calls)
         # In the order of the items, so that none overtakes a larger one.
         async with self._next, self._changed:
@@ -127,11 +123,7 @@ class Budget:
         return None if limit is None else limit * PICO_PER_MICRO
 
     async def reserve(self, pico_usd: int) -> None:
-        """Reserve the upper bound of a call's cost.
-
-        Raises:
-            LlmError: With code `budget_exceeded`, when a limit leaves no room for it.
-        """
+        """Reserve the upper bound of a call's cost; raise LlmError `budget_exceeded` if a limit has no room."""
         async with self._changed:
             self.start()
             while not self._fits(pico_usd):
@@ -165,21 +157,13 @@ class Budget:
             self._changed.notify_all()
 
     def check_time(self) -> None:
-        """Check the time limit before a request.
-
-        Raises:
-            LlmError: With code `budget_exceeded`, when the time is up.
-        """
+        """Raise LlmError `budget_exceeded` if the time is up."""
         if self.left_s == 0:
             raise self._too_late()
 
     @asynccontextmanager
     async def waiting(self) -> AsyncGenerator[None]:
-        """Wait before a request; the wait ends when the time is up.
-
-        Raises:
-            LlmError: With code `budget_exceeded`, when the time is up.
-        """
+        """Wait before a request; raise LlmError `budget_exceeded` when the time is up."""
         limit = asyncio.timeout(self.left_s)
         try:
             async with limit:
@@ -206,14 +190,13 @@ class Budget:
             limit, spent, next_call = (
                 micro_usd(x) / 1e6 for x in (cap, self.spent_pico_usd, pico_usd)
             )
-            raise _exceeded(
-                _(
-                    "{limit:g} USD ({spent:g} spent, and the next call may cost {next_call:g})",
-                    limit=limit,
-                    spent=spent,
-                    next_call=next_call,
-                )
+            message = _(
+                "{limit:g} USD ({spent:g} spent, and the next call may cost {next_call:g})",
+                limit=limit,
+                spent=spent,
+                next_call=next_call,
             )
+            raise _exceeded(message)
         return self.spent_pico_usd + self._reserved + pico_usd <= cap
 
     def _too_late(self) -> LlmError:
@@ -225,11 +208,7 @@ def _exceeded(limit: str) -> LlmError:
 
 
 def budget_of(options: ModelOptions, spent: Totals | None = None) -> Budget:
-    """Return the budget of a run, shared by all its models.
-
-    Args:
-        spent: Totals of the resumed run; they count towards the limits.
-    """
+    """Return the budget of a run, shared by all its models; `spent` are the totals of the resumed run."""
     usd = options.max_cost_usd
     limits = Limits(
         None if usd is None else round(usd * _MICRO_PER_USD), options.max_calls, options.max_minutes

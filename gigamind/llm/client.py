@@ -66,11 +66,7 @@ class Asked(Protocol):
         fresh: bool = False,
         max_tokens: int | None = None,
     ) -> Reply:
-        """Return a validated reply; see `ask.LanguageModel.ask`.
-
-        Raises:
-            LlmError: The model gave none.
-        """
+        """Return a validated reply as `ask.LanguageModel.ask`; raise LlmError if the model gave none."""
         ...
 
 

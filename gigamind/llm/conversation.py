@@ -60,11 +60,7 @@ class Conversation:
         return self._completion(await self._send(messages, schema))
 
     async def ask(self, reply: type[Reply]) -> Reply:
-        """Return a validated reply.
-
-        Raises:
-            LlmError: The model, the budget or the store gave none.
-        """
+        """Return a validated reply; raise LlmError if the model, the budget or the store gave none."""
         from instructor.core.exceptions import InstructorRetryException
 
         _conversation.set(self)
@@ -99,11 +95,7 @@ class Conversation:
         return answer.text or ""
 
     def read(self, reply: type[Reply]) -> Reply:
-        """Parse the last answer as a reply; a number in quotes is invalid.
-
-        Raises:
-            ValidationError: The answer is invalid.
-        """
+        """Parse the last answer strictly (a number in quotes is invalid); raise ValidationError."""
         try:
             return reply.model_validate_json(self._last_text, strict=True)
         except ValidationError:

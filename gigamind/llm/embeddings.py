@@ -46,11 +46,7 @@ class LitellmEmbedder:
         return np.concatenate([self._embed(batch) for batch in batches])
 
     def embed_query(self, text: str) -> Vectors:
-        """Return a unit vector, float32, shape (dimensions,).
-
-        Raises:
-            EmbeddingError: See `embed_passages`.
-        """
+        """Return a unit vector, float32, shape (dimensions,); raises as `embed_passages`."""
         return self._embed([text])[0]
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
@@ -75,14 +71,13 @@ class LitellmEmbedder:
             ) from None
         whole = whose == list(range(count)) and vectors.ndim == 2 and vectors.shape[1] > 0  # noqa: PLR2004
         if not whole or not (np.abs(vectors) < _TOO_LARGE).all():
-            raise EmbeddingError(
-                n_(
-                    "{model}: the response has no finite embedding for {n} text",
-                    "{model}: the response does not have one finite embedding for each of {n} texts",
-                    n=count,
-                    model=self.name,
-                )
+            message = n_(
+                "{model}: the response has no finite embedding for {n} text",
+                "{model}: the response does not have one finite embedding for each of {n} texts",
+                n=count,
+                model=self.name,
             )
+            raise EmbeddingError(message)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return (vectors / np.maximum(lengths, _TOO_SMALL)).astype(np.float32)
 

@@ -75,11 +75,7 @@ class Behaviour:
 
 
 def read_behaviour(model: str) -> Behaviour:
-    """Return the behaviour in a model name.
-
-    Raises:
-        ValueError: It has an unknown fault or an invalid number.
-    """
+    """Return the behaviour in a model name; raise ValueError on an unknown fault or invalid number."""
     name, *rest = model.split(";")
     given = dict(part.split("=", 1) for part in rest if "=" in part)
     fault = given.get("fault")

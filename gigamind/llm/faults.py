@@ -43,11 +43,7 @@ _UNSUPPORTED = re.compile(
 
 
 def fault_of(answer: Answer, raised_by: str) -> LlmError | None:
-    """Return why an answer is unusable; None if it can be parsed.
-
-    Args:
-        raised_by: The option or setting that raises `max_tokens`.
-    """
+    """Return why an answer is unusable; None if it can be parsed.  `raised_by` raises `max_tokens`."""
     if answer.finish == "none":
         return LlmError(_("the server sent a reply without any choice"), "malformed_response")
     if answer.refusal:
@@ -71,12 +67,9 @@ def error_of_status(
     retry_after: str | None = None,
     answered: bool = True,
 ) -> LlmError:
-    """Return the error for an HTTP status and its text.
+    """Return the error for an HTTP status and its text, which also determine the code if it is unknown.
 
-    Args:
-        code: The code, if known; else it follows from status and text.
-        answered: Whether the server itself sent the status.  If not, a connection broke, and the server may have
-            generated an answer.
+    `answered` is False if the server itself did not send the status: it may have generated an answer.
     """
     code = code or code_of(status, text)
     may_cost = status in _GAVE_UP or (status >= HTTPStatus.INTERNAL_SERVER_ERROR and not answered)
@@ -221,10 +214,7 @@ async def with_retries(
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     hopeless: Callable[[], bool] = lambda: False,
 ) -> Result:
-    """Return the result of the first attempt without a transport error; `attempt` is an `async def`.
-
-    Args:
-        hopeless: Whether another attempt would end the same way.
+    """Return the result of the first attempt without a transport error, unless it is `hopeless` to try again.
 
     Raises:
         LlmError: The error of the last attempt, or one raised by `sleep`.

@@ -254,15 +254,14 @@ def fence_key(folder: Path, mode: StoreMode) -> bytes:
     except OSError:  # missing, or the folder is read-only or full, which the store reports later
         return secrets.token_bytes(_KEY_BYTES)
     if len(key) != _KEY_BYTES:
-        raise InputError(
-            _(
-                "{file}: this is not a key of gigamind ({actual} bytes instead of {expected}). Delete it. Replies"
-                " stored with another key are requested again.",
-                file=path,
-                actual=len(key),
-                expected=_KEY_BYTES,
-            )
+        message = _(
+            "{file}: this is not a key of gigamind ({actual} bytes instead of {expected}). Delete it. Replies"
+            " stored with another key are requested again.",
+            file=path,
+            actual=len(key),
+            expected=_KEY_BYTES,
         )
+        raise InputError(message)
     return key
 
 

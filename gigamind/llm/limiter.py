@@ -202,12 +202,11 @@ class Limiter:
         if place.patience >= _MOST_PATIENCE or waited_s >= LONGEST_S:
             return False
         self._patience *= 2
-        self.tell(
-            _(
-                "no answer to a single request within {seconds:.4g} s: the time limit is doubled (--model-timeout-s)",
-                seconds=waited_s,
-            )
+        message = _(
+            "no answer to a single request within {seconds:.4g} s: the time limit is doubled (--model-timeout-s)",
+            seconds=waited_s,
         )
+        self.tell(message)
         return True
 
     def give_up(self, why: str) -> None:

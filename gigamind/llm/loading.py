@@ -14,11 +14,7 @@ _TALKATIVE = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "instructor", "httpx
 
 
 def check_installed() -> None:
-    """Check before any request that the packages for models are installed; nothing is imported.
-
-    Raises:
-        ModuleNotFoundError: gigamind was installed without its extra `llm`.
-    """
+    """Raise ModuleNotFoundError if the extra `llm` is not installed; nothing is imported."""
     for name in ("aiohttp", "instructor", "litellm"):
         if find_spec(name) is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)

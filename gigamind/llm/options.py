@@ -90,21 +90,16 @@ class ModelOptions(Determinism):
     @model_validator(mode="after")
     def _check_store(self) -> Self:
         if self.deterministic and self.store_mode in {"off", "refresh"}:
-            raise ValueError(
-                _(
-                    "--deterministic: --store-mode {mode} requests new replies, which can differ. Use readwrite or"
-                    " replay.",
-                    mode=self.store_mode,
-                )
+            message = _(
+                "--deterministic: --store-mode {mode} requests new replies, which can differ. Use readwrite or"
+                " replay.",
+                mode=self.store_mode,
             )
+            raise ValueError(message)
         return self
 
     def settings(self, model: str | None = None) -> ModelSettings:
-        """Return the settings of the model in the options, or of the given model.
-
-        Raises:
-            InputError: No model is named.
-        """
+        """Return the settings of the given model or that of the options; raise InputError if none is named."""
         name = model or self.model
         if name is None:
             raise InputError(_("--model: required, for example --model openai/gpt-4o-mini"))

@@ -62,13 +62,12 @@ def read_prices(path: Path) -> dict[str, Price]:
         rows = toml_values(path.read_text(encoding="utf-8"), Decimal)
         return {name: row.price() for name, row in _File.model_validate(rows).models.items()}
     except ValidationError as error:
-        raise InputError(
-            _(
-                '{file}: {problem}. Write [models."NAME"] with prompt and completion, in USD per million tokens.',
-                file=path,
-                problem=first_problem(error),
-            )
-        ) from None
+        message = _(
+            '{file}: {problem}. Write [models."NAME"] with prompt and completion, in USD per million tokens.',
+            file=path,
+            problem=first_problem(error),
+        )
+        raise InputError(message) from None
     except OSError as error:
         raise InputError(
             _("{file}: the price file cannot be read: {reason}", file=path, reason=reason_of(error))

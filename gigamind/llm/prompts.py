@@ -44,11 +44,7 @@ class Prompt:
 
 
 def load_prompt(path: Path, given: Collection[str]) -> Prompt:
-    """Load a prompt that uses only the variables `given`.
-
-    Raises:
-        InputError: It cannot be read or parsed, lacks a block, or uses another variable.
-    """
+    """Load a prompt; raise InputError if it is invalid, lacks a block, or uses a variable that is not `given`."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -59,11 +55,7 @@ def load_prompt(path: Path, given: Collection[str]) -> Prompt:
 
 
 def prompt_of(text: str, where: str, given: Collection[str]) -> Prompt:
-    """Return a prompt from a text; `where` is used in messages.
-
-    Raises:
-        InputError: See `load_prompt`.
-    """
+    """Return a prompt from a text; `where` is for messages.  Raises as `load_prompt`."""
     from jinja2 import StrictUndefined, TemplateSyntaxError, meta
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -77,14 +69,13 @@ def prompt_of(text: str, where: str, given: Collection[str]) -> Prompt:
         used = meta.find_undeclared_variables(environment.parse(text))
         template = environment.from_string(text)
     except TemplateSyntaxError as error:
-        raise InputError(
-            _(
-                "{file}:{line}: the prompt cannot be parsed: {reason}",
-                file=where,
-                line=error.lineno,
-                reason=str(error),
-            )
-        ) from error
+        message = _(
+            "{file}:{line}: the prompt cannot be parsed: {reason}",
+            file=where,
+            line=error.lineno,
+            reason=str(error),
+        )
+        raise InputError(message) from error
     _check(where, used - set(given), [name for name in _BLOCKS if name not in template.blocks])
     return Prompt(sha256(text.encode()).hexdigest(), frozenset(used), template, text)
 

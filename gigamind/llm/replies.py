@@ -240,11 +240,7 @@ def share_of(given: object) -> float:
 
 
 def confidence_of(given: object) -> Confidence:
-    """Return the level of a confidence in any words or numbers that models use: below .5 low, below .8 medium.
-
-    Raises:
-        ValueError: The value is not a confidence.
-    """
+    """Return the level of a confidence in words or numbers: below .5 low, below .8 medium; else ValueError."""
     if isinstance(given, str) and (word := given.strip(" .\"'\n").casefold()) in _WORDS:
         return _WORDS[word]
     share = share_of(given)

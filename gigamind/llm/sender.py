@@ -100,16 +100,15 @@ class Sender(Booking):
             return row
 
         def unmeasured(why: str) -> None:
-            self.gates.tell(
-                _(
-                    "{model}: the speed could not be measured ({reason}): time limit {seconds:g} s per request"
-                    " (--model-timeout-s), {allowed} requests in flight (--max-in-flight)",
-                    model=settings.model,
-                    reason=why,
-                    seconds=settings.timeout_s,
-                    allowed=gate.allowed,
-                )
+            message = _(
+                "{model}: the speed could not be measured ({reason}): time limit {seconds:g} s per request"
+                " (--model-timeout-s), {allowed} requests in flight (--max-in-flight)",
+                model=settings.model,
+                reason=why,
+                seconds=settings.timeout_s,
+                allowed=gate.allowed,
             )
+            self.gates.tell(message)
 
         left = self.budget.calls_left
         if left is not None and _PROBE_SHARE * left < MOST_CALLS:
@@ -129,16 +128,15 @@ class Sender(Booking):
             return speed  # no setting needs to change
         if not settings.in_flight_fixed and speed.slots is not None:
             gate.limit(speed.slots)
-        self.gates.tell(
-            _(
-                "{model}: {speed}: time limit {seconds:.0f} s per request (--model-timeout-s), {allowed} requests in"
-                " flight (--max-in-flight)",
-                model=settings.model,
-                speed=speed.describe(),
-                seconds=self._limit_s(request, speed),
-                allowed=gate.most,
-            )
+        message = _(
+            "{model}: {speed}: time limit {seconds:.0f} s per request (--model-timeout-s), {allowed} requests in"
+            " flight (--max-in-flight)",
+            model=settings.model,
+            speed=speed.describe(),
+            seconds=self._limit_s(request, speed),
+            allowed=gate.most,
         )
+        self.gates.tell(message)
         return speed
 
     def _limit_s(self, request: Request, speed: Speed | None) -> float:

@@ -61,15 +61,14 @@ def serving(
     try:
         server = engine.Server(params)
     except RuntimeError as error:
-        raise InputError(
-            _(
-                "{file}: llama.cpp cannot serve it; see the reason above. Possible causes: a damaged file, an unknown"
-                " kind of model, or too little memory for {slots} x {context} tokens (--slots, --context).",
-                file=file,
-                slots=slots,
-                context=context,
-            )
-        ) from error
+        message = _(
+            "{file}: llama.cpp cannot serve it; see the reason above. Possible causes: a damaged file, an unknown"
+            " kind of model, or too little memory for {slots} x {context} tokens (--slots, --context).",
+            file=file,
+            slots=slots,
+            context=context,
+        )
+        raise InputError(message) from error
     try:
         yield f"{server.listening_address}/v1"
     finally:
@@ -79,13 +78,12 @@ def serving(
 def taken_port(port: int, error: OSError) -> InputError:
     """Return the error for a port that cannot be used."""
     # only the reason: asyncio's text repeats the address
-    return InputError(
-        _(
-            "--port {port}: cannot be used: {reason}. Choose another, or 0 for any free port.",
-            port=port,
-            reason=reason_of(error),
-        )
+    message = _(
+        "--port {port}: cannot be used: {reason}. Choose another, or 0 for any free port.",
+        port=port,
+        reason=reason_of(error),
     )
+    return InputError(message)
 
 
 def _check_file(file: Path) -> None:
@@ -93,13 +91,12 @@ def _check_file(file: Path) -> None:
         with file.open("rb") as stream:
             magic = stream.read(len(_MAGIC))
     except OSError as error:
-        raise InputError(
-            _(
-                "{file}: the model cannot be read: {reason}. Check the path.",
-                file=file,
-                reason=reason_of(error),
-            )
-        ) from error
+        message = _(
+            "{file}: the model cannot be read: {reason}. Check the path.",
+            file=file,
+            reason=reason_of(error),
+        )
+        raise InputError(message) from error
     if magic != _MAGIC:
         raise InputError(
             _("{file}: not a GGUF file, the only format that llama.cpp reads", file=file)
@@ -110,10 +107,9 @@ def _load_engine() -> Any:  # noqa: ANN401  xllamacpp has no types
     try:
         return import_module("xllamacpp")
     except ImportError as error:
-        raise InputError(
-            _(
-                "serving a model needs the package xllamacpp (100 MB): {command} ({reason})",
-                command=INSTALL_LOCAL,
-                reason=str(error),
-            )
-        ) from error
+        message = _(
+            "serving a model needs the package xllamacpp (100 MB): {command} ({reason})",
+            command=INSTALL_LOCAL,
+            reason=str(error),
+        )
+        raise InputError(message) from error

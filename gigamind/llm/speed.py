@@ -92,15 +92,11 @@ async def measure(
     *,
     beside: bool,
 ) -> Speed:
-    """Return the speed of a server, from the ledger rows of requests sent by `send`.
+    """Return the speed of a server, from the ledger rows of requests like `request`; raises as `send`.
 
     Args:
-        request: Example of the requests to come.
         slots: Slots that the server reports.
         beside: Whether the number of concurrent requests is needed.
-
-    Raises:
-        LlmError: Raised by `send`.
     """
     parameters = request.parameters
     await send(request_of(parameters, 1))  # loads the model and connects
@@ -144,10 +140,7 @@ class _Props(BaseModel):
 
 
 def reported_slots(api_base: str) -> int | None:
-    """Return how many requests a llama.cpp server computes at a time, as it reports; None for other servers.
-
-    No key is sent.  Blocks for at most two seconds.
-    """
+    """Return how many requests a llama.cpp server reports to compute at a time, in two seconds and without a key."""
     parts = urlsplit(api_base)
     if parts.scheme not in {"http", "https"}:
         return None

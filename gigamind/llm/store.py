@@ -178,11 +178,7 @@ class Store:
 
 
 def unused_replies(folder: Path, since: float) -> Iterator[Path]:
-    """Yield the replies that no run has used since a time, and temporary files of killed runs.
-
-    Args:
-        since: Seconds since the epoch.
-    """
+    """Yield the replies unused since a time (epoch seconds), and temporary files of killed runs."""
     for path in sorted(folder.glob("[0-9a-f][0-9a-f]/*.json*")):
         with contextlib.suppress(FileNotFoundError):  # removed by another cleanup
             if _ENTRY.fullmatch(path.name) and path.stat().st_mtime < since:

@@ -119,11 +119,9 @@ class LitellmClient:
         return "none" if self._keyless else None
 
     def _check_key(self) -> list[str]:
-        """Return the variables that litellm misses.
+        """Return the variables that litellm misses, or raise LlmError `auth_failed` before any request.
 
-        Raises:
-            LlmError: With code `auth_failed`, before any request: without a key, some clients of litellm fail with
-                status 500, as if the server had failed.
+        Without a key, some clients of litellm fail with status 500, as if the server had failed.
         """
         settings = self._settings
         environment = self._litellm.validate_environment(settings.model)
@@ -139,11 +137,7 @@ class LitellmClient:
 
 
 async def _to_its_end(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401  litellm's reply is untyped
-    """Await a call of litellm; if cancelled, wait until litellm can be cancelled.
-
-    litellm prepares a request in a thread and awaits it afterwards.  Cancellation in between would leave
-    an unawaited coroutine, and Python would print a warning to the user.
-    """
+    """Await a call of litellm; if cancelled, wait until litellm can be, so that Python prints no warning."""
     task = asyncio.ensure_future(call)
     try:
         return await asyncio.shield(task)

@@ -251,11 +251,7 @@ class OpenAIClient:
         return address
 
     def _check_key(self) -> None:
-        """Check that there is a key; a self-hosted server needs none, unless one is named.
-
-        Raises:
-            LlmError: With code `auth_failed`, before any request.
-        """
+        """Raise LlmError `auth_failed` without a key; a self-hosted server needs one only if it is named."""
         own = self._settings.key_variable
         if not own and self._address != PROVIDERS["openai"].address:
             return
@@ -318,11 +314,7 @@ def _error_text(body: bytes) -> str:
 
 
 def _answer(model: str, body: bytes) -> Answer:
-    """Return the answer in a body.
-
-    Raises:
-        LlmError: With code `malformed_response`; it may cost as much as an answer.
-    """
+    """Return the answer in a body; LlmError `malformed_response` may cost as much as an answer."""
     try:
         return answer_of(json.loads(body))
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError):

@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 from typing import Any, Literal
 
 from gigamind.errors import OWN_FAULTS, InputError, fault_of
-from gigamind.i18n import Message, _
+from gigamind.i18n import Message, _, add_translations
 from gigamind.metrics import aggregate, answerability, grounding, links, rankings, spans
 from gigamind.metrics.spec import MAIN, OWN, Metric, Rows, Use, in_language
 
@@ -116,14 +116,15 @@ def label(key: str, language: str | None = None) -> str:
 
 
 def label_text(key: str) -> str:
-    """Return the label as a message, for other messages to contain; that of a third-party metric in English."""
+    """Return the label as a message, for other messages to contain."""
     metric, name = metric_of(key), key.partition(".")[2]
     if metric is None:
         return name.replace("_", " ")
+    template = metric.label.id if isinstance(metric.label, Message) else metric.label.en
     if not isinstance(metric.label, Message):
-        return metric.label.en
+        add_translations(template, metric.label._asdict())
     match = metric.pattern.fullmatch(name)
-    return Message(metric.label.id, match.groupdict() if match else {})
+    return Message(template, match.groupdict() if match else {})
 
 
 def about(key: str, language: str) -> str:

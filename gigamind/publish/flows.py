@@ -151,8 +151,7 @@ def _with_advice(refused: Refused) -> Text:
         "With a larger budget, the next run of this deployment resumes it. Otherwise that run starts over with the"
         " stored replies, and this folder cannot be resumed any more."
     )
-    message = refused["message"]
-    return joined((message, advice), " " if message.endswith(".") else ". ")
+    return joined((refused["message"], advice), ". ")
 
 
 def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | None) -> FlowResult:

@@ -305,8 +305,8 @@ def _subject(record: Record[Any, Any], say: Translator) -> str:
         say(TASKS[run.task]),
         Path(run.notes).name if run.notes else None,
         mode if isinstance(mode, str) else None,
-        f"{say(_('judge'))} {judge}" if judge else None,
-        f"{say(_('run'))} {run.run_id}",
+        say(_("judge {judge}", judge=judge)) if judge else None,
+        say(_("run {run}", run=run.run_id)),
         moment(run.created_at),
         f"gigamind {run.environment.app_version} {commit}".strip(),
     ]

@@ -156,11 +156,7 @@ class Balance:
     def score(
         self, words: WordPoints, fusion: Fusion[float], index: VectorIndex, query: Vectors
     ) -> Scored:
-        """Return the scores of all notes.
-
-        Raises:
-            IndexingError: The vector index failed.
-        """
+        """Return the scores of all notes; raise IndexingError if the vector index failed."""
         points = replace(fusion, alpha=self.scale.slope, low=self.scale.low, ceiling=math.inf)
         lexical = words.order_points(self.title)
         semantic, known = nearest_notes(lexical, self.layout, points, index, query)

@@ -42,7 +42,7 @@ def embed_all(
     """Return float32 vectors of all texts, shape (len(texts), dimensions); only uncached ones are computed.
 
     Args:
-        cache: SQLite file, created if missing; None computes everything and stores nothing.
+        cache: SQLite file, created if missing; None stores nothing.
         progress: Called with (embedded texts, all texts).
 
     Raises:
@@ -65,13 +65,12 @@ def _opened(cache: Path) -> Generator[sqlite3.Connection]:
         with closing(sqlite3.connect(cache, timeout=_WAIT_S)) as connection:
             yield connection
     except sqlite3.Error as error:
-        raise IndexingError(
-            _(
-                "{file}: the embedding cache cannot be used: {reason}. Delete the file, or set another --cache-dir.",
-                file=cache,
-                reason=error.args[0],
-            )
-        ) from error
+        message = _(
+            "{file}: the embedding cache cannot be used: {reason}. Delete the file, or set another --cache-dir.",
+            file=cache,
+            reason=error.args[0],
+        )
+        raise IndexingError(message) from error
 
 
 def cache_not_writable(folder: Path, error: OSError) -> Message:
@@ -184,10 +183,7 @@ class Cache:
         return self.folder / "links"
 
     def prune(self) -> None:
-        """Remove all but the most recently used indexes and links, and leftovers of killed runs.
-
-        An index stays usable for a process that has it open.
-        """
+        """Remove all but the most recently used indexes and links; an open index stays usable."""
         for folder in (self.indexes, self.keywords, self.links):
             entries = sorted(folder.iterdir(), key=_last_use) if folder.is_dir() else []
             whole = [entry for entry in entries if not entry.name.startswith(".")]

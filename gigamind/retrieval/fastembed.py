@@ -86,13 +86,12 @@ def load_fastembed(model: str) -> FastembedEmbedder:
 
     known = {str(m["model"]).lower(): m for m in TextEmbedding.list_supported_models()}
     if model.lower() not in known:
-        raise InputError(
-            _(
-                '"{model}" is neither a folder nor a model of fastembed. Its models: {url}',
-                model=model,
-                url="https://qdrant.github.io/fastembed/examples/Supported_Models/",
-            )
+        message = _(
+            '"{model}" is neither a folder nor a model of fastembed. Its models: {url}',
+            model=model,
+            url="https://qdrant.github.io/fastembed/examples/Supported_Models/",
         )
+        raise InputError(message)
     loaded = _load(model, None)
     prefixes = (p for start, p in _PREFIXES.items() if model.lower().startswith(start))
     query, passage = next(prefixes, ("", ""))
@@ -147,14 +146,13 @@ def _load(name: str, folder: Path | None) -> "TextEmbedding":
     try:
         return TextEmbedding(name, threads=1, **place)
     except Exception as error:
-        raise EmbeddingError(
-            _(
-                "{model} cannot be loaded: {reason}. Without access to the model hub, pass a local folder:"
-                " fastembed:/path/to/folder",
-                model=name,
-                reason=str(error),
-            )
-        ) from error
+        message = _(
+            "{model} cannot be loaded: {reason}. Without access to the model hub, pass a local folder:"
+            " fastembed:/path/to/folder",
+            model=name,
+            reason=str(error),
+        )
+        raise EmbeddingError(message) from error
 
 
 def _pooling(folder: Path):  # noqa: ANN202  the enum's import is lazy
@@ -171,12 +169,10 @@ def _pooling(folder: Path):  # noqa: ANN202  the enum's import is lazy
 def _hidden_size(folder: Path) -> int:
     size = _json(folder, "config.json").get("hidden_size")
     if not isinstance(size, int):
-        raise InputError(
-            _(
-                '{file}: "hidden_size", the length of a vector, is missing',
-                file=folder / "config.json",
-            )
+        message = _(
+            '{file}: "hidden_size", the length of a vector, is missing', file=folder / "config.json"
         )
+        raise InputError(message)
     return size
 
 

@@ -122,11 +122,7 @@ def score_notes(
     index: VectorIndex | None,
     query: Vectors | None,
 ) -> Scored:
-    """Return the weighted scores of all notes from the BM25 of each chunk and, unless α is 0, the vector index.
-
-    Raises:
-        IndexingError: The vector index failed.
-    """
+    """Return the weighted scores of all notes from the BM25 of each chunk and, unless α is 0, the index."""
     keyword_best = relative(layout.best(keyword))
     lexical = (1 - fusion.alpha) * keyword_best
     if index is None or query is None:

@@ -45,10 +45,7 @@ class Chunk:
 
     @cached_property
     def indexed_sentences(self) -> tuple[Sentence, ...]:
-        """Sentences of the context, then of the passage; the line break between them ends a sentence.
-
-        Spans refer to the text that a sentence is from.
-        """
+        """Sentences of the context, then of the passage; spans refer to the text that a sentence is from."""
         return (*cut(self.context), *self.sentences)
 
 
@@ -56,27 +53,15 @@ class VectorIndex(Protocol):
     """Chunks by vector; a chunk's id is its index in the list that the index was built from."""
 
     def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
-        """Return the `limit` chunks with the highest cosine, best first, each with its cosine in [-1, 1].
-
-        Raises:
-            IndexingError: The engine failed.
-        """
+        """Return the `limit` nearest chunks, best first, with cosines in [-1, 1]; may raise IndexingError."""
         ...
 
     def shortlist(self, query: Vectors, limit: int) -> tuple[Ids, Cosines, float]:
-        """Return at least the `limit` nearest chunks in any order with cosines, and an upper bound for all others.
-
-        Raises:
-            IndexingError: The engine failed.
-        """
+        """Return at least the `limit` nearest chunks with cosines, in any order, and a bound for all others."""
         ...
 
     def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
-        """Return the cosine in [-1, 1] of each of these chunks, in their order.
-
-        Raises:
-            IndexingError: The engine failed.
-        """
+        """Return the cosine in [-1, 1] of each of these chunks, in their order."""
         ...
 
     def close(self) -> None:

@@ -82,10 +82,7 @@ class KeywordIndex:
         return 0.0 if row is None else max(0.0, float(self.idf[row]))
 
     def save(self, path: Path) -> None:
-        """Write the index to `path`: a checksum, then an .npz archive without pickled objects.
-
-        The archive's own checksums miss a damaged header.
-        """
+        """Write a checksum, as the archive's own miss a damaged header, then an .npz without pickled objects."""
         terms = np.frombuffer("\n".join(self.rows).encode(), dtype=np.uint8)
         archive = io.BytesIO()
         np.savez(archive, terms=terms, **{name: getattr(self, name) for name in _ARRAYS})

@@ -32,11 +32,9 @@ def cut(text: str) -> tuple[Sentence, ...]:
 def evidence(
     passage: Passage, sentences: Sequence[Sentence], weights: Mapping[str, float]
 ) -> Passage:
-    """Return the sentence of `passage` with the highest weight of query words (the first if equal), or the passage.
+    """Return the sentence (from `cut`) with the highest weight of query words (the first if equal), or the passage.
 
-    Args:
-        sentences: The sentences of its text, from `cut`.
-        weights: Inverse document frequency of each token of the query, >= 0.
+    `weights` are inverse document frequencies of the query's tokens, >= 0.
     """
     best, best_weight = None, 0.0
     for sentence in sentences:

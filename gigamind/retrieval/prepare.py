@@ -125,11 +125,7 @@ def _semantic_leg(
 
 
 def vector_content(vault: Vault, settings: RetrievalSettings, progress: Progress) -> IndexContent:
-    """Return the content of a vault's vector index; see `open_retriever`.
-
-    Raises:
-        InputError: There is no such embedder.
-    """
+    """Return the content of a vault's vector index; raise InputError if there is no such embedder."""
     embedder = load_embedder(settings.embedder, api_base=settings.embedding_api_base)
     known = Cache(settings.cache).embeddings if settings.cache else None
     chunks = chunk_notes(vault.notes, settings.chunk_chars)

@@ -152,10 +152,7 @@ class Retriever(AbstractContextManager["Retriever"]):
 
 
 def recording(retriever: Retriever) -> tuple[Retriever, Retriever]:
-    """Return two retrievers over one index: the first keeps the vector of every query, the second reuses it.
-
-    Close either.  The first computes a vector on every search, so that measured times are real.
-    """
+    """Return two retrievers over one index: the first computes and keeps every vector, the second reuses it."""
     if retriever.semantic is None:
         return retriever, retriever
     leg = retriever.semantic

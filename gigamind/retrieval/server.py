@@ -88,19 +88,14 @@ class ServerIndex:
 
 
 def in_order_of(chunks: Sequence[int], scored: dict[int, float]) -> Cosines:
-    """Return the rounded scores of `chunks` in their order.
-
-    Raises:
-        IndexingError: A score is missing.
-    """
+    """Return the rounded scores of `chunks` in their order; raise IndexingError if one is missing."""
     if missing := set(chunks) - scored.keys():
-        raise IndexingError(
-            n_(
-                "{n} chunk is missing in the vector index. Rebuild it with --cold-start.",
-                "{n} chunks are missing in the vector index. Rebuild it with --cold-start.",
-                n=len(missing),
-            )
+        message = n_(
+            "{n} chunk is missing in the vector index. Rebuild it with --cold-start.",
+            "{n} chunks are missing in the vector index. Rebuild it with --cold-start.",
+            n=len(missing),
         )
+        raise IndexingError(message)
     return rounded([scored[chunk] for chunk in chunks])
 
 
@@ -231,11 +226,7 @@ def _point(client: QdrantClient, wanted: Mapping[str, str | None]) -> None:
 def _call(
     call: Callable[..., Any], *arguments: object, patience_s: float | None = None, **options: object
 ) -> Any:  # noqa: ANN401
-    """Call the server and retry for `patience_s` seconds (default `PATIENCE_S`) if that can help.
-
-    Raises:
-        IndexingError: The call failed.
-    """
+    """Call the server and retry for `patience_s` seconds if that can help; raise IndexingError at last."""
     retrying = _retrying(PATIENCE_S if patience_s is None else patience_s)
     try:
         return retrying(call, *arguments, **options)

@@ -47,11 +47,7 @@ class QueryWords:
         return sum(matched) / self.mass if self.mass else 0.0
 
     def coverage(self, text: AbstractSet[str], forms: Mapping[str, AbstractSet[str]]) -> float:
-        """Return the share of the words in a text with these tokens, in [0, 1].
-
-        Args:
-            forms: The `forms` of the query's words in this text or a larger one.
-        """
+        """Return the share of the words in a text, in [0, 1]; `forms` are theirs in this text or a larger one."""
         return sum(
             weight * (1.0 if token in text else _SAME_BEGINNING)
             for token, weight in self.weights.items()

@@ -1,7 +1,4 @@
-"""Write files atomically, and create private folders for caches and stores.
-
-They contain texts of notes and replies, so only the user who runs gigamind may read them.
-"""
+"""Write files atomically, and create folders that only the user may read, for texts of notes and replies."""
 
 import os
 import secrets

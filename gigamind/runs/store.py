@@ -1,10 +1,8 @@
 """Store the results of a run, item by item: `items.jsonl` in its folder, which a later process can resume.
 
-The file is an append-only journal of JSON lines with checksums and a single writer, so a killed process loses no
-result.
-A half-written last line is cut off when the file is opened for writing, and ignored by readers. The first line is the
-identity of the run (dataset, notes, judge, options, as hashes); it is resumed only with the same identity. Each further
-line is an item; the last line of an item counts.
+The file is an append-only journal of JSON lines with checksums and a single writer. A half-written last line is cut off
+when the file is opened for writing. The first line is the identity of the run (dataset, notes, judge, options, as
+hashes); it is resumed only with the same identity. The last line of an item counts.
 """
 
 import asyncio
@@ -36,10 +34,7 @@ _NEWLINE = b"\n"
 
 
 class Journal:
-    """The single writer of a file. Use it as a context manager.
-
-    Args:
-        sync: wait until each line is on the disk, so that it survives a power failure.
+    """The single writer of a file, a context manager; `sync` waits until each line is on the disk.
 
     Raises:
         InputError: another process writes the file.
@@ -130,8 +125,7 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
 
 def _whole_bytes(path: Path) -> int:
     """Return the length of the file up to its last line break."""
-    data = path.read_bytes()
-    return data.rfind(_NEWLINE) + 1
+    return path.read_bytes().rfind(_NEWLINE) + 1
 
 
 if sys.platform == "win32":
@@ -216,11 +210,7 @@ class Unscored:
 
 
 class RunStore:
-    """The single writer of a run's results. Use it as a context manager.
-
-    Args:
-        identity: strings that must be equal to resume the run.
-        resume: continue the run in `folder` instead of starting one.
+    """The single writer of a run's results, a context manager; the `identity` must be equal to `resume` a run.
 
     Raises:
         InputError: there is no run to resume, it has another identity, or a run exists already.
@@ -338,10 +328,9 @@ async def evaluate_all(
     *,
     max_in_flight: int,
 ) -> list[ItemResult]:
-    """Evaluate all items and return a result for each, in the order of `items`.
+    """Evaluate all items and return a result for each, in their order; `evaluate` returns JSON values or `Unscored`.
 
-    `evaluate` returns JSON values or `Unscored`. A known error ends its item, which a resumed run repeats if that may
-    help. Any other error is a bug and ends the run; earlier results are kept.
+    A known error ends its item, which a resumed run repeats if that may help. Any other error ends the run.
     """
     waiting = iter([key for key in items if store.final(key) is None])
     skipped: dict[ItemKey, ItemResult] = {}
@@ -385,11 +374,8 @@ async def _result(key: ItemKey, evaluation: Awaitable[Any]) -> ItemResult:
         return ended(outcome_of(code), code, error.message)
     # A user-supplied judge may call it, which would end the run, perhaps with exit code 0.
     except SystemExit as error:
-        return ended(
-            "error",
-            type(error).__name__,
-            _("the code of the judge called sys.exit ({reason})", reason=fault_of(error)),
-        )
+        problem = _("the code of the judge called sys.exit ({reason})", reason=fault_of(error))
+        return ended("error", type(error).__name__, problem)
     if isinstance(value, Unscored):
         return ended("unscored", value.code, value.message, value=value.kept, passing=value.passing)
     return ended("scored", value=value)

@@ -1,8 +1,4 @@
-"""One question from its notes to its evaluation, as events in the seed's order; a failed step stops no other step.
-
-The events are metadata, chunks, [DONE], quality and qa_evaluation.  A client that disconnects stops the models; one
-that reads slowly slows them down.
-"""
+"""One question as events: metadata, chunks, [DONE], quality, qa_evaluation; a failed step stops no other step."""
 
 import asyncio
 import hashlib
@@ -129,7 +125,6 @@ class Answering:
             yield _event(name, value)
 
     async def _pieces(self, answered: Answered) -> AsyncIterator[str]:
-        """Yield the chunks of the answer as they come; if the model fails, set `error`."""
         queue: asyncio.Queue[str | None] = asyncio.Queue(_BUFFERED)
 
         async def receive(piece: str) -> None:

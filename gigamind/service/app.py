@@ -61,8 +61,7 @@ def create_app(
     """Return the service.  If it cannot start, `state.refused` is the error.
 
     Args:
-        desk: opens the vault when the service starts.
-        models: opens the models in the event loop of the server.
+        desk, models: open the vault and, in the event loop of the server, the models.
         heartbeat_s: seconds of silence in a stream until a comment is sent.
         ready: called after the vault is read.
 
@@ -245,7 +244,6 @@ def _add_asking(
 
 
 def _chat(answer_id: str, answered: Answered) -> dict[str, Any]:
-    """Return the seed's body, in which the evaluation is part of the quality."""
     judged = answered.judged
     quality = judged.quality if judged else None
     if judged and (quality is not None or judged.evaluation is not None):
@@ -266,7 +264,6 @@ def _known(answering: Answering, answer_id: str) -> Answered:
 
 
 async def _with_heartbeats(events: AsyncIterator[Event], every_s: float) -> AsyncGenerator[bytes]:
-    """Yield the events as bytes, with a comment after each long silence."""
     waiting: asyncio.Task[Event] | None = None
     try:
         while True:

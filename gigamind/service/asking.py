@@ -101,7 +101,6 @@ class Context:
 
     Attributes:
         ids: path of each note in the vault; None for a note given with the question.
-        scores: base score of each note found by search.
         shifts: UTF-16 code units of the note's file before the part that is shown.
     """
 
@@ -119,10 +118,7 @@ class Context:
 
 
 class Desk:
-    """The vault and the search over it.
-
-    Searches run one after the other: in parallel they would not be faster and would slow down the streams.
-    """
+    """The vault and its search, one at a time: parallel searches are not faster and slow the streams."""
 
     def __init__(self, options: ServiceOptions, vault: Vault, retriever: Retriever) -> None:
         self._options = options

@@ -81,7 +81,6 @@ class Feedback:
 
 
 def _row(answer_id: str, answered: Answered, labels: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of answers.jsonl."""
     notes = [
         {"title": source.title or "-", "text": source.text} for source in answered.context.sources
     ]

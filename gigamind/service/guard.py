@@ -1,7 +1,4 @@
-"""Checks before any route: access, rate limits and security headers.
-
-The reason of a refusal is in the language that the client prefers.
-"""
+"""Checks before any route: access, rate limits and security headers."""
 
 import hmac
 import math

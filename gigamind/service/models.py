@@ -46,11 +46,7 @@ _TASKS: dict[Language, dict[Feature, str]] = {
 
 @dataclass(slots=True)
 class Judged:
-    """The evaluation of an answer.
-
-    Attributes:
-        quality, evaluation: JSON values; None if there is none, with the reason in `why` by name.
-    """
+    """The evaluation of an answer as JSON values; None if there is none, with the reason in `why` by name."""
 
     quality: dict[str, Any] | None
     evaluation: dict[str, Any] | None

@@ -10,12 +10,7 @@ from gigamind.choices import PromptLanguage
 from gigamind.evaluation.options import CacheOptions, ContextOptions
 from gigamind.i18n import LANGUAGES, _
 from gigamind.llm.options import ModelOptions
-from gigamind.retrieval.settings import (
-    DEFAULT_EMBEDDER,
-    FusionName,
-    Mode,
-    RetrievalSettings,
-)
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode, RetrievalSettings
 
 PAGE_LANGUAGES = (*LANGUAGES[1:], LANGUAGES[0])
 """Languages of the page in their order of preference: translations before English."""
@@ -44,8 +39,7 @@ class ServiceOptions(ModelOptions, ContextOptions, CacheOptions):
     )
     port: int = Field(8000, ge=0, le=65_535, description="port; 0 picks a free one")
     token: Annotated[str, Field(min_length=16)] | None = Field(
-        None,
-        description="bearer token that callers must send; safer in $GIGAMIND_SERVICE_TOKEN",
+        None, description="bearer token that callers must send; safer in $GIGAMIND_SERVICE_TOKEN"
     )
     second_look: bool = Field(
         default=False,
@@ -82,13 +76,12 @@ class ServiceOptions(ModelOptions, ContextOptions, CacheOptions):
     @model_validator(mode="after")
     def _check_public_host(self) -> Self:
         if self.token is None and not is_loopback(self.host):
-            raise ValueError(
-                _(
-                    "--host {host}: other machines could use the service at your cost."
-                    " Add a --token of at least 16 characters.",
-                    host=self.host,
-                )
+            message = _(
+                "--host {host}: other machines could use the service at your cost."
+                " Add a --token of at least 16 characters.",
+                host=self.host,
             )
+            raise ValueError(message)
         return self
 
     @property

@@ -1,8 +1,7 @@
-"""Agreement of verdicts with labels: shares and kappas, with seeded bootstrap intervals over items.
+"""Agreement of verdicts with labels, taken as the truth: shares and kappas, with seeded bootstrap intervals over items.
 
-The label is taken as the truth.  Items of a cluster (intervals.py) are resampled together.  Intervals of shares near 0
-or 1, and of the mean of two such shares, are widened.  Undefined figures (a sensitivity without a positive label, a
-kappa of constant columns) are None.
+Items of a cluster (intervals.py) are resampled together.  Intervals of shares near 0 or 1 are widened.  Undefined
+figures (a sensitivity without a positive label, a kappa of constant columns) are None.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,10 +29,7 @@ _NOTHING = 1e-12  # relative to the sum of squares: rounding error of a constant
 def binary_agreement(
     labels: Booleans, verdicts: Booleans, *, seed: int, label: str, clusters: Clusters | None = None
 ) -> dict[str, Estimate]:
-    """Return accuracy, balanced_accuracy, sensitivity, specificity and cohen_kappa of verdicts on the same items.
-
-    True is the positive class.  Kappa is chance-corrected agreement: Cohen, Educational and Psychological Measurement
-    20, 1960.
+    """Return accuracy, balanced_accuracy, sensitivity, specificity and cohen_kappa (Cohen 1960); True is positive.
 
     Raises:
         ValueError: the lengths of labels, verdicts or clusters differ.
@@ -91,12 +87,8 @@ def graded_agreement(
 def _perfect(kappa: Estimate, by_chance: float, size: float) -> Estimate:
     """Return a kappa of 1 with an interval, which resampling of items that all agree cannot give.
 
-    The lower end assumes the highest disagreement that Wilson's interval allows for 0 of `size` items, each by the
-    whole scale.
-
-    Args:
-        by_chance: disagreement expected by chance, above 0 if kappa is defined.
-        size: effective number of independent items.
+    The lower end assumes the highest disagreement that Wilson's interval allows for 0 of `size` effective items, each
+    by the whole scale.  `by_chance` is the disagreement expected by chance, above 0 if kappa is defined.
     """
     if kappa.value is None or kappa.value < 1 - _NOTHING or kappa.interval or kappa.clusters <= 1:
         return kappa
@@ -185,12 +177,8 @@ class ReliabilityBin:
 class Reliability:
     """Calibration of confidences."""
 
-    # mean of (confidence - outcome)^2, in [0, 1]; 0 is best, a constant 0.5 gets 0.25. Brier, Monthly Weather Review
-    # 78, 1950.
-    brier: Estimate
-    # mean of |confidence - share correct| over the bins, weighted by their items (ECE); biased upwards with few items
-    # per bin
-    calibration_error: Estimate
+    brier: Estimate  # mean of (confidence - outcome)^2, 0 best (Monthly Weather Review 78, 1950)
+    calibration_error: Estimate  # ECE, weighted by items; biased upwards with few per bin
     bins: tuple[ReliabilityBin, ...]  # all bins from low to high, empty ones included
 
 
@@ -252,10 +240,7 @@ def reliability_bins(
 
 
 def expected_calibration_error(bins: Sequence[ReliabilityBin]) -> float | None:
-    """Return the mean distance of confidence and share correct, weighted by items, in [0, 1], 0 best.
-
-    None without items.  After Naeini et al., AAAI 2015.
-    """
+    """Return the mean distance of confidence and share correct, in [0, 1], 0 best (Naeini et al. 2015), if any."""
     gaps = [
         confidence_bin.outcome.n * abs(confidence_bin.confidence - confidence_bin.outcome.value)
         for confidence_bin in bins

@@ -1,10 +1,7 @@
-"""Change points in series of measurements, tested by permutation.
+"""Change points in series, by Pettitt's statistic (Applied Statistics 28, 1979), tested by permutation of whole rows.
 
-The statistic is Pettitt's (A. N. Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics
-28, 1979), standardised at each position, and its maximum over positions and series.  Ranks make it robust against a
-single outlier.  Whole rows are permuted, so the test is exact for any distribution, with ties, and for correlated
-series such as the metrics of a run.  Autocorrelated series give more false alarms than `LEVEL`
-(`benchmarks/change_points.py`).
+Its maximum is over positions and series, so the test is exact with ties and for correlated series such as the metrics
+of a run.  Autocorrelated series give more false alarms than `LEVEL` (`benchmarks/change_points.py`).
 """
 
 import hashlib
@@ -43,9 +40,7 @@ def level_changes(
 
     Args:
         series: by name, finite, oldest first.
-        seed: of the permutations.
         level: probability of a false alarm in a history without a change, in (0, 1).
-        shuffles: number of permutations.
 
     Raises:
         ValueError: the series differ in length, or a value is not finite.

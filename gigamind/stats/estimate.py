@@ -1,8 +1,7 @@
 """Figures computed from sums over items (shares, kappas, errors), with bootstrap intervals.
 
-Whole rows are resampled, rows of a cluster (intervals.py) together.  Resamples for which a figure is undefined (a
-specificity without a negative item) are left out.  A figure that the items do not define is None.  If all resamples
-agree, a mean of values in [0, 1] gets the interval of `widened`, and other figures get none.
+Whole rows are resampled, rows of a cluster (intervals.py) together, without resamples for which a figure is undefined.
+If all resamples agree, a mean of values in [0, 1] gets the interval of `widened`, and other figures get none.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -38,19 +37,13 @@ class Estimate:
     """A figure with its 95 % confidence interval."""
 
     value: float | None  # None if the items do not define it
-    # None without a value, for several items of a single cluster, and if all resamples agree on a figure that is no
-    # mean of values in [0, 1]
-    interval: Interval | None
+    interval: Interval | None  # None for a single cluster, or without width unless a share
     n: int  # number of items behind it
     clusters: int  # number of clusters of these items; `n` if each item is independent
 
     @classmethod
     def share(cls, hits: int, n: int, clusters: Clusters | None = None) -> "Estimate":
-        """Return the share of `n` items with its Wilson interval; without a value if there are none.
-
-        Args:
-            clusters: of the items; None if each is independent.
-        """
+        """Return the share of `n` items with its Wilson interval; without a value if there are none."""
         if not n:
             return cls(None, None, 0, 0)
         groups = numbered(clusters, n)
@@ -76,15 +69,11 @@ def estimates(
     shares: Collection[str] = (),
     clusters: Clusters | None = None,
 ) -> dict[str, Estimate]:
-    """Return each figure of the column sums, with its percentile bootstrap interval.
+    """Return each figure of the column sums of `rows`, n items x m columns, with its percentile bootstrap interval.
 
     Args:
-        rows: n items x m columns, finite.
         figures: name -> the figure, and a mask of the items that it uses.
-        seed: any integer.
-        label: with `seed`, determines the random draws.
         shares: figures that are means of values in [0, 1] over the items they use.
-        clusters: of the n items; None if each is independent.
     """
     if not len(rows):
         return dict.fromkeys(figures, Estimate(None, None, 0, 0))

@@ -1,9 +1,8 @@
 """Confidence intervals of means and shares: seeded bootstrap intervals and Wilson's score interval.
 
-Items of a cluster are resampled together.  Sums are exact, so equal seeds give equal ends on any machine.  Intervals
-are bias-corrected and accelerated (BCa: Efron, "Better bootstrap confidence intervals", JASA 82, 1987), as percentile
-intervals are biased for a few large differences among many zeros.  Near 0 and 1 they are widened to include Wilson's,
-as resampling cannot show values that were not observed.
+Items of a cluster are resampled together.  Sums are exact, so equal seeds and labels give equal ends on any machine.
+Intervals are bias-corrected and accelerated (BCa: Efron, "Better bootstrap confidence intervals", JASA 82, 1987).  Near
+0 and 1 they are widened to include Wilson's, as resampling cannot show values that were not observed.
 """
 
 import hashlib
@@ -69,10 +68,7 @@ def is_single(clusters: Clusters) -> bool:
 
 
 def effective_items(clusters: Clusters) -> float:
-    """Return the effective number of independent items, at least 1, if items of a cluster are equal.
-
-    n^2 / sum of squared cluster sizes: Kish, Survey Sampling, 1965.  Exact in the worst case, conservative otherwise.
-    """
+    """Return the number of independent items if those of a cluster are equal: n^2 / sum of sizes^2 (Kish 1965)."""
     sizes = summed(np.ones(clusters.size), numbered(clusters, clusters.size))
     return clusters.size**2 / float((sizes**2).sum())
 
@@ -105,18 +101,13 @@ def mean_intervals(
 ) -> list[Interval | None]:
     """Return the interval of each column's mean over the items on which it was measured.
 
-    One measured item, or equal values, give `low == high`.
+    One measured item, or equal values, give `low == high`.  None for a column without items, or with several items of a
+    single cluster.
 
     Args:
         values: n x m, finite; NaN if the item was not measured.
-        seed: any integer.
-        label: with `seed`, determines the random draws.
         clusters: of the n items; None if each is independent.
         resamples: number of resamples; each draws as many clusters as there are.
-        confidence: confidence level, in (0, 1).
-
-    Returns:
-        m intervals; None for a column without items, or with several items of a single cluster.
     """
     intervals: list[Interval | None] = [None] * values.shape[1]
     for rows, columns in _same_rows(~np.isnan(values)):
@@ -139,19 +130,9 @@ def mean_intervals(
 def ratio_intervals(
     numerators: Matrix, denominators: Matrix, *, seed: int, label: str, resamples: int = RESAMPLES
 ) -> list[Interval | None]:
-    """Return the 95 % interval of each column's sum of numerators / sum of denominators.
+    """Return the 95 % interval of each column's sum of numerators / sum of denominators, both n x m and finite.
 
-    Resamples whose denominators sum to 0 are left out.
-
-    Args:
-        numerators: n x m, finite.
-        denominators: n x m, finite, not negative.
-        seed: any integer.
-        label: with `seed`, determines the random draws.
-        resamples: number of resamples of n items.
-
-    Returns:
-        m intervals; None for a column whose denominators are all 0.
+    Denominators are not negative; resamples in which they sum to 0 are left out.  None for a column with only zeros.
     """
     width = numerators.shape[1]
     if not len(numerators):
@@ -177,10 +158,7 @@ def ratio_intervals(
 def resampled_counts(
     count: int, *, seed: int, label: str, resamples: int = RESAMPLES
 ) -> Iterator[Matrix]:
-    """Yield how often each of `count` items is drawn, in blocks of resamples x count.
-
-    The blocks together have `resamples` rows; each row sums to `count`, which is at least 1.
-    """
+    """Yield how often each of `count` items, at least 1, is drawn: blocks of resamples x count."""
     # Python's `hash` would differ from process to process.
     digest = hashlib.sha256(f"{seed}\0{label}".encode()).digest()
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
@@ -200,10 +178,7 @@ def resampled_sums(values: Matrix, *, seed: int, label: str, resamples: int = RE
 
 
 def summable(values: Matrix) -> Matrix:
-    """Return the values rounded so that sums of as many of them as there are rows are exact in any order.
-
-    Each column is rounded to 2**-52 of the largest possible sum (2e-16 of it).
-    """
+    """Return the values rounded to 2**-52 of the largest possible sum of their column: any order sums exactly."""
     _, exponent = np.frexp(len(values) * np.abs(values).max(axis=0))
     scale: Matrix = np.ldexp(1.0, np.minimum(_EXACT_BITS - exponent, 1023))
     whole: Matrix = np.rint(values * scale)
@@ -234,12 +209,7 @@ def _same_rows(measured: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.int
 
 
 def wilson(successes: int, n: int, effective: float | None = None) -> Interval:
-    """Return the 95 % score interval of a proportion, in [0, 1]; valid for small `n` (Wilson, JASA 22, 1927).
-
-    Args:
-        successes: 0 to `n`.
-        n: items, at least one.
-        effective: effective number of independent items, if they are dependent.
+    """Return the 95 % score interval of a proportion of `n` items, or `effective` independent ones (Wilson 1927).
 
     Raises:
         ValueError: there is no item, or there are more successes than items.
@@ -250,14 +220,9 @@ def wilson(successes: int, n: int, effective: float | None = None) -> Interval:
 
 
 def wilson_of_mean(mean: float, size: float, confidence: float = CONFIDENCE) -> Interval:
-    """Return the score interval of the mean of values in [0, 1]; it contains the mean.
+    """Return the score interval of the mean of `size` effective values in [0, 1]; it contains the mean.
 
     Zeros and ones have the largest spread of all values with a given mean, so the interval is conservative for others.
-
-    Args:
-        mean: in [0, 1].
-        size: effective number of independent items, above 0.
-        confidence: in (0, 1).
     """
     z = _NORMAL.inv_cdf((1 + confidence) / 2)
     z2 = z * z
@@ -276,15 +241,7 @@ def bca_intervals(
     resamples: int = RESAMPLES,
     confidence: float = CONFIDENCE,
 ) -> list[Interval]:
-    """Return the interval of each column's mean.  One item, or equal values, give `low == high`.
-
-    Args:
-        values: n x m, finite, n at least 1.
-        seed: any integer.
-        label: with `seed`, determines the random draws.
-        resamples: number of resamples of n items.
-        confidence: confidence level, in (0, 1).
-    """
+    """Return the interval of each column's mean of finite values; one item, or equal values, give `low == high`."""
     least = values.min(axis=0)
     # Relative to the smallest value, equal values are 0 and stay exact.
     above = summable(values - least)
@@ -370,12 +327,7 @@ def bounded_ratios(
 
 
 def widened(interval: Interval, mean: float, size: float) -> Interval:
-    """Return the bootstrap interval, or its union with Wilson's if the bootstrap is unreliable.
-
-    Args:
-        mean: of values in [0, 1].
-        size: effective number of independent items.
-    """
+    """Return the bootstrap interval of a mean in [0, 1], or its union with Wilson's of `size` items if unreliable."""
     if not is_rough(interval, mean, size):
         return interval
     safe = wilson_of_mean(mean, size, interval.confidence)

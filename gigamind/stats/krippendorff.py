@@ -1,8 +1,7 @@
 """Krippendorff's alpha: chance-corrected agreement of any number of raters, with missing values.
 
-alpha = 1 - observed / expected disagreement over all pairs of values within items.  1 is perfect agreement, 0 is
-chance; it can be negative.  After Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, and Content
-Analysis, 2004, chapter 11.
+alpha = 1 - observed / expected disagreement over all pairs of values within items; 1 is perfect, 0 is chance.  After
+Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, and Content Analysis, 2004, chapter 11.
 """
 
 from typing import Literal
@@ -23,11 +22,8 @@ def krippendorff_alpha(ratings: Matrix, level: Level, *, seed: int, label: str) 
 
     Args:
         ratings: n items x m raters; NaN for a missing rating.  Items with fewer than two values do not count.
-        level: scale of the values: "nominal", ordinal by ranks, or interval by squared differences.  Memory grows
-            with the
-            square of the number of ordinal values.
-        seed: any integer.
-        label: with `seed`, determines the random draws.
+        level: "nominal", ordinal by ranks, or interval by squared differences.  Memory grows with the square of the
+            number of ordinal values.
     """
     pairable = ratings[(~np.isnan(ratings)).sum(axis=1) > 1]
     if not len(pairable):

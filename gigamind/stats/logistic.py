@@ -24,20 +24,13 @@ def fit_logistic(
     sample_weight: Floats | float = 1.0,
     offset: Floats | float = 0.0,
 ) -> Floats:
-    """Fit MAP logistic regression weights by Fisher scoring (Newton's method if all labels are known).
+    """Return MAP logistic regression weights, shape (weights,), by Fisher scoring: Newton's if all labels are known.
 
     Args:
-        features: shape (rows, weights).
-        labels: 1 or 0, shape (rows,).
-        prior_mean: mean of the Gaussian prior, shape (weights,).
-        prior_precision: its precision, shape (weights,); 0 leaves a weight unregularised.
-        label_frequency: probability that a positive row is labelled, in (0, 1]; shape (rows,). See Elkan & Noto,
-            KDD 2008.
-        sample_weight: shape (rows,).
-        offset: fixed log odds of a row; shape (rows,).
-
-    Returns:
-        Shape (weights,).
+        features: shape (rows, weights); all other arguments about rows have the shape (rows,).
+        prior_precision: of the Gaussian prior, shape (weights,); 0 leaves a weight unregularised.
+        label_frequency: probability that a positive row is labelled, in (0, 1]: Elkan & Noto, KDD 2008.
+        offset: fixed log odds of a row.
     """
     weights: Floats = prior_mean.copy()
 

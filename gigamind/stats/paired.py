@@ -1,9 +1,8 @@
 """Paired comparison of two runs on the same items: tests, detectable differences and non-inferiority.
 
 `mcnemar` is for values in {0, 1}, `sign_flip` (Fisher's randomisation test) for graded values.  Sign-flip tests the
-difference that reports and gates show, needs no rule for zeros and ties, and is exact.  Wilcoxon misses real
-differences and reports false ones: Smucker, Allan & Carterette, "A comparison of statistical significance tests for
-information retrieval evaluation", CIKM 2007.
+difference that reports and gates show, and is exact.  Wilcoxon misses real differences and reports false ones: Smucker,
+Allan & Carterette, "A comparison of statistical significance tests for information retrieval evaluation", CIKM 2007.
 """
 
 import hashlib
@@ -32,25 +31,16 @@ _SIGNS: Matrix = 1 - 2 * _BITS.astype(np.float64)  # 256 x 8: the signs that a b
 
 
 def mcnemar(improved: int, worse: int) -> float:
-    """Return the exact two-sided p-value of McNemar's test, in (0, 1].
-
-    After McNemar, Psychometrika 12, 1947, with the binomial distribution instead of its chi-square limit.
-    """
+    """Return the exact (binomial) two-sided p-value of McNemar's test, in (0, 1]: Psychometrika 12, 1947."""
     rarer = binomial_cdf(min(improved, worse), improved + worse, 0.5)
     return min(1.0, 2 * rarer)
 
 
 def sign_flip(differences: Matrix, *, seed: int, label: str, flips: int = FLIPS) -> float:
-    """Return the two-sided p-value of the mean under random signs, in (0, 1].
+    """Return the two-sided p-value of the mean of finite differences under random signs, in (0, 1].
 
     Exact by enumeration for up to 12 non-zero differences; otherwise by `flips` random patterns, with the observed one
     included so that p is never 0.
-
-    Args:
-        differences: n, finite.
-        seed: any integer.
-        label: with `seed`, determines the random signs.
-        flips: number of random patterns.
     """
     moved = differences[differences != 0]
     if not moved.size:
@@ -74,10 +64,7 @@ def sign_flip(differences: Matrix, *, seed: int, label: str, flips: int = FLIPS)
 
 
 def _byte_sums(values: Matrix) -> Matrix:
-    """Return the signed sums of every eight values under every byte of signs, at least two rows x 256.
-
-    One look-up per byte replaces eight products: 9 999 flips of 5 000 values take about 60 ms.
-    """
+    """Return the signed sums of every eight values under every byte of signs, at least two rows x 256."""
     groups = max(2, -(-values.size // 8))
     padded = np.zeros(8 * groups)
     padded[: values.size] = values
@@ -104,7 +91,6 @@ def detectable_graded(n: int, deviation: float, *, changed: int, size: float) ->
     equal, as their spread is then unknown.
 
     Args:
-        n: number of pairs.
         deviation: sample standard deviation of the differences.
         changed: pairs whose two values differ.
         size: mean absolute difference of those.
@@ -120,10 +106,6 @@ def detectable_binary(n: int, changed: int) -> float | None:
 
     The share of changed pairs is taken from the comparison and bounds the difference.  If even changes in one direction
     only were too few, the required share of such changes is returned.  None with fewer than six pairs.
-
-    Args:
-        n: number of pairs.
-        changed: pairs whose two values differ.
     """
     if n < MIN_PAIRS:
         return None
@@ -141,10 +123,7 @@ def detectable_binary(n: int, changed: int) -> float | None:
 
 
 def _unidirectional_share(n: int) -> float:
-    """Return the share of changed pairs at which six or more of n change with a probability of 80 %.
-
-    In one direction, six changes are significant and five are not, in both tests.
-    """
+    """Return the share of changed pairs at which six of n, the fewest for significance, change in 80 % of cases."""
     return beta_quantile(POWER, MIN_PAIRS, n - MIN_PAIRS + 1)
 
 
@@ -194,10 +173,7 @@ def _largest_minorities(first: int, last: int) -> Matrix:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Return Holm-adjusted p-values in the given order.
-
-    Below 0.05 the family-wise error rate is at most 5 %.  None (no test) stays None and does not count.  Holm, "A
-    simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
+    """Return Holm-adjusted p-values (Scandinavian Journal of Statistics 6, 1979); None (no test) stays None, uncounted.
 
     Raises:
         ValueError: a p-value is not in [0, 1].
@@ -227,21 +203,13 @@ class NonInferiority:
     decision: Decision
     drop: float  # baseline - current; negative for a gain
     margin: float  # largest tolerated drop
-    # pairs needed for a decision at the same difference and spread; None if it is decided, and if the drop equals the
-    # margin
-    needed_n: int | None
+    needed_n: int | None  # pairs needed to decide; None if decided, or if the drop is the margin
 
 
 def non_inferiority(
     difference: float, interval: Interval, *, n: int, margin: float
 ) -> NonInferiority:
-    """Decide by a mean paired difference and its interval.
-
-    Args:
-        difference: current - baseline.
-        interval: of the difference.
-        n: number of pairs.
-        margin: at least 0, in the unit of the metric.
+    """Decide by a mean paired difference, current - baseline, and its interval; the margin is in the metric's unit.
 
     Raises:
         ValueError: the margin is negative or not a number.
@@ -291,12 +259,9 @@ class PairedComparison:
     difference: float  # mean of current - baseline
     low: float  # ends of its BCa bootstrap interval, as `high`
     high: float
-    # "mcnemar" if all values are 0 or 1, else "sign-flip"; None with fewer than six pairs
-    test: Test | None
+    test: Test | None  # McNemar's if all values are 0 or 1; None with fewer than six pairs
     p_value: float | None  # two-sided, unadjusted; None without a test
-    # smallest absolute difference that as many pairs detect with 80 % power; None with fewer than six pairs or, for
-    # graded values, changed ones, and if their differences are equal
-    detectable_difference: float | None
+    detectable_difference: float | None  # absolute, with 80 % power; None if too few pairs change
     improved: int  # items whose value rose
     worse: int  # items whose value fell
     unchanged: int  # items with equal values; for ratios some items may be in none of the three
@@ -317,14 +282,7 @@ def compare_metrics(
 ) -> dict[str, PairedComparison]:
     """Compare each metric by its (baseline, current) values of the same items in the same order.
 
-    Metrics with equally many pairs share their draws for speed: 15 metrics over 5 000 items take 1 s.  Results do not
-    depend on the other metrics.
-
-    Args:
-        pairs: by metric.
-        seed: any integer.
-        label: with `seed`, determines the random draws.
-        confidence: of each interval, in (0, 1).
+    Metrics with equally many pairs share their draws for speed, but results do not depend on the other metrics.
 
     Raises:
         ValueError: a metric has no pairs, different lengths, or a value that is not finite.
@@ -348,7 +306,7 @@ def compare_metrics(
 def compare_ratios(
     terms: Mapping[str, Matrix], *, seed: int, label: str, confidence: float = CONFIDENCE
 ) -> dict[str, PairedComparison]:
-    """Compare figures in [0, 1] that are ratios of sums over items.
+    """Compare figures in [0, 1] that are ratios of sums over items, if no run's denominators sum to 0.
 
     Items are linearised around the ratio of both runs together (delta method), so that tests and intervals of means
     apply; intervals are cut to the possible range.  An item is improved if its own ratio rose, and unchanged if it
@@ -356,12 +314,6 @@ def compare_ratios(
 
     Args:
         terms: n x 2 x 2 for each metric: item, baseline and current, numerator and denominator.
-        seed: any integer.
-        label: with `seed`, determines the random draws.
-        confidence: of each interval, in (0, 1).
-
-    Returns:
-        The metrics whose denominators sum to more than 0 in both runs.
 
     Raises:
         ValueError: a number is not finite.

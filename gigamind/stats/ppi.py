@@ -1,17 +1,12 @@
 """The mean of a judged metric, corrected by human labels of some items, with a valid interval.
 
-Prediction-powered inference with a tuned weight (PPI++): Angelopoulos, Duchi & Zrnic, arXiv 2311.01453, 2023.  The mean
-of the verdicts alone has the judge's bias; labels alone are unbiased but few.  The labelled items must be a random
-sample of all items, or of a random sample of clusters.
+Prediction-powered inference with a tuned weight (PPI++): Angelopoulos, Duchi & Zrnic, arXiv 2311.01453, 2023.  The
+labelled items must be a random sample of all items, or of a random sample of clusters.  Variances are cluster-robust.
 
-Variances are cluster-robust: contributions are summed per cluster before squaring, times G / (G - 1) for G clusters.
-Items of one cluster may be labelled in part; then the covariance of the two means counts, too.
-
-Near 0 and 1, and with few observed errors, normal intervals are too narrow: with 50 labels of a share of 0.98 they
-cover the truth in 60 of 100 cases.  Therefore a few pairs are added to the data: one of label and verdict 1, one of 0
-and 0, and a quarter each of the two disagreements, as Agresti & Coull ("Approximate is better than exact", American
-Statistician 52, 1998) do for a share.  These are the smallest round counts that cover the truth in 93 of 100 cases
-throughout benchmarks/intervals.py; at a share of 0.5 and from 150 labels they cost at most 2 % of the width.
+Near 0 and 1, and with few observed errors, normal intervals are too narrow.  Therefore a few pairs are added to the
+data: one of label and verdict 1, one of 0 and 0, and a quarter each of the two disagreements, as Agresti & Coull
+(American Statistician 52, 1998) do for a share.  These are the smallest round counts that cover the truth in 93 of 100
+cases throughout benchmarks/intervals.py.
 """
 
 from dataclasses import dataclass
@@ -42,8 +37,7 @@ class CorrectedMean:
     """The estimated mean if people had labelled every item."""
 
     value: float  # the corrected mean
-    # by Student's t, with a few pairs added, cut to [0, 1]; it contains the value
-    interval: Interval
+    interval: Interval  # by Student's t with a few pairs added, cut to [0, 1]
     judged: float  # mean of all verdicts, uncorrected
     labelled: float  # mean of the labels
     labelled_interval: Interval  # of the labels alone, by the same method
@@ -69,7 +63,6 @@ def corrected_mean(
         verdicts: of the same items, in the same order, each in [0, 1].
         unlabelled: verdicts of the other items; may be empty.
         clusters: of the labelled, then of the other items; None if each is independent.
-        confidence: of the intervals, in (0, 1).
 
     Raises:
         ValueError: lengths differ, or a value is not in [0, 1].

@@ -1,7 +1,6 @@
 """The ratio of two positive quantities, from repeated unpaired measurements of both.
 
-Times vary by factors, so they are compared on the logarithmic scale with Welch's interval: B. L. Welch, "The
-generalization of 'Student's' problem when several different population variances are involved", Biometrika 34, 1947.
+Times vary by factors, so their logarithms are compared with Welch's interval (Biometrika 34, 1947).
 """
 
 from collections.abc import Sequence
@@ -19,9 +18,7 @@ _LEAST = 2  # measurements needed for a variance
 def ratio_of_means(
     over: Sequence[float], under: Sequence[float], confidence: float = CONFIDENCE
 ) -> Estimate:
-    """Return the ratio of the geometric means with its interval; no interval if a side has a single measurement.
-
-    `n` counts the measurements of the shorter side.
+    """Return the ratio of geometric means, with its interval if both sides have two; `n` is of the shorter side.
 
     Raises:
         ValueError: a side is empty, or a measurement is not above 0.

@@ -1,11 +1,10 @@
 """Choice among many settings on the same items, with a gain free of selection bias.
 
-The gain is cross-validated: a setting is picked on some items and measured on others, in every fold of many partitions
-(nested cross-validation).  Its folds are correlated, so it gives no test: its intervals would call one null in ten a
-gain.  The decision to switch uses White's reality check ("A reality check for data snooping", Econometrica 68, 2000)
-with random signs: the largest studentised mean among all settings, compared with its distribution when each item's row
-of differences gets a random sign.  One item is added at which every setting loses the most possible, 1: without it,
-many small gains beside rare unobserved losses pass as a gain in most nulls with few items.
+The gain is cross-validated: a setting is picked on some items and measured on others, in every fold of many partitions.
+Its folds are correlated, so it gives no test.  The decision to switch uses White's reality check (Econometrica 68,
+2000) with random signs: the largest studentised mean among all settings, compared with its distribution when each
+item's row of differences gets a random sign.  One item is added at which every setting loses the most possible, 1:
+without it, many small gains beside rare unobserved losses pass as a gain in most nulls with few items.
 """
 
 import hashlib
@@ -41,17 +40,12 @@ class Selection:
     best: int  # the column with the highest mean, the first of equals
     gains: Columns  # mean difference of each column from the reference on these items
     p_values: Columns  # of each column, adjusted over all columns; 1.0 for the reference
-    # lower ends of the intervals of the differences, simultaneous over all columns; 0 for a column equal to the
-    # reference
-    lows: Columns
+    lows: Columns  # lower ends, simultaneous over all columns; 0 if equal to the reference
     highs: Columns  # upper ends, each of its column alone, as picking never pushes figures down
     selection_bias: float  # `gains[best]` minus the cross-validated gain of the picks
-    # of each column, the share of folds in which it was the best of the other folds
-    picked: Columns
-    # of each column, its mean difference in the folds that picked it; NaN without any
-    fold_gains: Columns
-    # the gain of the best other setting that 80 of 100 such samples detect; None if it equals the reference
-    detectable: float | None
+    picked: Columns  # share of folds in which each was the best of the other folds
+    fold_gains: Columns  # mean difference of each in the folds that picked it, or NaN
+    detectable: float | None  # gain that 80 of 100 samples detect; None if all equal
 
     @property
     def is_switch(self) -> bool:
@@ -66,12 +60,7 @@ class Selection:
 
 
 def select(values: Matrix, *, seed: int, label: str) -> Selection:
-    """Choose among settings by the values of items under each.
-
-    Args:
-        values: n x m in [0, 1], one row per item; column 0 is the reference, and earlier columns win ties.
-        seed: any integer.
-        label: with `seed`, determines folds and signs.
+    """Choose among settings by `values`, n items x m settings, in [0, 1]: 0 is the reference, earlier columns win ties.
 
     Raises:
         ValueError: a value is not in [0, 1], there is one column, or there are fewer than `MIN_ITEMS` items.

@@ -1,8 +1,7 @@
 """Probabilities and quantiles of the binomial, beta and Student's t distributions, to about 13 digits.
 
-All are based on the regularised incomplete beta function I_x(a, b), the share of Beta(a, b) below x: NIST Digital
-Library of Mathematical Functions (DLMF) 8.17.  SciPy (114 MB) is only the oracle of the tests.  Functions take both x
-and 1 - x, as the difference from 1 would lose digits.
+All are based on the regularised incomplete beta function I_x(a, b): NIST Digital Library of Mathematical Functions
+(DLMF) 8.17.  Functions take both x and 1 - x, as the difference from 1 would lose digits.
 """
 
 from functools import lru_cache

@@ -1,7 +1,6 @@
 """Run a system as a child process that reads one JSON query per line and writes one JSON response per line.
 
-The process is kept alive. It is restarted when it dies, times out, or writes an unexpected line. It runs in its own
-process group, which is killed at the end together with everything it started.
+It is restarted when it dies, times out, or writes an unexpected line, and killed at the end with its process group.
 """
 
 import contextlib
@@ -30,10 +29,7 @@ _END_S = 0.5
 
 
 class Command(Generic[Response]):
-    """A system in a child process; implements `System` and handles one query at a time.
-
-    Args:
-        timeout_s: limit per query in seconds, including the start of the process.
+    """A system in a child process; implements `System` and handles one query at a time, each within `timeout_s`.
 
     Raises:
         InputError: the program does not exist or cannot be started.
@@ -73,12 +69,7 @@ class Command(Generic[Response]):
         return response
 
     def _read(self, line: str, query: Query) -> Response:
-        """Return the response to this query.
-
-        Raises:
-            SystemFailedError: the line is not a valid response; the next lines can then no longer be assigned to
-                queries.
-        """
+        """Return the response to this query; after an invalid line, the next ones cannot be assigned to queries."""
         try:
             payload = cast("object", json.loads(line))
             _check_id(payload, query)
@@ -137,11 +128,7 @@ class _Process:
         )
 
     def ask(self, line: str, timeout_s: float) -> str:
-        """Send a line and return the line that the process writes in response.
-
-        Raises:
-            SystemFailedError: the process died or did not respond in time.
-        """
+        """Send a line and return the line that the process writes in response."""
         if not self._lines.empty() and (early := self._lines.get()):
             raise SystemFailedError(
                 _("the command wrote an unexpected line: {line}", line=single_line(early, _SHOWN))

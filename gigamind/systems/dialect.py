@@ -1,7 +1,4 @@
-"""Define the request to a system and the parsing of its response: rankings of queries, or answers to questions.
-
-Only this part depends on what is evaluated. The transports (file, HTTP, process, function) are shared.
-"""
+"""Define the request to a system and the parsing of its response; the transports are shared."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -20,17 +17,11 @@ Response = TypeVar("Response", Ranking[RankedNote], Reply)
 
 
 class Dialect(ABC, Generic[Response]):
-    """The request and response format of one kind of system.
+    """The request and response format of one kind of system."""
 
-    Attributes:
-        what: name of the response, in messages.
-        presets: folder of the presets that come with gigamind.
-        parameters: what a Python function takes, in messages.
-    """
-
-    what: ClassVar[Message]
-    presets: ClassVar[str]
-    parameters: ClassVar[Message]
+    what: ClassVar[Message]  # name of the response, in messages
+    presets: ClassVar[str]  # folder of the presets that come with gigamind
+    parameters: ClassVar[Message]  # what a Python function takes, in messages
 
     @property
     @abstractmethod

@@ -184,11 +184,7 @@ class HttpSystem(Generic[Response]):
 
 
 def _without_userinfo(address: str) -> tuple[str, tuple[str, str] | None]:
-    """Split user and password off an address, because HTTP clients log addresses.
-
-    Raises:
-        ValueError: the address has no host or is malformed.
-    """
+    """Split user and password off an address, because HTTP clients log addresses."""
     parts = urlsplit(address)
     if not parts.hostname:
         raise ValueError(_("the address has no host"))

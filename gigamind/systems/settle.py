@@ -1,7 +1,4 @@
-"""Normalise a ranking for measurement: each note once, under the name that labels use, with anomalies counted.
-
-The system's order is kept. A note missing from the vault keeps its rank, because a reader would see it there.
-"""
+"""Normalise a ranking for measurement: each note once, under the name that labels use, with anomalies counted."""
 
 import math
 from collections import Counter
@@ -15,11 +12,7 @@ from gigamind.interop.ranking import Oddity, RankedNote, Ranking
 def settle(
     ranking: Ranking[RankedNote], topk: int, identify: Callable[[str], str | None]
 ) -> Ranking[RankedNote]:
-    """Return the first `topk` distinct notes of a ranking; scores that are not finite become None.
-
-    Args:
-        identify: maps a note to the name that labels use; None for an unknown note.
-    """
+    """Return the first `topk` distinct notes of a ranking by the names of `identify`, None for an unknown one."""
     odd: Counter[Oddity] = Counter(ranking.oddities)
     hits: dict[str, RankedNote] = {}
     for hit in ranking.hits:

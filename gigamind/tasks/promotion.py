@@ -37,12 +37,7 @@ class PromoteOptions(BaseModel):
 
 
 def promote_run(options: PromoteOptions) -> Promoted:
-    """Make the run the baseline of its task.
-
-    Raises:
-        InputError: A gate failed, the run does not exist or cannot be a baseline; or `options.run` is a folder of
-            runs whose last run is incomplete.
-    """
+    """Make the run the baseline of its task; InputError if a gate failed, or it is missing, incomplete or unusable."""
     is_run = (options.run / _RUN_FILE).is_file()
     run = options.run if is_run else _last_run(options.run)
     refuse_failed(run, options.folder)
@@ -58,11 +53,7 @@ def promote_checked(run: Path, folder: Path) -> Promoted:
 
 
 def refuse_failed(run: Path, folder: Path) -> None:
-    """Check that no gate of a run (its out folder or snapshot.json) failed, if it was compared with a baseline.
-
-    Raises:
-        InputError: A gate failed, or the verdict cannot be read.
-    """
+    """Raise InputError if a gate of a run (its out folder or snapshot.json) failed, or its verdict is unreadable."""
     verdict = read_verdict(run if run.is_dir() else run.parent)
     if verdict and verdict.gate.verdict == "failed":
         raise InputError(

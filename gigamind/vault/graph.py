@@ -16,10 +16,7 @@ _MOST_ROUNDS = 1000  # never reached: 0.85 ** 170 is below the tolerance
 
 
 def link_graph(vault: Vault, identities: Identities) -> dict[str, tuple[str, ...]]:
-    """Return for each note's path the sorted paths of the notes that it links to or embeds.
-
-    Links to the note itself, to attachments and to missing notes are left out; repeated links count once.
-    """
+    """Return for each note's path the sorted distinct paths of the other notes that it links to or embeds."""
     graph: dict[str, tuple[str, ...]] = {}
     for note in vault.notes:
         resolutions = (identities.resolve_link(link, note.path) for link in note.document.links)
@@ -29,9 +26,9 @@ def link_graph(vault: Vault, identities: Identities) -> dict[str, tuple[str, ...
 
 
 def centrality(graph: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
-    """Return the PageRank of each note divided by the highest, in (0, 1]; 1.0 for all notes of a graph without links.
+    """Return the PageRank (damping 0.85, Brin & Page 1998) of each note divided by the highest, in (0, 1].
 
-    Damping 0.85 (Brin & Page, 1998). A note without links distributes its rank equally over all notes.
+    A note without links distributes its rank equally over all notes; without any links, all notes have 1.0.
     """
     notes = sorted(graph)
     if not notes:
@@ -58,11 +55,7 @@ def _page_rank(sources: np.ndarray, targets: np.ndarray, size: int) -> np.ndarra
 
 
 class Neighbours:
-    """The link graph in both directions.
-
-    Args:
-        graph: path of a note -> paths of the notes that it links to.
-    """
+    """The link graph in both directions, from the path of each note -> paths of the notes that it links to."""
 
     def __init__(self, graph: Mapping[str, tuple[str, ...]]) -> None:
         self._out = {note: frozenset(targets) for note, targets in graph.items()}
@@ -80,15 +73,14 @@ class Neighbours:
         return self._out[note]
 
     def centrality(self, note: str) -> float:
-        """Return PageRank divided by the highest, in (0, 1]."""
+        """Return the PageRank (damping 0.85, Brin & Page 1998) of each note divided by the highest, in (0, 1].
+
+        A note without links distributes its rank equally over all notes; without any links, all notes have 1.0.
+        """
         return self._centrality[note]
 
     def shared(self, linked: AbstractSet[str], note: str, target: str) -> float:
-        """Return ln(1 + Adamic-Adar index) of two notes, from 0; neighbours with few links weigh most.
-
-        Args:
-            linked: targets of the note, which may be a draft that differs from the vault.
-        """
+        """Return ln(1 + Adamic-Adar index) of a note that links to `linked`, maybe as a draft, and another, from 0."""
         theirs = self._beside[target]
         both = (linked & theirs) | (self._into[note] & theirs)
         return log1p(sum([self._weight[neighbour] for neighbour in sorted(both)])) if both else 0.0

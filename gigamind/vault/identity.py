@@ -115,10 +115,7 @@ class Identities:
         return self.resolve(link.target, source if relative else None)
 
     def collisions(self) -> tuple[Collision, ...]:
-        """Return every identifier that is the `key` of several notes' titles or file names, in order.
-
-        Notes whose paths have the same key also share that of their file names.
-        """
+        """Return every identifier that is the `key` of several notes' titles or file names, in order."""
         names = _index((name, note) for note in self._notes for name in _short_keys(note))
         met: list[Collision] = []
         for identifier, notes in sorted(names.items()):

@@ -1,7 +1,4 @@
-"""Detect the language of a text: Korean by its letters; English, German and Spanish by function words.
-
-For a note only prose counts, because Korean notes may be full of code, addresses and English note names.
-"""
+"""Detect the language of a text: Korean by its letters; English, German and Spanish by function words."""
 
 import re
 import unicodedata
@@ -73,9 +70,7 @@ def text_language(text: str) -> str:
 
 
 def question_language(question: str) -> str:
-    """Return `ko` or `en`, the language in which a question is answered.
-
-    A short Korean question may consist mostly of English terms.
+    """Return `ko` or `en`, the language in which a question is answered; short Korean ones may be mostly English terms.
 
     "OAuth refresh token 만료 시간은?" is Korean: a third of its words, or the last one, are Hangul.
     "What is 휴가?" is English, because it has more English function words than Korean words.

@@ -42,7 +42,6 @@ def walk(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Walk:
 
     A pattern is a glob: "name" matches files and folders of that name at any depth, "name/" only folders. A pattern
     with "/" inside or in front matches the path from the root ("drafts/*.md", "/eval", "**" for any folders).
-
     Links to folders are not followed, links to files only within the vault. Results of gigamind are excluded: in a
     folder named "eval" only Markdown counts, and a folder with a run is skipped.
 
@@ -159,8 +158,7 @@ HashMode = Literal["content", "mtime"]
 def notes_hash(root: Path, mode: HashMode = "content", exclude: Sequence[str] = ()) -> str:
     """Return the SHA-256, in hexadecimal, of all files of a vault in path order, attachments included.
 
-    "content" covers paths and bytes; "mtime" covers paths and modification times in nanoseconds. `exclude` adds
-    patterns (see `walk`) to the default ones.
+    "content" covers paths and bytes; "mtime" covers paths and modification times in nanoseconds.
 
     Raises:
         NotesError: the folder is missing, or something in it cannot be read.

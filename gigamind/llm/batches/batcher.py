@@ -71,14 +71,12 @@ def provider_of(settings: ModelSettings) -> Provider:
         LlmError: The key is not in the environment.
     """
     name, _slash, model = settings.model.partition("/")
-    name, _slash, model = settings.model.partition("/")
     if name not in _PROVIDERS:
-        raise InputError(
-            _(
-                "--batch: batch files are supported for openai/... and anthropic/..., not for {model}. Omit --batch.",
-                model=settings.model,
-            )
+        message = _(
+            "--batch: batch files are supported for openai/... and anthropic/..., not for {model}. Omit --batch.",
+            model=settings.model,
         )
+        raise InputError(message)
     return _PROVIDERS[name](settings, model)
 
 
@@ -115,11 +113,7 @@ class Batcher:
         self._waited_for: dict[str, Batch] = {}
 
     async def ready(self) -> None:
-        """Wait for the batches of the resumed run.
-
-        Raises:
-            LlmError: They are not available.
-        """
+        """Wait for the batches of the resumed run; raise LlmError if they are not available."""
         self._budget.start()
         if self._recovery is None:
             self._recovery = asyncio.create_task(self._recover())
@@ -131,11 +125,7 @@ class Batcher:
         return answers.popleft() if answers else None
 
     async def ask(self, entry: Entry) -> Answer:
-        """Return the answer to a request.
-
-        Raises:
-            LlmError: There is none.
-        """
+        """Return the answer to a request; raise LlmError if there is none."""
         self._gathered.append(entry)
         if self._timer:
             self._timer.cancel()
@@ -154,15 +144,14 @@ class Batcher:
         self._journal.close()
         out = self._batches.out
         for batch in self._waited_for.values():
-            self._batches.note(
-                _(
-                    "batch {batch} continues at {provider}: wait for it with --resume {out}, or stop it with: gigamind"
-                    " llm batches {out} --cancel",
-                    batch=batch.batch_id,
-                    provider=self._provider.name,
-                    out=out,
-                )
+            message = _(
+                "batch {batch} continues at {provider}: wait for it with --resume {out}, or stop it with: gigamind"
+                " llm batches {out} --cancel",
+                batch=batch.batch_id,
+                provider=self._provider.name,
+                out=out,
             )
+            self._batches.note(message)
 
     def _after_quiet(self, then: Callable[[], None]) -> asyncio.TimerHandle:
         return asyncio.get_running_loop().call_later(self._times.quiet / 2, then)
@@ -228,11 +217,7 @@ class Batcher:
         return await self._outcomes(self._created(batch, state))
 
     async def _create(self, batch: Batch, lines: Sequence[bytes]) -> State:
-        """Create the batch of these lines exactly once.
-
-        Raises:
-            LlmError: It was not created.
-        """
+        """Create the batch of these lines exactly once; raise LlmError if it was not created."""
 
         async def attempt() -> State:
             try:
@@ -245,16 +230,15 @@ class Batcher:
         return await with_retries(attempt, self._settings)
 
     def _created(self, batch: Batch, state: State) -> Batch:
-        self._batches.note(
-            n_(
-                "batch {batch} at {provider}: {n} request to {model}",
-                "batch {batch} at {provider}: {n:,} requests to {model}",
-                n=len(batch.requests),
-                batch=state.batch_id,
-                provider=self._provider.name,
-                model=batch.model,
-            )
+        message = n_(
+            "batch {batch} at {provider}: {n} request to {model}",
+            "batch {batch} at {provider}: {n:,} requests to {model}",
+            n=len(batch.requests),
+            batch=state.batch_id,
+            provider=self._provider.name,
+            model=batch.model,
         )
+        self._batches.note(message)
         return self._journal.enter(batch, "created", batch_id=state.batch_id)
 
     async def _outcomes(self, batch: Batch) -> dict[str, RequestOutcome]:
@@ -293,26 +277,24 @@ class Batcher:
             except LlmError as error:
                 if error.code not in TRANSIENT:
                     raise _with_hint(error) from None
-                self._batches.note(
-                    _(
-                        "batch {batch}: {reason}; trying again",
-                        batch=batch.batch_id,
-                        reason=error.message,
-                    )
+                message = _(
+                    "batch {batch}: {reason}; trying again",
+                    batch=batch.batch_id,
+                    reason=error.message,
                 )
+                self._batches.note(message)
             else:
                 share = _TELL_EACH * state.done // max(state.total, 1)
                 if (state.status, share) != announced:
                     announced = state.status, share
-                    self._batches.note(
-                        _(
-                            "batch {batch}: {status}, {done:,} of {total:,} done",
-                            batch=batch.batch_id,
-                            status=state.status,
-                            done=state.done,
-                            total=state.total,
-                        )
+                    message = _(
+                        "batch {batch}: {status}, {done:,} of {total:,} done",
+                        batch=batch.batch_id,
+                        status=state.status,
+                        done=state.done,
+                        total=state.total,
                     )
+                    self._batches.note(message)
                 if state.ended:
                     return state
             async with self._budget.waiting():
@@ -340,12 +322,11 @@ class Batcher:
         """Return whether a found batch is ours; one without a tag is recognised by its results."""
         if self._provider.is_tagged:
             return True
-        self._batches.note(
-            _(
-                "batch {batch}: possibly the one whose id was lost; checked when it ends",
-                batch=state.batch_id,
-            )
+        message = _(
+            "batch {batch}: possibly the one whose id was lost; checked when it ends",
+            batch=state.batch_id,
         )
+        self._batches.note(message)
         ended = await self._until_ended(replace(batch, batch_id=state.batch_id))
         path = self._journal.results_of(batch)
         await self._provider.download(ended, path)
@@ -377,14 +358,13 @@ class Batcher:
             try:
                 await self._provider.discard(batch.file_id)
             except LlmError as error:  # an unused file costs nothing
-                self._batches.note(
-                    _(
-                        "file {file} could not be deleted at {provider}: {reason}",
-                        file=batch.file_id,
-                        provider=self._provider.name,
-                        reason=error.message,
-                    )
+                message = _(
+                    "file {file} could not be deleted at {provider}: {reason}",
+                    file=batch.file_id,
+                    provider=self._provider.name,
+                    reason=error.message,
                 )
+                self._batches.note(message)
         self._journal.enter(batch, "dropped")
 
     async def _book(self, custom_id: str, outcome: RequestOutcome) -> None:
@@ -467,11 +447,7 @@ def _line(part: Part, entry: Entry, provider: Provider) -> bytes:
 
 
 async def look_at_all(batches: Iterable[Batch], *, cancel: bool) -> list[str]:
-    """Return the state of batches, one line each; with `cancel`, stop those in progress.
-
-    Raises:
-        LlmError: A provider could not be reached.
-    """
+    """Return the state of batches, one line each, and `cancel` them; raise LlmError if a provider is unreachable."""
     return [await _look_at(batch, cancel=cancel) for batch in batches]
 
 

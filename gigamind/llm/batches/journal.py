@@ -89,11 +89,7 @@ class BatchJournal:
 
 
 def read_batches(folder: Path) -> list[Batch]:
-    """Return the batches of a run with their last stages; none if it had none.
-
-    Raises:
-        InputError: The file was edited.
-    """
+    """Return the batches of a run with their last stages; raise InputError if the file was edited."""
     batches: dict[str, Batch] = {}
     for row in read_journal(folder / BATCHES_FILE):
         is_new = row["stage"] == "made"

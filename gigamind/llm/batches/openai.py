@@ -46,7 +46,7 @@ class OpenAiBatches(Provider):
     def line(self, custom_id: str, request: Request) -> bytes:
         body: Json = {"model": self._model, "messages": list(request.messages)}
         body |= request.parameters
-        if self._is_itself:  # its newer models reject the older name, which other servers may require
+        if self._is_itself:  # newer models reject the older name, others may require it
             body["max_completion_tokens"] = body.pop("max_tokens")
         if request.response_format:
             body["response_format"] = request.response_format

@@ -123,28 +123,15 @@ class Provider(ABC):
 
     @abstractmethod
     async def upload(self, tag: str, lines: Sequence[bytes]) -> str:
-        """Upload these lines and return the id of the file; "" if a batch is created with its lines.
-
-        Raises:
-            LlmError: The upload failed.
-        """
+        """Upload these lines and return the id of the file, "" if none is needed; raise LlmError if that failed."""
 
     @abstractmethod
     async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
-        """Start the batch of a file.
-
-        Raises:
-            LlmError: `may_cost` is True if the batch may have been started nevertheless.
-        """
+        """Start the batch of a file; an LlmError with `may_cost` means that it may have been started."""
 
     @abstractmethod
     async def find(self, tag: str, since: float, count: int) -> list[State]:
-        """Return batches in the provider's list that can be the one with this tag.
-
-        Args:
-            since: Time of the creation request, in seconds since the epoch.
-            count: Number of its requests.
-        """
+        """Return listed batches that can have this tag: `count` requests, created after `since` (epoch seconds)."""
 
     @abstractmethod
     async def discard(self, file_id: str) -> None:

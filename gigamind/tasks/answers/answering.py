@@ -29,11 +29,7 @@ class AnswerReply(ModelReply, frozen=True):
 
 
 def load_answer_prompt(language: Language) -> Prompt:
-    """Return the prompt in one language.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
+    """Return the prompt in one language, or raise InputError."""
     return load_prompt(asset("prompts") / PROMPT / f"{language}.jinja", _GIVEN)
 
 

@@ -55,11 +55,9 @@ class EvalCase:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The notes as models read them."""
         return tuple(Source(note.title, note.text) for note in self.notes)
 
     def answered(self, answer: str) -> AnswerCase:
-        """Return the judge's input for an answer."""
         return AnswerCase(self.question, answer, self.sources, self.prompt_language)
 
     def typical(self, *, by_system: bool) -> AnswerCase:

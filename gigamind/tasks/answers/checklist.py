@@ -35,11 +35,7 @@ Gate = Chosen[QualityGate]
 
 
 def choose_gate(options: AnswerEvalOptions) -> Gate | None:
-    """Return the quality gate of the options; None without `--checklist`.
-
-    Raises:
-        InputError: Its file cannot be used or lacks the feature, or its options are given without `--checklist`.
-    """
+    """Return the quality gate of the options, or raise InputError; None without `--checklist`."""
     if not options.checklist:
         _refuse_idle(options)
         return None

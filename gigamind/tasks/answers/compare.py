@@ -10,28 +10,18 @@ from pydantic import Field
 from gigamind.i18n import Text, _, joined
 from gigamind.metrics.table import is_lower_better
 from gigamind.records.judged import Finite
-from gigamind.release.model import (
-    Change,
-    ComparedTask,
-    EvalSnapshot,
-    Pairs,
-    Shown,
-    SnapshotCheck,
-    SnapshotItem,
-    Values,
-    check_change,
-    check_values,
-    paired_values,
-)
+from gigamind.release import model
 from gigamind.tasks.answers.quality import QualityReport
 from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
 
 
-def check_of(quality: QualityReport | None) -> SnapshotCheck | None:
+def check_of(quality: QualityReport | None) -> model.SnapshotCheck | None:
     """Return the part of a checklist result that a snapshot keeps."""
     if quality is None:
         return None
-    return SnapshotCheck(passed=quality.passed, yes={item.id: item.yes for item in quality.items})
+    return model.SnapshotCheck(
+        passed=quality.passed, yes={item.id: item.yes for item in quality.items}
+    )
 
 
 CORRECTNESS = "correctness"
@@ -43,14 +33,11 @@ _NAMES = {
 }
 
 
-class AnswerItem(SnapshotItem):
+class AnswerItem(model.SnapshotItem):
     """One answer.
 
     Attributes:
-        evaluated: Whether it has an evaluation.
         metrics: As in per_item.jsonl.
-        unsupported: Texts of the unsupported claims.
-        left_out: Proven omissions.
         check: Checklist result; null without one.
         unanswerable: Whether the dataset labels the question as unanswerable, so that a refusal is correct.
     """
@@ -60,7 +47,7 @@ class AnswerItem(SnapshotItem):
     metrics: dict[str, Finite | None]
     unsupported: tuple[str, ...]
     left_out: tuple[str, ...] = ()
-    check: SnapshotCheck | None = None
+    check: model.SnapshotCheck | None = None
     unanswerable: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
 
     @property
@@ -71,10 +58,10 @@ class AnswerItem(SnapshotItem):
         return float(self.metrics[CORRECTNESS] is not None)
 
 
-AnswerSnapshot = EvalSnapshot[AnswerSummaryReport, AnswerItem]
+AnswerSnapshot = model.EvalSnapshot[AnswerSummaryReport, AnswerItem]
 
 
-class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, AnswerItem]):
+class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport, AnswerItem]):
     """Compares the answer evaluations of two runs."""
 
     settings = (
@@ -95,16 +82,16 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
             check=check_of(line.quality),
         )
 
-    def shown(self, item: AnswerItem) -> Shown:
-        return Shown(item.question, (), None)
+    def shown(self, item: AnswerItem) -> model.Shown:
+        return model.Shown(item.question, (), None)
 
     def has_verdict(self, item: AnswerItem) -> bool:
         return item.evaluated
 
-    def is_recorded(self, snapshot: EvalSnapshot[AnswerSummaryReport, AnswerItem]) -> bool:
+    def is_recorded(self, snapshot: model.EvalSnapshot[AnswerSummaryReport, AnswerItem]) -> bool:
         return snapshot.environment.system is None and not snapshot.config.get("answer_model")
 
-    def checklist(self, snapshot: EvalSnapshot[AnswerSummaryReport, AnswerItem]) -> str:
+    def checklist(self, snapshot: model.EvalSnapshot[AnswerSummaryReport, AnswerItem]) -> str:
         quality = snapshot.metrics.quality
         return quality.judge.fingerprint if quality else ""
 
@@ -114,19 +101,19 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
     def without_checks(self, item: AnswerItem) -> AnswerItem:
         return item.model_copy(update={"check": None})
 
-    def values(self, pairs: Pairs[AnswerItem]) -> Values:
+    def values(self, pairs: model.Pairs[AnswerItem]) -> model.Values:
         """Return the paired values of every metric that both runs measured; the checklist comes last."""
         names = dict.fromkeys(name for pair in pairs for item in pair for name in item.metrics)
-        values = paired_values("answers", names, [(a.metrics, b.metrics) for a, b in pairs])
+        values = model.paired_values("answers", names, [(a.metrics, b.metrics) for a, b in pairs])
         answerable = [pair for pair in pairs if not pair[1].unanswerable]
         answered = [({"answered": a.answered}, {"answered": b.answered}) for a, b in answerable]
-        values |= paired_values("answers", ("answered",), answered)
-        return values | check_values([(a.check, b.check) for a, b in pairs])
+        values |= model.paired_values("answers", ("answered",), answered)
+        return values | model.check_values([(a.check, b.check) for a, b in pairs])
 
     def models(self, summary: AnswerSummaryReport) -> Mapping[str, tuple[str, ...]]:
         return summary.llm.models if summary.llm else {}
 
-    def change(self, before: AnswerItem, after: AnswerItem) -> Change | None:
+    def change(self, before: AnswerItem, after: AnswerItem) -> model.Change | None:
         """Compare by correctness, then completeness, utility, the effect of a refusal, and the checklist.
 
         A metric that either run lacks is skipped. A custom judge's metrics are compared in their order.
@@ -155,10 +142,10 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
         parts += [_("no longer supported: {claim}", claim=lost[0])] if gain < 0 and lost else []
         missing = [text for text in after.left_out if text not in before.left_out]
         parts += [_("left out: {what}", what=missing[0])] if gain < 0 and missing else []
-        checked, difference = check_change(before.check, after.check)
+        checked, difference = model.check_change(before.check, after.check)
         parts += [difference] if difference else []
         gain = gain or checked
-        return Change(gain, joined(parts)) if gain else None
+        return model.Change(gain, joined(parts)) if gain else None
 
 
 def _refusal_gain(before: AnswerItem, after: AnswerItem) -> float:

@@ -18,11 +18,7 @@ _MIN_ANSWER = 40  # tokens
 
 
 def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
-    """Return the estimates of a prepared run: answering if a model answers, judging, checking.
-
-    Raises:
-        InputError: The price file cannot be read, or the cost is limited and the price is unknown.
-    """
+    """Return estimates (see `asking`) of a prepared run: answering if a model answers, judging, checking."""
     options, judge = prepared.options, prepared.judge.judge
     works: list[Estimate] = []
     gates = Gates()

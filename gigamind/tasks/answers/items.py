@@ -18,23 +18,11 @@ from gigamind.records.judged import PanelReport, ProofReport, SecondLookReport, 
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import ItemKey, ItemResult
 from gigamind.spans import Utf16
+from gigamind.tasks.answers import schema
 from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.checklist import GATE_ROLE
 from gigamind.tasks.answers.labels import grounding_of, labels_report
 from gigamind.tasks.answers.quality import QualityReport
-from gigamind.tasks.answers.schema import (
-    AnswerItemReport,
-    AnswerVoteReport,
-    ContextReport,
-    EvaluatedAside,
-    EvaluatedClaim,
-    EvaluatedOmission,
-    LabelsReport,
-    NoteReport,
-    SearchQAEvaluation,
-    SourceCoverage,
-    SourceSentence,
-)
 
 _ANSWER = _("answer")
 _KINDS: dict[str, tuple[Literal["check", "item"], Text]] = {
@@ -44,26 +32,29 @@ _KINDS: dict[str, tuple[Literal["check", "item"], Text]] = {
 Stored = TypeVar("Stored", bound=BaseModel)
 
 
-def evaluation_of(judgement: Judgement, case: AnswerCase, language: str) -> SearchQAEvaluation:
+def evaluation_of(
+    judgement: Judgement, case: AnswerCase, language: str
+) -> schema.SearchQAEvaluation:
     """Return the evaluation of a judgement, with texts in the given language."""
     answer = Utf16(case.answer)
     notes = [Utf16(note.text) for note in case.notes]
-    return SearchQAEvaluation.like(
+    return schema.SearchQAEvaluation.like(
         judgement,
         source_coverage=tuple(
-            SourceCoverage.model_validate(use, from_attributes=True) for use in judgement.coverage
+            schema.SourceCoverage.model_validate(use, from_attributes=True)
+            for use in judgement.coverage
         ),
         grounding_issues=grounding_issues(judgement, language),
         summary=judgement.summary
         or ("" if judgement.sentences else translator(language)(_("The answer is empty."))),
         claims=tuple(_claim(claim, answer, notes) for claim in judgement.claims),
         asides=tuple(
-            EvaluatedAside.like(sentence, **_place(sentence, answer))
+            schema.EvaluatedAside.like(sentence, **_place(sentence, answer))
             for sentence in judgement.sentences
             if sentence.role != "claim"
         ),
         omissions=tuple(
-            EvaluatedOmission.like(omission, evidence=_evidence(omission.evidence, notes))
+            schema.EvaluatedOmission.like(omission, evidence=_evidence(omission.evidence, notes))
             for omission in judgement.omissions
         ),
         flagged=dict(judgement.flagged),
@@ -92,15 +83,15 @@ def _issue(judged: JudgedClaim) -> Message:
     return _("“{claim}” — the most similar sentence in the notes differs.", claim=claim)
 
 
-def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> EvaluatedClaim:
+def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> schema.EvaluatedClaim:
     piece = judged.claim.piece
-    return EvaluatedClaim.like(
+    return schema.EvaluatedClaim.like(
         judged,
         **_place(judged, answer),
         cited=piece.cited,
         evidence=None if judged.evidence is None else _evidence(judged.evidence, notes),
         cut=piece.cut,
-        source=SourceSentence.like(judged.passage) if judged.passage else None,
+        source=schema.SourceSentence.like(judged.passage) if judged.passage else None,
         share=judged.support.share if judged.support else None,
     )
 
@@ -124,11 +115,11 @@ def _evidence(place: Alignment, notes: list[Utf16]) -> dict[str, Any]:
     return dict(record(place, notes[index] if 0 <= index < len(notes) else Utf16("")))
 
 
-def votes_of(panel: PanelOfAnswer) -> tuple[AnswerVoteReport, ...]:
+def votes_of(panel: PanelOfAnswer) -> tuple[schema.AnswerVoteReport, ...]:
     """Return the votes of the panel members; those without a vote come last."""
     claims = {claim.claim.id for claim in panel.judgement.claims} if panel.judgement else set[int]()
     votes = [
-        AnswerVoteReport.like(
+        schema.AnswerVoteReport.like(
             member,
             correctness=judgement.correctness,
             utility=judgement.utility,
@@ -141,12 +132,13 @@ def votes_of(panel: PanelOfAnswer) -> tuple[AnswerVoteReport, ...]:
         for member, judgement in panel.by_member.items()
     ]
     failed = (
-        AnswerVoteReport.like(member, code=error.code) for member, error in panel.errors.items()
+        schema.AnswerVoteReport.like(member, code=error.code)
+        for member, error in panel.errors.items()
     )
     return (*votes, *failed)
 
 
-def answer_panel(items: Sequence[AnswerItemReport], seed: int) -> PanelReport | None:
+def answer_panel(items: Sequence[schema.AnswerItemReport], seed: int) -> PanelReport | None:
     """Return a panel's agreement on correctness, or on utility without claims; None without votes."""
     return panel_report(
         ((item.votes, item.code) for item in items),
@@ -157,7 +149,7 @@ def answer_panel(items: Sequence[AnswerItemReport], seed: int) -> PanelReport | 
     )
 
 
-def _graded(vote: AnswerVoteReport) -> float:
+def _graded(vote: schema.AnswerVoteReport) -> float:
     graded = vote.utility if vote.correctness is None else vote.correctness
     return 0.0 if graded is None else graded
 
@@ -185,7 +177,7 @@ def _custom_verdict(verdict: JudgeVerdict[Any]) -> VerdictReport:
     )
 
 
-def answer_items(cases: Iterable[EvalCase], run: ModelRun) -> list[AnswerItemReport]:
+def answer_items(cases: Iterable[EvalCase], run: ModelRun) -> list[schema.AnswerItemReport]:
     """Return one line for each answer, in their order."""
     results = run.results
     return [
@@ -204,22 +196,25 @@ def answer_item(
     result: ItemResult | None,
     check: ItemResult | None = None,
     response: ItemResult | None = None,
-) -> AnswerItemReport:
+) -> schema.AnswerItemReport:
     """Return the line of one answer; a result is None if it was not run, or has no checklist or no system."""
     value: dict[str, Any] = (result.value if result else None) or {}
     checked: dict[str, Any] = (check.value if check else None) or {}
-    evaluation = _read(SearchQAEvaluation, value.get("evaluation"))
+    evaluation = _read(schema.SearchQAEvaluation, value.get("evaluation"))
     own = _read(VerdictReport, value.get("verdict"))
     texts = [note.text for note in case.notes]
     references = case.references if case.response else None
     labels = labels_report(case.labels, evaluation, texts, references)
-    outcome = result.outcome if result else _unjudged(response)
+    unjudged = "unanswered" if response and response.value is None else "not_run"
+    outcome = result.outcome if result else unjudged
     if outcome == "scored" and not (evaluation or own):
         outcome = "without_context"
-    return AnswerItemReport.like(
+    return schema.AnswerItemReport.like(
         case,
         answer=value.get("answer", checked.get("answer", case.answer)),
-        notes=tuple(NoteReport.model_validate(note, from_attributes=True) for note in case.notes),
+        notes=tuple(
+            schema.NoteReport.model_validate(note, from_attributes=True) for note in case.notes
+        ),
         outcome=outcome,
         code=result.code if result else response.code if response else "",
         evaluation=evaluation,
@@ -232,16 +227,12 @@ def answer_item(
         flipped=value.get("flipped"),
         quality=_read(QualityReport, checked.get("quality")),
         quality_code=check.code if check else "",
-        votes=tuple(AnswerVoteReport.model_validate(vote) for vote in value.get("votes", ())),
+        votes=tuple(map(schema.AnswerVoteReport.model_validate, value.get("votes", ()))),
         verdict=own,
         unread=unread_fields([item_result for item_result in (result, check) if item_result]),
         latency_ms=result.latency_ms if result else 0.0,
         **_response_fields(case),
     )
-
-
-def _unjudged(response: ItemResult | None) -> Literal["unanswered", "not_run"]:
-    return "unanswered" if response and response.value is None else "not_run"
 
 
 def _response_fields(case: EvalCase) -> dict[str, Any]:
@@ -251,7 +242,7 @@ def _response_fields(case: EvalCase) -> dict[str, Any]:
     pairs = zip(response.contexts, case.notes, strict=True)
     return {
         "contexts": tuple(
-            ContextReport(note=context.note, score=context.base_score, known=bool(note.text))
+            schema.ContextReport(note=context.note, score=context.base_score, known=bool(note.text))
             for context, note in pairs
         ),
         "oddities": dict(response.oddities),
@@ -269,7 +260,7 @@ def failures(run: ModelRun) -> list[ErrorReport]:
 
 
 def _metrics(
-    case: EvalCase, evaluation: SearchQAEvaluation, labels: LabelsReport | None
+    case: EvalCase, evaluation: schema.SearchQAEvaluation, labels: schema.LabelsReport | None
 ) -> dict[str, float | None]:
     facts = labels.facts if labels else ()
     grounding = grounding_of(evaluation, len(case.notes), case.labels, facts, case.relevant)

@@ -72,7 +72,6 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     )
 
     def for_report(self) -> dict[str, object]:
-        """Return the options as run.json shows them, without passwords in addresses."""
         shown = super().for_report()
         for name in ("api_base", "answer_api_base"):
             if isinstance(address := shown[name], str):
@@ -87,18 +86,15 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     @property
     def named_system(self) -> SystemOptions | None:
-        """The options for opening a system; None without one."""
         if self.system is None:
             return None
         return SystemOptions(self.system, self.system_config, self.timeout_ms)
 
     @property
     def retrieval(self) -> RetrievalSettings:
-        """The search settings that find the notes for a model's answers."""
         return self.searched_by(self.mode, self.fusion, self.embedder, self.cache)
 
     def for_answering(self) -> ModelRunOptions:
-        """Return the options of the model that answers."""
         shared = {name: getattr(self, name) for name in ModelRunOptions.model_fields}
         own = {"model": self.answer_model, "api_base": self.answer_api_base or self.api_base}
         return ModelRunOptions.model_validate(shared | own)

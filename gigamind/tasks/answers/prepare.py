@@ -36,11 +36,7 @@ from gigamind.vault.notes import Vault, read_vault
 
 
 def choose_answer_judge(options: AnswerEvalOptions) -> Chosen[Judge[AnswerCase, Any]]:
-    """Return the judge of the options.
-
-    Raises:
-        InputError: Its file cannot be used, or no model is given.
-    """
+    """Return the judge of the options; InputError if its file cannot be used, or no model is given."""
     if options.judge is None and options.model is None:
         raise InputError(
             _(
@@ -141,13 +137,7 @@ def _cases(
 
 
 def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedAnswers:
-    """Read and check all input of a run; with `--answer-model`, search for the context.
-
-    Raises:
-        InputError: The dataset or the judge file cannot be used, or no model is given.
-        DatasetError: Too few rows are usable, or a row is invalid under `--strict`.
-        NotesError, IndexingError, EmbeddingError: The vault cannot be read or searched.
-    """
+    """Read and check all input of a run; with `--answer-model`, search for the context (see `cases_from_search`)."""
     judge, gate = choose_answer_judge(options), choose_gate(options)
     refuse_idle(options)
     if options.system is not None:

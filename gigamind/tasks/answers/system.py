@@ -87,11 +87,7 @@ def opened(prepared: PreparedAnswers, answerer: Answerer | None) -> Generator[Op
 def ask_system(
     prepared: PreparedAnswers, answerer: Answerer | None, out: Path, progress: Progress
 ) -> SystemResults:
-    """Start or resume the run of `out`, and send the questions without an answer, to `answerer` if it is open.
-
-    Raises:
-        GigamindError: See `opened` and `begin`; UnwrittenError if an answer cannot be stored.
-    """
+    """Start or resume the run of `out`, and send the questions without an answer, to `answerer` if it is open."""
     with opened(prepared, answerer) as ready:
         identity = begin(prepared, out, progress)
         return _ask(prepared, ready, out, identity, progress)

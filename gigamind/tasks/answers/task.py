@@ -117,7 +117,6 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
     def open(
         self, options: AnswerEvalOptions, progress: Progress
     ) -> Evaluation[AnswerSummaryReport, AnswerItemReport, None]:
-        """Check the input; with `--answer-model`, also search for the context."""
         from gigamind.tasks.answers.prepare import prepare_answers
 
         return AnswerEvaluation(prepare_answers(options, progress), self._answerer)

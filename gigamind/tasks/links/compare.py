@@ -4,16 +4,7 @@ from gigamind.i18n import _, joined
 from gigamind.metrics.links import CEILING
 from gigamind.records.judged import Finite, Report
 from gigamind.records.schema import RunReport
-from gigamind.release.model import (
-    Change,
-    ComparedTask,
-    EvalSnapshot,
-    Pairs,
-    Shown,
-    SnapshotHit,
-    SnapshotItem,
-    Terms,
-)
+from gigamind.release import model
 from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
 
 
@@ -26,12 +17,10 @@ class SnapshotSuggestion(Report):
     hit: bool
 
 
-class LinkItem(SnapshotItem):
+class LinkItem(model.SnapshotItem):
     """One note; its id is its path.
 
     Attributes:
-        expected: Targets of its removed links.
-        suggestions: Best first.
         terms: Numerator and denominator of each figure, as in per_item.jsonl.
     """
 
@@ -40,10 +29,10 @@ class LinkItem(SnapshotItem):
     terms: dict[str, tuple[int, int]]
 
 
-LinkSnapshot = EvalSnapshot[LinkSummaryReport, LinkItem]
+LinkSnapshot = model.EvalSnapshot[LinkSummaryReport, LinkItem]
 
 
-class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
+class LinkComparison(model.ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
     """Compares the link evaluations of two runs."""
 
     settings = ("topk", "min_confidence", "exclude_linked", "context_chars", "semantic")
@@ -71,14 +60,14 @@ class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
             terms=line.terms,
         )
 
-    def shown(self, item: LinkItem) -> Shown:
+    def shown(self, item: LinkItem) -> model.Shown:
         ranking = tuple(
-            SnapshotHit(note=s.target, base_score=s.confidence, final_score=s.confidence)
+            model.SnapshotHit(note=s.target, base_score=s.confidence, final_score=s.confidence)
             for s in item.suggestions
         )
-        return Shown(item.id, item.expected, ranking)
+        return model.Shown(item.id, item.expected, ranking)
 
-    def terms(self, pairs: Pairs[LinkItem]) -> Terms:
+    def terms(self, pairs: model.Pairs[LinkItem]) -> model.Terms:
         """Return the paired terms of all figures except the ceilings, which depend only on the dataset."""
         names = [name for name in pairs[0][1].terms if not name.endswith(CEILING)] if pairs else []
         return {
@@ -90,7 +79,7 @@ class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
             for name in names
         }
 
-    def change(self, before: LinkItem, after: LinkItem) -> Change | None:
+    def change(self, before: LinkItem, after: LinkItem) -> model.Change | None:
         """Compare by the number of expected links found, then by the number of wrong suggestions."""
         gained, lost = _hits(after) - _hits(before), _hits(before) - _hits(after)
         wrong = _wrong(before), _wrong(after)
@@ -101,7 +90,7 @@ class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
             parts.append(
                 _("{before} -> {after} wrong suggestions", before=wrong[0], after=wrong[1])
             )
-        return Change(gain, joined(parts)) if gain else None
+        return model.Change(gain, joined(parts)) if gain else None
 
 
 def _hits(item: LinkItem) -> set[str]:

@@ -48,7 +48,6 @@ class LinkEvalOptions(EvalOptions, CacheOptions):
     )
 
     def for_report(self) -> dict[str, object]:
-        """Return the options as run.json shows them."""
         shown = super().for_report()
         if self.system is None:
             return {name: value for name, value in shown.items() if name not in _OF_SYSTEMS}

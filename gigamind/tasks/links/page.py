@@ -15,17 +15,7 @@ from gigamind.metrics.table import keys_in, label
 from gigamind.records.schema import PassageReport
 from gigamind.release.comparison import Comparison
 from gigamind.reports.figures import Figure, figure_of, figures_of, measured
-from gigamind.reports.page.charts import (
-    Chart,
-    Line,
-    Mark,
-    Pen,
-    Scatter,
-    Shown,
-    Steps,
-    drawn,
-    forest,
-)
+from gigamind.reports.page import charts
 from gigamind.reports.page.headline import Card, against, card
 from gigamind.reports.page.layout import Content, changes_by_id, items_script, render_page
 from gigamind.spans import Span, Utf16
@@ -211,7 +201,7 @@ def link_slices(
 
 def link_figures(
     record: LinkRunRecord, baseline: LinkSnapshot | None = None, *, lang: Language = "en"
-) -> dict[str, Chart]:
+) -> dict[str, charts.Chart]:
     """Return the charts of a link run: metrics, sweep, reliability and slices; see `search_figures`."""
     if not record.items:
         return {}
@@ -220,43 +210,49 @@ def link_figures(
     topk = int(str(record.run.options["topk"]))
     sliced = f"links.recall_at_{topk}"
 
-    def named(metrics: Iterable[Figure]) -> Shown:
+    def named(metrics: Iterable[Figure]) -> charts.Shown:
         return {metric.label(lang): metric for metric in metrics}
 
-    def parts(summary: LinkSummaryReport) -> Shown:
+    def parts(summary: LinkSummaryReport) -> charts.Shown:
         slices = link_slices(summary, say)
         return {name: figure_of(part, sliced) for name, part in slices}
 
     metrics = named(main_links(record.summary.overall, topk))
     known = named(all_links(old.overall)) if old else None
     by_slice = say(_("{metric} by language", metric=label(sliced, lang)))
-    return drawn(
-        metrics=forest(say(_("Metrics with 95% CIs")), say, metrics, known),
+    return charts.drawn(
+        metrics=charts.forest(say(_("Metrics with 95% CIs")), say, metrics, known),
         sweep=_sweep(record, say),
         reliability=_reliability(record, say),
-        slices=forest(by_slice, say, parts(record.summary), parts(old) if old else None),
+        slices=charts.forest(by_slice, say, parts(record.summary), parts(old) if old else None),
     )
 
 
-def _sweep(record: LinkRunRecord, say: Translator) -> Steps | None:
+def _sweep(record: LinkRunRecord, say: Translator) -> charts.Steps | None:
     points = record.summary.sweep
     if not any(point.suggested for point in points):
         return None
     # Each value holds from its threshold up to the next one, as the run's own threshold may lie between two.
     lines = [
-        Line(say(_("precision")), [p.precision for p in points[:-1]], Pen("accent")),
-        Line(say(_("recall")), [p.recall for p in points[:-1]], Pen("warn", "dashed")),
+        charts.Line(say(_("precision")), [p.precision for p in points[:-1]], charts.Pen("accent")),
+        charts.Line(
+            say(_("recall")), [p.recall for p in points[:-1]], charts.Pen("warn", "dashed")
+        ),
     ]
     current = float(str(record.run.options["min_confidence"]))
-    marks = [Mark(current, say(_("current {value:.2f}", value=current)))]
+    marks = [charts.Mark(current, say(_("current {value:.2f}", value=current)))]
     floors = [point.min_confidence for point in points]
-    return Steps(say(_("Thresholds for min_confidence")), "min_confidence", floors, lines, marks)
+    return charts.Steps(
+        say(_("Thresholds for min_confidence")), "min_confidence", floors, lines, marks
+    )
 
 
-def _reliability(record: LinkRunRecord, say: Translator) -> Scatter | None:
+def _reliability(record: LinkRunRecord, say: Translator) -> charts.Scatter | None:
     points = [(b.mean_confidence, b.precision, b.n) for b in record.summary.reliability]
     labels = say(_("mean confidence")), say(_("precision"))
-    return Scatter(say(_("Calibration of the confidence")), *labels, points) if points else None
+    return (
+        charts.Scatter(say(_("Calibration of the confidence")), *labels, points) if points else None
+    )
 
 
 def link_content(

@@ -15,40 +15,18 @@ from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Evaluation, Interrupted, Run, run_report
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
+from gigamind.linking.anchors import fold
 from gigamind.linking.suggest import load_suggester
-from gigamind.metrics.links import (
-    LinkedNote,
-    Suggested,
-    is_hit,
-    note_values,
-    reliability,
-    summarise_links,
-    sweep_links,
-    terms,
-)
+from gigamind.metrics import links
 from gigamind.records.environment import describe_environment
 from gigamind.records.schema import PassageReport, Record, intervals
 from gigamind.spans import Span, Utf16
 from gigamind.stats.agreement import expected_calibration_error
 from gigamind.stats.slices import sliced
 from gigamind.systems.health import SystemHealth
-from gigamind.tasks.links.misses import Candidates, Miss, Ranked, find_misses, names_of
+from gigamind.tasks.links import schema
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.prepare import PreparedLinks, prepare_links
-from gigamind.tasks.links.schema import (
-    ExpectedLinkReport,
-    LinkCounts,
-    LinkItemReport,
-    LinkPerformance,
-    LinkSliceReport,
-    LinkSummaryReport,
-    MissCause,
-    MissReport,
-    RankedReport,
-    ReliabilityBinReport,
-    SuggestionReport,
-    SweepPointReport,
-)
 from gigamind.tasks.links.suggesters import (
     OwnSuggester,
     RunSuggester,
@@ -60,19 +38,86 @@ from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note
 
 _WARM_UP_NOTES = 10
+Ranked = tuple[int, Suggestion]
+"""A suggestion with its rank in the complete list, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """One dataset row whose target no shown suggestion has; see `MissReport`."""
+
+    row: CheckedLink
+    cause: schema.MissCause
+    own: Ranked | None
+    instead: Ranked | None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """All suggestions for one note, best first."""
+
+    shown: Sequence[Suggestion]  # the suggestions that the run shows
+    ranked: Sequence[Suggestion]  # all suggestions, at any confidence
+    linked: frozenset[str]  # targets that were excluded because the note already links to them
+
+
+def find_misses(
+    rows: Sequence[CheckedLink],
+    candidates: Candidates,
+    names: Mapping[str, frozenset[str]],
+    topk: int,
+) -> list[Miss]:
+    """Return the expected rows of one note that were not suggested, in dataset order; `names` see `names_of`."""
+    shown = {suggestion.target for suggestion in candidates.shown}
+    return [
+        _miss(row, candidates, names, topk)
+        for row in rows
+        if row.item.label != "reject" and shown.isdisjoint(row.targets)
+    ]
+
+
+def names_of(note: Note) -> frozenset[str]:
+    """Return the title, file stem and aliases of a note, folded for comparison."""
+    return frozenset(map(fold, (note.title, note.stem, *note.aliases)))
+
+
+def _miss(
+    row: CheckedLink, candidates: Candidates, names: Mapping[str, frozenset[str]], topk: int
+) -> Miss:
+    ranked = list(enumerate(candidates.ranked, start=1))
+    others = [pair for pair in ranked if pair[1].target not in row.targets]
+    same_anchor = next((pair for pair in others if _overlaps_anchor(pair[1], row)), None)
+    own = next((pair for pair in ranked if pair[1].target in row.targets), None)
+    if own is not None:
+        last = next((pair for pair in reversed(ranked) if pair[1] in candidates.shown), None)
+        cause = "ranked_too_low" if own[0] > topk else "below_confidence"
+        return Miss(row, cause, own, same_anchor or last)
+    if not candidates.linked.isdisjoint(row.targets):
+        return Miss(row, "already_linked", None, same_anchor)
+    target_names = frozenset[str]().union(*(names[target] for target in row.targets))
+    namesake = same_anchor or next(
+        (pair for pair in others if fold(pair[1].anchor) in target_names), None
+    )
+    return Miss(row, "namesake" if namesake else "no_candidate", None, namesake)
+
+
+def _overlaps_anchor(suggestion: Suggestion, row: CheckedLink) -> bool:
+    if row.span is None or suggestion.span is None:
+        return fold(suggestion.anchor) == fold(row.item.anchor)
+    return suggestion.span.start < row.span.end and row.span.start < suggestion.span.end
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedNote:
     """One note: its line of per_item.jsonl, and the input of the metrics."""
 
-    item: LinkItemReport
-    measured: LinkedNote
+    item: schema.LinkItemReport
+    measured: links.LinkedNote
 
 
 def record_links(
     prepared: PreparedLinks, run: Run[EvaluatedNote], started: datetime, embedding_model: str | None
-) -> Record[LinkSummaryReport, LinkItemReport]:
+) -> Record[schema.LinkSummaryReport, schema.LinkItemReport]:
     """Return the content of a run's out folder."""
     summary = summarise_run(prepared, run)
     if summary.system:
@@ -90,12 +135,12 @@ def record_links(
     return Record(report, summary, [note.item for note in run.results], prepared.errors)
 
 
-def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkSummaryReport:
+def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> schema.LinkSummaryReport:
     """Return the figures of a run. Except for times, equal runs give equal summaries."""
     notes = [note.measured for note in run.results]
     topk, seed = prepared.options.topk, prepared.options.seed
-    bins = reliability(notes)
-    return LinkSummaryReport(
+    bins = links.reliability(notes)
+    return schema.LinkSummaryReport(
         status="interrupted" if run.interrupted else "complete",
         counts=_counts(prepared, run),
         overall=_slice(run.results, topk, seed),
@@ -103,9 +148,9 @@ def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkSumma
             language: _slice(own, topk, seed)
             for language, own in sliced(run.results, lambda note: [note.measured.language]).items()
         },
-        sweep=tuple(SweepPointReport.like(point) for point in sweep_links(notes, topk)),
+        sweep=tuple(map(schema.SweepPointReport.like, links.sweep_links(notes, topk))),
         reliability=tuple(
-            ReliabilityBinReport(
+            schema.ReliabilityBinReport(
                 low=confidence_bin.low,
                 high=confidence_bin.high,
                 n=confidence_bin.outcome.n,
@@ -115,7 +160,9 @@ def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkSumma
             for confidence_bin in bins
         ),
         calibration_error=expected_calibration_error(bins),
-        performance=LinkPerformance(indexing_ms=run.opening_ms, eval_runtime_ms=run.scoring_ms),
+        performance=schema.LinkPerformance(
+            indexing_ms=run.opening_ms, eval_runtime_ms=run.scoring_ms
+        ),
         system=_health(run) if prepared.system else None,
     )
 
@@ -160,8 +207,8 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
     }
 
 
-def _counts(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkCounts:
-    return LinkCounts(
+def _counts(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> schema.LinkCounts:
+    return schema.LinkCounts(
         links_total=sum(len(note.item.expected) for note in run.results),
         source_notes=len(run.results),
         rows_rejected=prepared.rows_rejected,
@@ -176,18 +223,18 @@ def link_item(
     note: Note,
     rows: Sequence[CheckedLink],
     suggestions: Sequence[Suggestion],
-    measured: LinkedNote,
+    measured: links.LinkedNote,
     topk: int,
     *,
     misses: Sequence[Miss],
-) -> LinkItemReport:
+) -> schema.LinkItemReport:
     """Return the line of per_item.jsonl for one note."""
     units = Utf16(note.text)
-    return LinkItemReport.like(
+    return schema.LinkItemReport.like(
         measured,
         text=note.text,
         expected=tuple(
-            ExpectedLinkReport.like(
+            schema.ExpectedLinkReport.like(
                 row.item,
                 targets=tuple(sorted(row.targets)),
                 passage=None if row.span is None else _passage(note, units, row.span),
@@ -195,17 +242,17 @@ def link_item(
             for row in rows
         ),
         suggestions=tuple(
-            SuggestionReport.like(
+            schema.SuggestionReport.like(
                 suggestion,
                 anchor=_passage(note, units, suggestion.span) if suggestion.span else None,
-                hit=is_hit(seen, measured),
+                hit=links.is_hit(seen, measured),
                 span_exact=seen.is_exact,
                 novel=seen.is_novel,
             )
             for suggestion, seen in zip(suggestions, measured.suggestions, strict=True)
         ),
         misses=tuple(
-            MissReport(
+            schema.MissReport(
                 id=miss.row.item.id,
                 cause=miss.cause,
                 own=_ranked(miss.own),
@@ -213,24 +260,24 @@ def link_item(
             )
             for miss in misses
         ),
-        terms=terms(measured, topk),
-        metrics=note_values(measured, topk),
+        terms=links.terms(measured, topk),
+        metrics=links.note_values(measured, topk),
     )
 
 
-def _ranked(ranked: Ranked | None) -> RankedReport | None:
+def _ranked(ranked: Ranked | None) -> schema.RankedReport | None:
     if ranked is None:
         return None
     place, suggestion = ranked
-    return RankedReport.like(suggestion, place=place)
+    return schema.RankedReport.like(suggestion, place=place)
 
 
-def _slice(notes: Sequence[EvaluatedNote], topk: int, seed: int) -> LinkSliceReport:
-    figures = summarise_links([note.measured for note in notes], topk, seed)
+def _slice(notes: Sequence[EvaluatedNote], topk: int, seed: int) -> schema.LinkSliceReport:
+    figures = links.summarise_links([note.measured for note in notes], topk, seed)
     causes = Counter(miss.cause for note in notes for miss in note.item.misses)
-    return LinkSliceReport(
+    return schema.LinkSliceReport(
         notes=len(notes),
-        misses={cause: causes[cause] for cause in get_args(MissCause)},
+        misses={cause: causes[cause] for cause in get_args(schema.MissCause)},
         links={name: estimate.value for name, estimate in figures.items()},
         intervals=intervals("links", figures),
     )
@@ -244,7 +291,7 @@ def _passage(note: Note, units: Utf16, span: Span) -> PassageReport:
 
 
 @dataclass(frozen=True)
-class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote]):
+class LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport, EvaluatedNote]):
     """Checked input and a suggester for its vault."""
 
     prepared: PreparedLinks
@@ -278,7 +325,7 @@ class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote
 
     def record(
         self, run: Run[EvaluatedNote], started: datetime
-    ) -> Record[LinkSummaryReport, LinkItemReport]:
+    ) -> Record[schema.LinkSummaryReport, schema.LinkItemReport]:
         return record_links(self.prepared, run, started, self.suggester.embedding_model)
 
 
@@ -312,7 +359,7 @@ def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
     unlinked = suggester.suggest(note, excluding=True)
     ranked = unlinked if options.exclude_linked else all_suggestions
     shown = _shown(ranked, options)
-    measured = LinkedNote(
+    measured = links.LinkedNote(
         note=path,
         language=rows[0].item.language or note_language(note),
         suggestions=tuple(_measured(suggestion, rows, linked) for suggestion in shown),
@@ -338,11 +385,11 @@ def _shown(ranked: Sequence[Suggestion], options: LinkEvalOptions) -> tuple[Sugg
 
 def _measured(
     suggestion: Suggestion, rows: Sequence[CheckedLink], linked: frozenset[str]
-) -> Suggested:
+) -> links.Suggested:
     own = [row for row in rows if suggestion.target in row.targets]
     spans = [row.span for row in own if row.span is not None and row.item.label != "reject"]
     labels = [row.item.label for row in own if row.item.label is not None]
-    return Suggested(
+    return links.Suggested(
         target=suggestion.target,
         confidence=suggestion.confidence,
         is_exact=suggestion.span in spans if spans and suggestion.span else None,

@@ -42,7 +42,6 @@ class Suggestion:
 
     @classmethod
     def of(cls, suggestion: LinkSuggestion) -> "Suggestion":
-        """Convert a suggestion of gigamind's own suggester."""
         names = ("target", "anchor", "span", "confidence", "reason", "context")
         fields = {name: getattr(suggestion, name) for name in names}
         return cls(**fields, features=asdict(suggestion.features), least=LEAST_CONFIDENCE)
@@ -136,7 +135,6 @@ class RunSuggester(Suggester):
         return self._settled[note.path]
 
     def _settle(self, note: Note) -> tuple[list[Suggestion], Mapping[Oddity, int]]:
-        """Keep each target once, and locate its anchor in the note."""
         ranking = self._rankings.get(note.path)
         if ranking is None:
             return [], {"not_in_run_file": 1}

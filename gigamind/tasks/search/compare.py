@@ -9,23 +9,11 @@ from gigamind.metrics.answerability import confusion, measure_verdicts, verdict_
 from gigamind.metrics.table import is_mean
 from gigamind.records.judged import Finite
 from gigamind.records.schema import RunReport, SpeedReport
-from gigamind.release.model import (
-    Change,
-    ComparedTask,
-    EvalSnapshot,
-    Pairs,
-    Shown,
-    SnapshotHit,
-    SnapshotItem,
-    Speed,
-    Terms,
-    Values,
-    paired_values,
-)
+from gigamind.release import model
 from gigamind.tasks.search.schema import ItemReport, SummaryReport, ndcg_cutoffs
 
 
-class SearchItem(SnapshotItem):
+class SearchItem(model.SnapshotItem):
     """One query.
 
     Attributes:
@@ -36,15 +24,15 @@ class SearchItem(SnapshotItem):
     answerable: bool
     judged_unanswerable: bool | None
     expected_notes: tuple[str, ...]
-    ranking: tuple[SnapshotHit, ...]
+    ranking: tuple[model.SnapshotHit, ...]
     metrics: dict[str, Finite | None]
     gone_spans: int = Field(default=0, exclude_if=lambda count: not count)
 
 
-SearchSnapshot = EvalSnapshot[SummaryReport, SearchItem]
+SearchSnapshot = model.EvalSnapshot[SummaryReport, SearchItem]
 
 
-class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
+class SearchComparison(model.ComparedTask[SummaryReport, ItemReport, SearchItem]):
     """Compares the search evaluations of two runs."""
 
     settings = (
@@ -62,19 +50,19 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     def item(self, line: ItemReport) -> SearchItem:
         return SearchItem.model_validate(line, from_attributes=True)
 
-    def shown(self, item: SearchItem) -> Shown:
-        return Shown(item.query, item.expected_notes, item.ranking)
+    def shown(self, item: SearchItem) -> model.Shown:
+        return model.Shown(item.query, item.expected_notes, item.ranking)
 
-    def values(self, pairs: Pairs[SearchItem]) -> Values:
+    def values(self, pairs: model.Pairs[SearchItem]) -> model.Values:
         """Return the paired values, ranking first. FAR and recall of verdicts are means; see `terms` for the others."""
         names = sorted({name for pair in pairs for item in pair for name in item.metrics})
-        values = paired_values("search", names, [(a.metrics, b.metrics) for a, b in pairs])
+        values = model.paired_values("search", names, [(a.metrics, b.metrics) for a, b in pairs])
         for name, both in _verdict_terms(pairs).items():
             if is_mean(name):
                 values[name] = [(before[0], after[0]) for before, after in both if before[1]]
         return values
 
-    def terms(self, pairs: Pairs[SearchItem]) -> Terms:
+    def terms(self, pairs: model.Pairs[SearchItem]) -> model.Terms:
         """Return each item's part of the counts behind precision and F1 of the verdicts."""
         return {name: both for name, both in _verdict_terms(pairs).items() if not is_mean(name)}
 
@@ -84,7 +72,7 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     def has_answer(self, item: SearchItem) -> bool:
         return not item.gone_spans
 
-    def speed(self, summary: SummaryReport) -> Mapping[Speed, float | None]:
+    def speed(self, summary: SummaryReport) -> Mapping[model.Speed, float | None]:
         return {
             "search_p95": summary.overall.search.get("latency_p95_ms"),
             "cold_start": summary.performance.cold_start_ms,
@@ -96,7 +84,7 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     def models(self, summary: SummaryReport) -> Mapping[str, tuple[str, ...]]:
         return summary.llm.models if summary.llm else {}
 
-    def change(self, before: SearchItem, after: SearchItem) -> Change | None:
+    def change(self, before: SearchItem, after: SearchItem) -> model.Change | None:
         """Compare two results of one query.
 
         Losses decide first: passage, note, verdict. Then gains of passage and verdict, the first rank, and nDCG.
@@ -109,11 +97,14 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
         losses = min(passage, 0.0), missed, min(verdict, 0.0)
         gains = (*losses, passage, verdict, ranks[1] - ranks[0], _ndcg(after) - _ndcg(before))
         first = next((gain for gain in gains if gain), 0.0)
-        return Change(first, _what(answers, ranks, rights)) if first else None
+        return model.Change(first, _what(answers, ranks, rights)) if first else None
 
 
-def _verdict_terms(pairs: Pairs[SearchItem]) -> Terms:
-    judged = [tuple(map(_truth_and_verdict, pair)) for pair in _judged(pairs)]
+def _verdict_terms(pairs: model.Pairs[SearchItem]) -> model.Terms:
+    judged = [
+        [(not item.answerable, bool(item.judged_unanswerable)) for item in pair]
+        for pair in _judged(pairs)
+    ]
     counts = [verdict_terms([pair[place] for pair in judged]) for place in (0, 1)]
     return {
         f"unanswerable.{name}": [
@@ -123,11 +114,7 @@ def _verdict_terms(pairs: Pairs[SearchItem]) -> Terms:
     }
 
 
-def _truth_and_verdict(item: SearchItem) -> tuple[bool, bool]:
-    return not item.answerable, bool(item.judged_unanswerable)
-
-
-def _judged(pairs: Pairs[SearchItem]) -> Pairs[SearchItem]:
+def _judged(pairs: model.Pairs[SearchItem]) -> model.Pairs[SearchItem]:
     return [pair for pair in pairs if all(item.judged_unanswerable is not None for item in pair)]
 
 

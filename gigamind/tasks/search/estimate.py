@@ -31,11 +31,7 @@ _PROVIDER = "litellm:"
 
 
 def estimate(prepared: Prepared) -> list[Estimate]:
-    """Return the estimates of a prepared run, embedding first.
-
-    Raises:
-        InputError: The price file cannot be read, or the cost is limited and the price is unknown.
-    """
+    """Return the estimates (see `asking`) of a prepared run, embedding first."""
     estimates, judge = [*_embedding(prepared)], prepared.judge.judge if prepared.judge else None
     if isinstance(judge, ModelJudge):
         return [*estimates, *_judging(prepared, judge)]

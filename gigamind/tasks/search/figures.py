@@ -6,15 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gigamind.i18n import Language, Translator, _, translator
-from gigamind.metrics.answerability import (
-    BestThreshold,
-    Confusion,
-    SweepPoint,
-    best_f1,
-    confusion,
-    point_at,
-    sweep,
-)
+from gigamind.metrics import answerability
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import in_order, keys_in, label
 from gigamind.reports.figures import Figure, figure_of, figures_of, measured, metric_name
@@ -82,34 +74,34 @@ class Judging:
     """The verdicts of a run, and the effect of other thresholds."""
 
     kind: str  # kind of the judge
-    counts: Confusion
+    counts: answerability.Confusion
     setting: float | None  # the threshold; None for a judge without one
-    points: list[SweepPoint]  # results at every threshold, ascending; empty for a judge without one
+    points: list[
+        answerability.SweepPoint
+    ]  # results at every threshold, ascending; empty for a judge without one
     # Threshold with the best F1; None without both kinds of queries, or if no threshold detects any unanswerable one.
-    best: BestThreshold | None
+    best: answerability.BestThreshold | None
 
     @property
     def both_kinds(self) -> bool:
-        """Whether there are both unanswerable and answerable queries."""
         counts = self.counts
         return bool(counts.tp + counts.fn and counts.fp + counts.tn)
 
-    def at(self, setting: float) -> SweepPoint:
-        """Return the result at another threshold."""
-        return point_at(self.points, setting)
+    def at(self, setting: float) -> answerability.SweepPoint:
+        return answerability.point_at(self.points, setting)
 
 
 def judging(record: RunRecord) -> Judging:
     """Count the verdicts, and sweep the threshold over the run's queries."""
-    counts = confusion(
+    counts = answerability.confusion(
         (not item.answerable, bool(item.judged_unanswerable)) for item in judged_items(record)
     )
     judge = record.run.judge
     if judge is None or judge.setting is None:
         return Judging(judge.kind if judge else "none", counts, None, [], None)
     scored = [(not item.answerable, item.answerable_score) for item in judged_items(record)]
-    best = best_f1(scored, seed=seed_of(record.run))
-    return Judging(judge.kind, counts, judge.setting, sweep(scored), best)
+    best = answerability.best_f1(scored, seed=seed_of(record.run))
+    return Judging(judge.kind, counts, judge.setting, answerability.sweep(scored), best)
 
 
 def judged_items(record: RunRecord) -> list[ItemReport]:

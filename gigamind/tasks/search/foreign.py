@@ -14,8 +14,8 @@ class NameMismatch(NamedTuple):
     """Rankings whose names are all unknown to the labels, with an example of each."""
 
     rankings: int  # number of rankings with a note
-    ranked: str  # A name in one of them
-    labelled: str  # A name in the labels, with the same file stem if possible
+    ranked: str  # a name in one of them
+    labelled: str  # a name in the labels, with the same file stem if possible
 
     @property
     def is_certain(self) -> bool:

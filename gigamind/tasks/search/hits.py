@@ -140,7 +140,6 @@ class ForeignHits(HitReader):
         return chunks, unplaced
 
     def _place(self, hit: RankedNote, note: Note) -> Span | None:
-        """Return the range of a hit's passage; None if neither its range nor its text is in the note."""
         if hit.place:
             with contextlib.suppress(ValueError):  # beyond the file, or within a surrogate pair
                 return self.prepared.units(note.path).span_to_code_points(*hit.place) or None

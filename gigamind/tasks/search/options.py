@@ -9,15 +9,7 @@ from pydantic import ConfigDict, Field
 from gigamind.choices import UnanswerableMode
 from gigamind.evaluation.options import ContextOptions, EvalOptions, ModelRunOptions
 from gigamind.llm.redaction import without_secrets
-from gigamind.retrieval.settings import (
-    DEFAULT_ALPHA,
-    DEFAULT_CHUNK_CHARS,
-    DEFAULT_EMBEDDER,
-    DEFAULT_TITLE_WEIGHT,
-    FusionName,
-    Mode,
-    RetrievalSettings,
-)
+from gigamind.retrieval import settings
 from gigamind.systems.settings import BUILTIN, DAY_MS, SystemName, SystemOptions, shown_system
 
 _OF_SYSTEMS = ("system", "system_config", "system_name")
@@ -75,7 +67,9 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         le=100,
         description="passes over some queries next to a fixed load, so that gates can compare speed; 0 turns this off",
     )
-    mode: Mode = Field("hybrid", description="search mode: keyword, semantic, or both (hybrid)")
+    mode: settings.Mode = Field(
+        "hybrid", description="search mode: keyword, semantic, or both (hybrid)"
+    )
     topk: int = Field(10, ge=1, le=1_000, description="notes per ranking")
     evidence_notes: int = Field(
         3, ge=1, le=1_000, description="top notes whose evidence counts in span metrics"
@@ -90,20 +84,21 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         description="judge of unanswerable queries: by the top score, the best answer score, all signals, or a language"
         " model",
     )
-    fusion: FusionName = Field(
+    fusion: settings.FusionName = Field(
         "weighted",
         description="fusion in hybrid mode: weighted by --alpha, or balanced by how well each retriever separates its "
         "results",
     )
     alpha: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        DEFAULT_ALPHA, description="weight of the semantic score in weighted fusion, 0 to 1"
+        settings.DEFAULT_ALPHA,
+        description="weight of the semantic score in weighted fusion, 0 to 1",
     )
     title_weight: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = Field(
-        DEFAULT_TITLE_WEIGHT,
+        settings.DEFAULT_TITLE_WEIGHT,
         description="with balanced fusion, score added if the query contains a note's whole title, in cosine units",
     )
     chunk_chars: int = Field(
-        DEFAULT_CHUNK_CHARS,
+        settings.DEFAULT_CHUNK_CHARS,
         ge=100,
         le=8_000,
         description="approximate chunk length in characters; each length has its own index",
@@ -113,7 +108,7 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         default=False, description="ignore caches and measure the full start-up"
     )
     embedder: str = Field(
-        DEFAULT_EMBEDDER,
+        settings.DEFAULT_EMBEDDER,
         description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
     )
     embedding_api_base: str | None = Field(None, description="base URL for litellm embeddings")
@@ -123,7 +118,6 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     )
 
     def for_report(self) -> dict[str, object]:
-        """Return the options as run.json shows them, without passwords in addresses."""
         shown = super().for_report()
         for name in ("api_base", "embedding_api_base", "qdrant_url"):
             if isinstance(address := shown[name], str):
@@ -138,12 +132,10 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     @property
     def is_builtin(self) -> bool:
-        """Whether gigamind's own engine searches."""
         return self.system == BUILTIN
 
     @property
     def named_system(self) -> SystemOptions:
-        """The options for opening another system."""
         return SystemOptions(self.system, self.system_config, self.timeout_ms)
 
     @property
@@ -154,7 +146,6 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         return Pace(self.warmup, self.timeout_ms, concurrency)
 
     @property
-    def retrieval(self) -> RetrievalSettings:
-        """The options of retrieval."""
-        names = (field.name for field in fields(RetrievalSettings))
-        return RetrievalSettings(**{name: getattr(self, name) for name in names})
+    def retrieval(self) -> settings.RetrievalSettings:
+        names = (field.name for field in fields(settings.RetrievalSettings))
+        return settings.RetrievalSettings(**{name: getattr(self, name) for name in names})

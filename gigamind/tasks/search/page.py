@@ -18,36 +18,12 @@ from gigamind.records.judged import JudgementReport
 from gigamind.records.schema import PassageReport
 from gigamind.release.comparison import Comparison
 from gigamind.reports.figures import metric_name
+from gigamind.reports.page import layout
 from gigamind.reports.page.headline import Card, against, card
-from gigamind.reports.page.layout import (
-    Content,
-    changes_by_id,
-    items_script,
-    member_names,
-    member_of,
-    render_page,
-)
 from gigamind.reports.text import unjudged
 from gigamind.spans import Passage, Span
+from gigamind.tasks.search import figures, markdown
 from gigamind.tasks.search.compare import SearchItem, SearchSnapshot
-from gigamind.tasks.search.figures import (
-    THRESHOLD_NAMES,
-    all_metrics,
-    judging,
-    main_metrics,
-    search_figures,
-    slices,
-)
-from gigamind.tasks.search.markdown import (
-    cost_line,
-    failed_items,
-    judged_by,
-    searched_by,
-    slice_name,
-    unjudged_line,
-    unjudged_rows,
-    weak_lines,
-)
 from gigamind.tasks.search.schema import HitReport, ItemReport, RunRecord, SliceReport
 
 # Bits of an item's flags; report.js has the same bits.
@@ -68,7 +44,7 @@ def items_json(
     flags = _flags(items, comparison)
     before = {item.id: item for item in baseline.items} if baseline else {}
     rows = [_item(item, flags[item.id], before.get(item.id), tables) for item in items]
-    return items_script(
+    return layout.items_script(
         say,
         comparison,
         rows,
@@ -99,8 +75,8 @@ class _Tables:
 
 
 def _flags(items: Sequence[ItemReport], comparison: Comparison | None) -> dict[str, int]:
-    failed = {item.id for item in failed_items(items)}
-    changes = changes_by_id(comparison)
+    failed = {item.id for item in markdown.failed_items(items)}
+    changes = layout.changes_by_id(comparison)
     return {
         item.id: (_ANSWERABLE * item.answerable)
         | (_REFUSED * bool(item.judged_unanswerable))
@@ -162,10 +138,10 @@ def _judgement(judgement: JudgementReport, tables: _Tables) -> list[object]:
 
 def _votes(judgement: JudgementReport) -> list[list[object]]:
     """Return panel member, vote, whether a claimed answer is unproven, and the error code of a missing vote."""
-    names = member_names(judgement.votes)
+    names = layout.member_names(judgement.votes)
     return [
         [
-            names[member_of(vote)],
+            names[layout.member_of(vote)],
             vote.unanswerable,
             vote.told_unanswerable is False and not vote.verified,
             vote.code,
@@ -225,14 +201,14 @@ def search_content(
     say: Translator,
     comparison: Comparison | None,
     baseline: SearchSnapshot | None,
-) -> Content:
+) -> layout.Content:
     """Return the content of a run's page, compared with a baseline if there is one."""
     judged = _judged(record, say)
     blocks = blocks_of("search") if judged["any"] else ("search",)
-    return Content(
+    return layout.Content(
         template="report.html.jinja",
         item_script="report_item.js",
-        charts=search_figures(record, baseline, lang=say.language),
+        charts=figures.search_figures(record, baseline, lang=say.language),
         captions={
             "threshold": _("Verdicts at other thresholds"),
             "scores": _("Score distribution"),
@@ -242,16 +218,16 @@ def search_content(
         data=items_json(record.items, say, comparison, baseline),
         headline=headline(record, comparison, say),
         cards=cards(record, comparison, say),
-        figures=all_metrics(record.summary.overall),
+        figures=figures.all_metrics(record.summary.overall),
         called=lambda metric: metric_name(metric.key, say),
         columns=keys_in("page", blocks, record.summary.overall.deepest),
         slices=[
             (
-                say(slice_name(part.kind, part.key)),
+                say(markdown.slice_name(part.kind, part.key)),
                 (part.part.counts.answerable, part.part.counts.unanswerable),
                 part.part,
             )
-            for part in slices(record.summary, _TAGS)
+            for part in figures.slices(record.summary, _TAGS)
         ],
         not_run=record.summary.counts.queries_not_run,
         unjudged=unjudged(record.summary.llm),
@@ -260,8 +236,8 @@ def search_content(
         values={
             "judged": judged,
             "subject": _subject(record, say),
-            "holes": say(unjudged_line(record.summary)),
-            "hole_rows": unjudged_rows(record.summary),
+            "holes": say(markdown.unjudged_line(record.summary)),
+            "hole_rows": markdown.unjudged_rows(record.summary),
             "latency_method": say(record.summary.performance.latency_method),
             "speed_rows": list(_speed_rows(record, say)),
             "tags_left_out": max(0, len(record.summary.by_tag) - _TAGS),
@@ -269,14 +245,14 @@ def search_content(
     )
 
 
-render_html = functools.partial(render_page, search_content)
+render_html = functools.partial(layout.render_page, search_content)
 """report.html; see `render_page`."""
 
 
 def _subject(record: RunRecord, say: Translator) -> str:
     """Return what was evaluated, in one line."""
     counts, environment = record.summary.counts, record.run.environment
-    search, queries = searched_by(record.run), counts.queries_total
+    search, queries = markdown.searched_by(record.run), counts.queries_total
     subject = (
         n_("{n} query, {search}", "{n:,} queries, {search}", n=queries, search=search)
         if counts.notes is None
@@ -290,7 +266,8 @@ def _subject(record: RunRecord, say: Translator) -> str:
     )
     if environment.system:
         return say(subject)
-    return f"{say(subject)} · {environment.embedding_model or say(_('no embedding model'))}"
+    embedder = environment.embedding_model or say(_("no embedding model"))
+    return f"{say(subject)} · {embedder}"
 
 
 _OF_SETTINGS = ("precision", "recall", "f1", "far", "false_refusals")
@@ -298,7 +275,7 @@ _OF_SETTINGS = ("precision", "recall", "f1", "far", "false_refusals")
 
 def _judged(record: RunRecord, say: Translator) -> dict[str, object]:
     """Return the section on unanswerable queries; `best` is None if the dataset has only one kind of query."""
-    judged = judging(record)
+    judged = figures.judging(record)
     now = "–" if judged.setting is None else f"{judged.setting:.3f}"
     settings = [(say(_("current")), now, judged.counts)]
     if judged.best:
@@ -307,9 +284,9 @@ def _judged(record: RunRecord, say: Translator) -> dict[str, object]:
     if judged.both_kinds:
         settings.append((say(_("all refused")), "–", judged.counts.all_refused))
     return {
-        "lead": say(judged_by(record.run)),
-        "setting": say(THRESHOLD_NAMES[judged.kind]) if judged.setting is not None else "–",
-        "weak": weak_lines(record.summary.weak_verdicts, say),
+        "lead": say(markdown.judged_by(record.run)),
+        "setting": say(figures.THRESHOLD_NAMES[judged.kind]) if judged.setting is not None else "–",
+        "weak": markdown.weak_lines(record.summary.weak_verdicts, say),
         "counts": judged.counts,
         "any": any(dataclasses.astuple(judged.counts)),
         "settings": []
@@ -326,7 +303,7 @@ def _judged(record: RunRecord, say: Translator) -> dict[str, object]:
                 rates.chosen,
                 f"{rates.setting:.3f}",
                 [share(getattr(rates, n)) for n in _OF_SETTINGS],
-                say(cost_line(rates)),
+                say(markdown.cost_line(rates)),
             )
             for rates in record.summary.judges
         ],
@@ -357,14 +334,16 @@ _LEADING = (
 
 def headline(record: RunRecord, comparison: Comparison | None, say: Translator) -> str:
     """Return the result in one sentence; with a comparable baseline, the significant changes."""
-    main = [figure.key for figure in main_metrics(record.summary.overall)]
+    main = [figure.key for figure in figures.main_metrics(record.summary.overall)]
     changed = against(comparison, say, _LEADING, main)
     return say(_result(record)) if changed is None else changed
 
 
 def cards(record: RunRecord, comparison: Comparison | None, say: Translator) -> list[Card]:
     """Return the main metrics, the p95 latency last."""
-    main = [card(figure, comparison, say) for figure in main_metrics(record.summary.overall)]
+    main = [
+        card(figure, comparison, say) for figure in figures.main_metrics(record.summary.overall)
+    ]
     return [*(metric for metric in main if metric.about), *_latency(record, comparison, say)]
 
 

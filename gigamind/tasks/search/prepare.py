@@ -214,11 +214,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
 
 
 def idle_options(options: SearchEvalOptions) -> tuple[Text, ...]:
-    """Return a warning for each option without effect in this run.
-
-    Raises:
-        InputError: An option does not apply to this system; or see `choose_judge`.
-    """
+    """Return a warning for each option without effect in this run; InputError if one does not apply."""
     choose_judge(options)
     if options.is_builtin:
         if options.notes is None:

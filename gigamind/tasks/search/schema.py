@@ -12,17 +12,8 @@ from pydantic import Field, computed_field, model_validator
 from gigamind.choices import FreeJudge
 from gigamind.i18n import Message, Text
 from gigamind.interop.ranking import Oddity
+from gigamind.records import schema
 from gigamind.records.judged import Count, Finite, JudgementReport, LlmReport, Report, Share
-from gigamind.records.schema import (
-    ErrorReport,
-    IntervalReport,
-    Milliseconds,
-    PassageReport,
-    Record,
-    SpeedReport,
-    TaskSummary,
-    restored,
-)
 from gigamind.systems.health import SystemHealth
 
 _SHOWN = 10  # reports show this cut-off, or the largest below it
@@ -51,8 +42,8 @@ class HitReport(Report):
     final_score: Finite | None
     semantic_score: Share | None
     keyword_score: Share | None
-    chunk: PassageReport | None
-    evidence: PassageReport | None
+    chunk: schema.PassageReport | None
+    evidence: schema.PassageReport | None
     text: str = Field(default="", exclude_if=lambda text: not text)
     title: str = ""
     highlights: tuple[tuple[Count, Count], ...] = ()
@@ -82,8 +73,6 @@ class ItemReport(Report):
         judged_across_languages: Whether the nearest note is in another language, so the verdict is weak; null for a
             judge that does not check.
         answerable_score: Score that is compared with the judge's threshold; null without a threshold or a hit.
-        judges: Verdicts of the free judges, by kind.
-        judgement: Judgement of a model, if one was called.
         metrics: By name, as in the summary; empty for an unanswerable query, null if not measured.
         latency_ms: Wall time of its retrieval; null for a run file.
         oddities: Data-quality problems of another system's ranking, with counts.
@@ -98,7 +87,7 @@ class ItemReport(Report):
     cross_lingual: bool
     answerable: bool
     expected_notes: tuple[str, ...]
-    expected_spans: tuple[PassageReport, ...]
+    expected_spans: tuple[schema.PassageReport, ...]
     ranking: tuple[HitReport, ...]
     judged_unanswerable: bool | None
     top_base_score: Finite | None
@@ -107,7 +96,7 @@ class ItemReport(Report):
     judges: dict[str, FreeVerdict] = Field(default_factory=dict[str, FreeVerdict])
     judgement: JudgementReport | None = None
     metrics: dict[str, float | None]
-    latency_ms: Milliseconds | None
+    latency_ms: schema.Milliseconds | None
     oddities: dict[Oddity, Count] = Field(default={}, exclude_if=lambda odd: not odd)
     gains: dict[str, int] = Field(default={}, exclude_if=lambda gains: not gains)
     gone_spans: Count = Field(default=0, exclude_if=lambda count: not count)
@@ -133,7 +122,7 @@ class SliceReport(Report):
     counts: SliceCounts
     search: dict[str, float | None]
     unanswerable: dict[str, float | None]
-    intervals: dict[str, IntervalReport]
+    intervals: dict[str, schema.IntervalReport]
 
     @property
     def deepest(self) -> int:
@@ -149,16 +138,15 @@ class Performance(Report):
         cold_start_ms: From the first read of dataset and vault until the retriever is ready, without any cache; null
             in a run that could use a cache.
         indexing_ms: The same time, with or without a cache.
-        eval_runtime_ms: Wall time of all queries, without warm-up.
         latency_method: Definition of a latency and of its percentiles.
         passes: Speed measurement for gates; null if it was not measured (`--speed-passes 0`).
     """
 
-    cold_start_ms: Milliseconds | None
-    indexing_ms: Milliseconds
-    eval_runtime_ms: Milliseconds
+    cold_start_ms: schema.Milliseconds | None
+    indexing_ms: schema.Milliseconds
+    eval_runtime_ms: schema.Milliseconds
     latency_method: Text
-    passes: SpeedReport | None = None
+    passes: schema.SpeedReport | None = None
 
     @computed_field
     @property
@@ -170,18 +158,13 @@ class Performance(Report):
     @model_validator(mode="before")
     @classmethod
     def _restore(cls, data: object) -> object:
-        return restored(data, "latency_method", "latency_method_parts")
+        return schema.restored(data, "latency_method", "latency_method_parts")
 
 
 class RunCounts(Report):
     """Counts of dataset rows and notes.
 
     Attributes:
-        queries_total: Evaluated queries, answerable and unanswerable.
-        rows_rejected: Unusable rows of the dataset (errors.jsonl).
-        rows_not_sampled: Usable rows that `--sample` left out.
-        queries_failed: Queries whose evaluation failed (errors.jsonl).
-        queries_not_run: Queries that an interrupted run did not reach.
         notes: Null without a vault.
         queries_generated: Evaluated queries that were generated from the notes; they are easier than human ones.
     """
@@ -204,7 +187,6 @@ class WeakVerdicts(Report):
         across_languages: Their nearest note is in another language.
         near_misses: Unanswerable queries that score at or above the median answerable one, because a note is similar
             but does not answer; null without answerable queries.
-        unanswerable: Judged unanswerable queries.
     """
 
     across_languages: Count
@@ -216,7 +198,6 @@ class JudgeRates(Report):
     """Accuracy of a free judge on the queries of a run.
 
     Attributes:
-        chosen: Whether it is the judge of the run.
         setting: Threshold; a query that scores below it is judged unanswerable.
         missed: Unanswerable queries that were judged answerable, out of `unanswerable`.
         refused: Answerable queries that were judged unanswerable, out of `answerable`.
@@ -291,14 +272,12 @@ class UnjudgedReport(Report):
     worst: tuple[UnjudgedHit, ...]
 
 
-class SummaryReport(TaskSummary[RunCounts, SliceReport]):
+class SummaryReport(schema.TaskSummary[RunCounts, SliceReport]):
     """summary.json.
 
     Attributes:
-        judges: Accuracy of the free judges.
         weak_verdicts: Null for judges other than the calibrated one.
         out_of_reach: Null if every labelled span can be matched, or there are none.
-        llm: Outcomes and costs of model calls; null without any.
         system: Null for gigamind's own engine.
         holes: Unjudged hits; null if no dataset row has judgements (`gains`).
     """
@@ -316,6 +295,6 @@ class SummaryReport(TaskSummary[RunCounts, SliceReport]):
     holes: UnjudgedReport | None = Field(default=None, exclude_if=lambda holes: holes is None)
 
 
-RunRecord: TypeAlias = Record[SummaryReport, ItemReport]
-ItemResult: TypeAlias = ItemReport | ErrorReport
+RunRecord: TypeAlias = schema.Record[SummaryReport, ItemReport]
+ItemResult: TypeAlias = ItemReport | schema.ErrorReport
 """Result of a query: its line of per_item.jsonl, or of errors.jsonl."""

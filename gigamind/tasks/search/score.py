@@ -35,14 +35,8 @@ from gigamind.systems.builtin import Builtin
 from gigamind.systems.dialect import Rankings
 from gigamind.systems.open import SystemRetriever, open_system
 from gigamind.systems.protocol import Query, Retriever
+from gigamind.tasks.search import hits
 from gigamind.tasks.search.free_judges import FreeJudges, free_judges, judge_freely
-from gigamind.tasks.search.hits import (
-    EngineHits,
-    ForeignHits,
-    HitReader,
-    ShownRanking,
-    passage_report,
-)
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
 from gigamind.tasks.search.schema import ItemReport, ItemResult, SummaryReport
@@ -54,7 +48,7 @@ def item_report(
     prepared: Prepared,
     judges: FreeJudges,
     query: CheckedQuery,
-    ranking: ShownRanking,
+    ranking: hits.ShownRanking,
     latency_ms: float,
 ) -> ItemReport:
     """Apply the free judges to the ranking of one query, and measure its evidence; see `with_ranking_metrics`."""
@@ -66,7 +60,7 @@ def item_report(
         cross_lingual=_is_cross_lingual(prepared, query),
         expected_notes=query.relevant,
         gains=query.qrels if query.is_judged else {},
-        expected_spans=tuple(passage_report(prepared, span) for span in query.spans),
+        expected_spans=tuple(hits.passage_report(prepared, span) for span in query.spans),
         gone_spans=query.gone,
         ranking=ranking.reports,
         judged_unanswerable=verdict.unanswerable if verdict else None,
@@ -103,7 +97,7 @@ def with_ranking_metrics(
 
 
 def _evidence_metrics(
-    query: CheckedQuery, ranking: ShownRanking, options: SearchEvalOptions
+    query: CheckedQuery, ranking: hits.ShownRanking, options: SearchEvalOptions
 ) -> dict[str, float | None]:
     """Measure the evidence of the top notes. Over all ten notes, precision with one relevant note is at most 0.1."""
     shown = [piece for piece in ranking.evidence[: options.evidence_notes] if piece is not None]
@@ -133,7 +127,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     prepared: Prepared
     retriever: Retriever[Any]
     recalled: Retriever[Any]  # the same search with cached query embeddings, for repeated queries
-    reader: HitReader
+    reader: hits.HitReader
     judges: FreeJudges
     engine: Engine | None  # gigamind's own engine over the vault; None if another system searches
     results = _results
@@ -191,7 +185,6 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         return record_run(prepared, self.judges, run, started, self._speed(run))
 
     def _speed(self, run: Run[ItemResult]) -> SpeedReport | None:
-        """Measure the speed of the queries that this run could search, without paid embedding calls."""
         options = self.prepared.options
         if run.interrupted or not options.speed_passes or not self.prepared.is_timed:
             return None
@@ -276,7 +269,7 @@ def open_search(
         prepared,
         Builtin(engine),
         Builtin(recalled),
-        EngineHits(prepared, recalled),
+        hits.EngineHits(prepared, recalled),
         free_judges(prepared.judge, recalled),
         engine,
     )
@@ -302,7 +295,7 @@ def _open_system(
         prepared,
         retriever,
         retriever,
-        ForeignHits(prepared, keywords, frozenset(labelled)),
+        hits.ForeignHits(prepared, keywords, frozenset(labelled)),
         free_judges(prepared.judge, None),
         None,
     )

@@ -118,12 +118,7 @@ def question_prompt(
 async def ask_about(
     model: LanguageModel, note: Note, key: bytes, limits: QuestionLimits
 ) -> WrittenQuestions:
-    """Return the model's questions about one note.
-
-    Raises:
-        InputError: See `question_prompt`.
-        LlmError: The model gave no usable reply.
-    """
+    """Return the model's questions about one note, or raise LlmError; see also `question_prompt`."""
     prompt = _prompt(_language(note))
     return await model.ask(
         question_prompt(note, key, limits, prompt),
