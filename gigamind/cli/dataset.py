@@ -66,7 +66,7 @@ _dataset_option = click.option(
     type=click.FloatRange(0, 1),
     default=0.5,
     show_default=True,
-    help="share of rows that an evaluation would require",
+    help="share of usable rows that an evaluation would require",
 )
 @click.option(
     "--fix",

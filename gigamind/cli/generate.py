@@ -275,7 +275,9 @@ def generate_queries(
         )
         lines.append(message)
     lines.append(
-        _("Generated questions are easier than real ones; reports on this dataset say so.")
+        _(
+            "Generated questions are easier than real ones; reports on this dataset include this warning."
+        )
     )
     counts = {form: count for form, (count, _able) in generated.by_form.items()}
     show_written(out, {"rows": rows, **counts}, joined(lines, "\n"))

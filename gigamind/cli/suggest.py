@@ -44,7 +44,7 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
     ),
 )
 @click.option("--note", "name", help="path or name of one note in the vault")
-@click.option("--all", "every", is_flag=True, help="all notes of the vault")
+@click.option("--all", "every", is_flag=True, help="all notes in the vault")
 @click.option("--notes", type=_path, default=".", help="the vault")
 @click.option("--max", "most", type=click.IntRange(min=1), default=10, help="suggestions per note")
 @click.option(
@@ -61,7 +61,7 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
 @click.option(
     "--semantic/--no-semantic",
     default=True,
-    help="also suggest phrases that refer to a note without naming it, or only names",
+    help="also suggest phrases that refer to a note without naming it; otherwise suggest names only",
 )
 @click.option(
     "--embedder",
@@ -86,13 +86,13 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
     "copy",
     type=_path,
     metavar="COPY",
-    help="folder for a copy of the vault with the links",
+    help="folder for a copy of the vault with the suggested links added",
 )
 @click.option(
     "--in-place", is_flag=True, help="write the links into the notes; --undo reverts this"
 )
 @click.option("--yes", is_flag=True, help="link all suggested names without confirmation")
-@click.option("--phrases", is_flag=True, help="with --yes, also link phrases")
+@click.option("--phrases", is_flag=True, help="with --yes, also turn suggested phrases into links")
 @click.option(
     "--undo", "undo_file", type=_path, metavar="FILE", help="remove the links that --in-place wrote"
 )
