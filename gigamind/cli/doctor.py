@@ -134,11 +134,13 @@ def doctor(context: click.Context, *, config: Path | None) -> None:
 
     Problems are marked with !! and come with a fix. For keys, only the names and whether they are set are shown.
     """
+    from gigamind.retrieval.settings import default_cache_folder
+
     checkup = _Checkup()
     packages, extras = _check_packages(checkup)
     _check_config(checkup, config, context.find_root())
     _check_paths(checkup)
-    folder = _cache_folder()
+    folder = default_cache_folder()
     cache_bytes = _check_cache(checkup, folder)
     free = _check_disk(checkup, folder)
     _check_embedder(checkup)
@@ -193,24 +195,13 @@ def _check_packages(checkup: _Checkup) -> tuple[dict[str, str | None], dict[str,
         packages[requirement.name] = installed
         if not fits:
             name, needs = requirement.name, str(requirement.specifier)
-            problem = _(
-                "{package} is not installed; {needs} is required", package=name, needs=needs
-            )
+            problem = _("{package}: not installed; {needs} is required", package=name, needs=needs)
             if installed:
-                problem = _(
-                    "{package} {version}: {needs} is required",
-                    package=name,
-                    version=installed,
-                    needs=needs,
-                )
+                found = f"{name} {installed}"
+                problem = _("{package}: {needs} is required", package=found, needs=needs)
             checkup.problem("versions", problem, f"pip install '{name}{needs}'")
     complete = [name for name, whole in extras.items() if whole] or _("none")
-    line = n_(
-        "{n} package; extras: {extras}",
-        "{n:,} packages; extras: {extras}",
-        n=len(packages),
-        extras=complete,
-    )
+    line = _("packages: {n:,}; extras: {extras}", n=len(packages), extras=complete)
     checkup.ok("versions", line)
     return packages, extras
 
@@ -255,12 +246,6 @@ def _check_paths(checkup: _Checkup) -> None:
                 checkup.problem("vault", problem, _("fix {name} in gigamind.toml", name=name))
 
 
-def _cache_folder() -> Path:
-    from gigamind.retrieval.settings import default_cache_folder
-
-    return default_cache_folder()
-
-
 def _check_cache(checkup: _Checkup, folder: Path) -> int:
     fix = _("set GIGAMIND_CACHE_DIR to a writable folder")
     if folder.exists() and not folder.is_dir():
@@ -276,12 +261,7 @@ def _check_cache(checkup: _Checkup, folder: Path) -> int:
     if vectors.is_file() and not _is_database(vectors):
         problem, fix = _("{path} is damaged", path=vectors), _("delete it: rm {path}", path=vectors)
         checkup.problem("cache", problem, fix)
-    line = _(
-        "{path}: {size}, vector indexes: {indexes:,}",
-        path=folder,
-        size=_megabytes(size),
-        indexes=indexes,
-    )
+    line = _("{path}: {size}, indexes: {n:,}", path=folder, size=_megabytes(size), n=indexes)
     checkup.ok("cache", line)
     return size
 
@@ -349,30 +329,22 @@ _PACKAGES_OF = {
 
 
 def _check_prefect(checkup: _Checkup) -> None:
+    from gigamind.llm.redaction import without_secrets
+
     installed = version_of("prefect")
-    address = os.environ.get("PREFECT_API_URL")
-    if installed and address and not address.rstrip("/").endswith("/api"):
+    address = without_secrets(os.environ.get("PREFECT_API_URL", "").rstrip("/"))
+    if installed and address and not address.endswith("/api"):
         checkup.problem(
             "prefect",
             _("PREFECT_API_URL does not end in /api, so the server cannot be found"),
-            f"PREFECT_API_URL={_bare(address)}/api",
+            f"PREFECT_API_URL={address}/api",
         )
     elif installed and address:
-        line = _(
-            "{version}, server {address} (not contacted)", version=installed, address=_bare(address)
-        )
+        line = _("{version}, server {address} (not contacted)", version=installed, address=address)
         checkup.ok("prefect", line)
     elif installed:
-        line = _(
-            "{version}; PREFECT_API_URL is not set: --flow starts its own server", version=installed
-        )
+        line = _("{version}; no PREFECT_API_URL: --flow starts its own server", version=installed)
         checkup.note("prefect", line)
-
-
-def _bare(address: str) -> str:
-    from gigamind.llm.redaction import without_secrets
-
-    return without_secrets(address.rstrip("/"))
 
 
 def _check_keys(checkup: _Checkup) -> dict[str, bool]:

@@ -26,11 +26,9 @@ class CheckedRows(Generic[Item]):
     """A dataset checked against a vault; subclasses hold the usable rows, in file order."""
 
     dataset: Dataset[Item]
-    # all problems of all other rows, including problems of reading the file, in file order
-    errors: tuple[RowError, ...]
+    errors: tuple[RowError, ...]  # of all other rows and of reading the file, in file order
     warnings: tuple[Message, ...]  # anomalies that do not make a row unusable, including collisions
-    # ambiguous names, each identifier once; errors under `--strict`
-    collisions: tuple[Collision, ...]
+    collisions: tuple[Collision, ...]  # ambiguous names, each once; errors under `--strict`
     fits: bool  # whether the vault has at least one note that rows name
 
     @property
@@ -91,8 +89,7 @@ class RowChecker(Generic[Item]):
     errors: list[RowError] = field(default_factory=list[RowError])
     warnings: list[Message] = field(default_factory=list[Message])
     fits: bool = False
-    # ambiguous names by identifier
-    collisions: dict[str, Collision] = field(default_factory=dict[str, Collision])
+    collisions: dict[str, Collision] = field(default_factory=dict[str, Collision])  # by identifier
     _units: dict[str, Utf16] = field(default_factory=dict[str, Utf16])
     _suggestions: dict[str, Message | None] = field(default_factory=dict[str, Message | None])
 

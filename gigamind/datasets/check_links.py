@@ -20,8 +20,7 @@ class CheckedLink:
     line: int  # 1-based, in the dataset's file
     note: Note
     targets: frozenset[str]  # paths of the accepted target notes
-    # range of the anchor in code points; None if the row's range does not match the anchor
-    span: Span | None
+    span: Span | None  # of the anchor; None if the row's range does not match it
 
 
 @dataclass(frozen=True, slots=True)

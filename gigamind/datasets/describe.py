@@ -20,8 +20,7 @@ class Description:
     kind: DatasetKind
     rows: int  # usable rows
     rejected: int  # rows that cannot be used
-    # field -> value -> rows; rows without a value count as "(none)", a row with several values for each
-    counts: Mapping[str, Mapping[str, int]]
+    counts: Mapping[str, Mapping[str, int]]  # field -> value -> rows; "(none)" without a value
     figures: Mapping[str, float]  # name -> number, over all rows
 
 
@@ -36,10 +35,9 @@ def describe_queries(dataset: Dataset[QueryItem]) -> Description:
         **_common_counts(items),
     }
     lengths = [len(item.query) for item in items]
+    expected = {note for item in items for note in item.expected_notes}
     figures: dict[str, float] = {
-        _("different expected notes"): len(
-            {note for item in items for note in item.expected_notes}
-        ),
+        _("different expected notes"): len(expected),
         _("expected spans"): sum(len(item.expected_spans) for item in items),
         _("repeated queries"): len(items) - len({item.query for item in items}),
         _("median query, characters"): median(lengths or [0]),
@@ -57,11 +55,10 @@ def describe_links(dataset: Dataset[LinkItem]) -> Description:
         **_common_counts(items),
     }
     lengths = [len(item.anchor.split()) for item in items]
+    expected = {note for item in items for note in item.expected_links}
     figures: dict[str, float] = {
         _("source notes"): len({item.source_note for item in items}),
-        _("different expected notes"): len(
-            {note for item in items for note in item.expected_links}
-        ),
+        _("different expected notes"): len(expected),
         _("median anchor, words"): median(lengths or [0]),
     }
     return Description("links", len(items), _rejected(dataset.errors), counts, figures)

@@ -38,12 +38,9 @@ class GeneratedLinks(NamedTuple):
 def generate_links(
     notes: Path, out_notes: Path, dataset: Path, *, remove_ratio: float = 0.3, seed: int = 42
 ) -> GeneratedLinks:
-    """Copy a vault, remove a share of its links in the copy, and write a dataset of the removed links.
+    """Copy a vault, remove a share of its links in the copy, at least one, and write a dataset of the removed links.
 
-    Equal vaults, ratios and seeds give equal bytes. At least one link is removed.
-
-    Args:
-        remove_ratio: share of the links to remove, in (0, 1].
+    Equal vaults, ratios, in (0, 1], and seeds give equal bytes.
 
     Raises:
         InputError: the ratio or a path is invalid, or the vault has no link to remove.

@@ -40,10 +40,8 @@ class QueryForms:
 
     forms: tuple[Form, ...] = ("title",)
     per_note: int = 3  # maximum number of answerable questions per note, at least 1
-    # maximum number of near misses per note, if `forms` includes them, and of questions about a left-out note
-    unanswerable_per_note: int = 1
-    # share of the notes that the copy lacks, in [0, 1); questions only they answer become unanswerable
-    leave_out: float = 0.0
+    unanswerable_per_note: int = 1  # maximum of near misses, and of questions about a left-out note
+    leave_out: float = 0.0  # share of the notes, in [0, 1); what only they answer is unanswerable
     limit: int | None = None  # total number of questions; None for all
     seed: int = 42
 
@@ -56,18 +54,14 @@ class GeneratedQueries:
     empty_notes: tuple[str, ...]  # notes without text, which give no questions, in path order
     notes: int  # number of notes with text
     left_out: tuple[str, ...]  # paths of the notes that the copy lacks
-    # form -> questions taken, and notes that could give one
-    by_form: Mapping[Form, tuple[int, int]]
+    by_form: Mapping[Form, tuple[int, int]]  # questions taken, and notes that could give one
     warnings: tuple[Message, ...]  # of the vault, and about questions that could not be generated
 
 
 def generate_queries(
     notes: Path, out: Path, wanted: QueryForms, out_notes: Path | None = None
 ) -> GeneratedQueries:
-    """Write a dataset of questions about a vault. Equal vaults and seeds give equal bytes.
-
-    Args:
-        out_notes: folder for the copy without the left-out notes; required if notes are left out.
+    """Write a dataset of questions about a vault, and to `out_notes` the copy without left-out notes, if any.
 
     Raises:
         InputError: a path is invalid, no note has text, or none gives a question of these forms.

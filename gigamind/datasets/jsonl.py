@@ -55,13 +55,9 @@ def dataset_kind(path: Path) -> DatasetKind:
     first = next((fields for fields in parsed if isinstance(fields, dict)), nothing)
     if "query" in first:
         return "queries"
-    return (
-        "links"
-        if {"source_note", "anchor"} & first.keys()
-        else "questions"
-        if "question" in first
-        else "queries"
-    )
+    if {"source_note", "anchor"} & first.keys():
+        return "links"
+    return "questions" if "question" in first else "queries"
 
 
 def _read(path: Path, model: type[Item]) -> Dataset[Item]:
@@ -299,8 +295,6 @@ def _unknown(
             field=f"{prefix}{name}",
         )
         close = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
-        yield (
-            _('{warning}. Did you mean "{field}"?', warning=warning, field=close[0])
-            if close
-            else warning
-        )
+        if close:
+            warning = _('{warning}. Did you mean "{field}"?', warning=warning, field=close[0])
+        yield warning

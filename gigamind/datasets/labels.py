@@ -24,11 +24,8 @@ class Label(BaseModel):
 
     def values(self) -> Mapping[str, float]:
         """Return the label per scale, in [0, 1]."""
-        return {
-            name: float(value)
-            for name, value in self.model_dump(exclude={"id"}).items()
-            if value is not None
-        }
+        given = self.model_dump(exclude={"id"}, exclude_none=True)
+        return {name: float(value) for name, value in given.items()}
 
 
 class AnswerabilityLabel(Label):

@@ -100,8 +100,7 @@ class Draft:
     title: str
     subject: str = ""  # subject within the note; "" for the note itself
     column: str = ""  # table column, or ""
-    # span of the answer; None if it is the whole note, or if there is none
-    evidence: Span | None = None
+    evidence: Span | None = None  # of the answer; None if it is the whole note, or missing
     change: str = ""  # what a near miss changed: year, version or name; otherwise ""
 
     @property

@@ -365,7 +365,9 @@ async def _all(
     try:
         results = await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
         if guarded.shard:  # the next shard starts at once, and all shards share the rate limit
-            await asyncio.sleep(max(map(_rest_s, every_model(guarded.models)), default=0.0))
+            gates = (model.gates for model in every_model(guarded.models))
+            rests = (limiter.rest_s for gate in gates for limiter in gate.limiters)
+            await asyncio.sleep(max(rests, default=0.0))
     except ExceptionGroup as errors:
         unwritten, others = errors.split(UnwrittenError)
         if unwritten is None or others is not None:
@@ -377,10 +379,6 @@ async def _all(
         beat.cancel()
         for model in every_model(guarded.models):
             await model.close()
-
-
-def _rest_s(model: LanguageModel) -> float:
-    return max((limiter.rest_s for limiter in model.gates.limiters), default=0.0)
 
 
 def _first(errors: ExceptionGroup[UnwrittenError]) -> UnwrittenError:

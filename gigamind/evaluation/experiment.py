@@ -71,8 +71,7 @@ def compare_runs(
     if len(paths) < _LEAST:
         raise InputError(
             _(
-                "Name at least two runs, such as: gigamind compare runs/a runs/b."
-                " All are compared with the first."
+                "Name at least two runs, such as: gigamind compare runs/a runs/b. All are compared with the first."
             )
         )
     gated = options.fail_on_regression or options.junit or options.comment

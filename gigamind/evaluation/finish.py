@@ -183,7 +183,8 @@ def _write(
         return _Written(None, empty)
     snapshot = task.compared.take_snapshot(record)
     bounds = bounds_of(snapshot, record.run.status, options)
-    broken = missed_bounds(bounds, translator(outputs.lang))
+    say = translator(outputs.lang)
+    broken = missed_bounds(bounds, say)
     run = record.run.model_copy(update={"warnings": (*broken, *record.run.warnings)})
     record = replace(record, run=run)
     files = _texts(task, record, outputs)
@@ -200,9 +201,7 @@ def _write(
         else:
             files |= verdict.files(outputs.lang)
     if SUMMARY_FILE in files:
-        files[SUMMARY_FILE] = _decided(
-            files[SUMMARY_FILE], verdict, bounds, translator(outputs.lang)
-        )
+        files[SUMMARY_FILE] = _decided(files[SUMMARY_FILE], verdict, bounds, say)
         files[HTML_FILE] = _page(task, record, outputs.lang, reference, verdict or bounds)
     write_run(out, record, outputs.format, files, replace=outputs.replaces)
     if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:

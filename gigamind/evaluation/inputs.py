@@ -80,9 +80,7 @@ class Inputs:
     def warnings_since(self, before: Mapping[str, bytes]) -> tuple[Message, ...]:
         """Return a warning if notes changed during the run, given their states `before` it."""
         now = self.note_states()
-        changed = sorted(
-            path for path in before.keys() | now.keys() if before.get(path) != now.get(path)
-        )
+        changed = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
         if not changed:
             return ()
         more = ["..."] if len(changed) > _ERRORS_SHOWN else []

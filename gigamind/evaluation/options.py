@@ -52,10 +52,7 @@ def _check_sample(value: str) -> str:
     return value
 
 
-SampleText = Annotated[
-    str, AfterValidator(_check_sample)
-]  # a count such as "50", or a share such as "0.2"
-
+SampleText = Annotated[str, AfterValidator(_check_sample)]  # "50" is a count, "0.2" a share
 
 OWN_SECTION = "search"
 """Placeholder of the section with a task's own options, which is named after the task."""
@@ -66,17 +63,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         *("sample", "seed", "deterministic"),
     ),
     "where": (
-        *(
-            "out",
-            "lang",
-            "format",
-            "figures",
-            "save_snapshot",
-            "junit",
-            "comment",
-            "resume",
-            "cache_dir",
-        ),
+        *("out", "lang", "format", "figures", "save_snapshot"),
+        *("junit", "comment", "resume", "cache_dir"),
         *("dry_run", "strict", "min_rows", "notes_hash_mode", "notes_hash_exclude"),
     ),
     OWN_SECTION: (),
@@ -130,8 +118,7 @@ class ReleaseOptions(BaseModel):
     junit: Path | None = Field(None, description="write the gate results to this file as JUnit XML")
     comment: Path | None = Field(
         None,
-        description="write a short summary for a pull request to this file: verdict, metrics and items that got "
-        "worse",
+        description="write a short summary for a pull request to this file: verdict, metrics and items that got worse",
     )
 
 

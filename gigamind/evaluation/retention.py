@@ -95,7 +95,10 @@ def clean_up(options: CleanupOptions) -> CleanupReport:
             for folder in sorted(home.glob("*.unfinished"))
             if _forsaken(folder, now - options.keep_days * _DAY_S)
         ]
-    removed = [_removal(folder, why) for folder, why in going]
+    removed: list[Removal] = [
+        {"what": str(folder), "why": why, "size": sum(map(_size, folder.rglob("*")))}
+        for folder, why in going
+    ]
     folder = options.replies or default_cache_folder() / "replies"
     replies = list(unused_replies(folder, now - options.replies_days * _DAY_S))
     if replies:
@@ -202,10 +205,6 @@ def _forsaken(folder: Path, since: float) -> bool:
 
 def _times(folder: Path) -> Iterable[float]:
     return (entry.stat().st_mtime for entry in [folder, *folder.iterdir()])
-
-
-def _removal(folder: Path, why: Message) -> Removal:
-    return {"what": str(folder), "why": why, "size": sum(map(_size, folder.rglob("*")))}
 
 
 def _size(path: Path) -> int:

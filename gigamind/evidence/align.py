@@ -25,7 +25,6 @@ from gigamind.evidence.result import (
     Method,
     NearMiss,
     Quote,
-    Reason,
     TextQuoteSelector,
 )
 from gigamind.evidence.sites import Context, choose, exact_sites, folded_sites
@@ -127,12 +126,18 @@ def align_all(
 
 def _locate(quote: Quote, source: Source, used: Collection[Span], config: AlignConfig) -> Alignment:
     forms = Forms.of(quote.text[: config.max_quote_chars])
-    if refusal := _refusal(quote, forms, config):
-        return Failed(quote, source.sha256, refusal)
-    match = _exact(quote.text, source) or _normalized(forms, source, config)
+    if not forms.n1:
+        return Failed(quote, source.sha256, "empty_quote")
+    if len(quote.text) > config.max_quote_chars:
+        return Failed(quote, source.sha256, "quote_too_long")
+    sites = exact_sites(quote.text, source.text)
+    match = _Match("exact", "raw", sites, quote.text) if sites else None
+    match = match or _normalized(forms, source, config)
     if match is None:
-        if refusal := _fuzzy_refusal(forms, config):
-            return Failed(quote, source.sha256, refusal)
+        if not config.fuzzy:
+            return Failed(quote, source.sha256, "fuzzy_disabled")
+        if len(forms.n1) < config.min_fuzzy_chars:
+            return Failed(quote, source.sha256, "quote_too_short_for_fuzzy")
         match = _fuzzy(forms, source, config)
         if match is None or not fuzzy.reaches(match.similarity, config.fuzzy_threshold):
             match = _abridged(forms, source) or match
@@ -142,23 +147,6 @@ def _locate(quote: Quote, source: Source, used: Collection[Span], config: AlignC
         return Failed(quote, source.sha256, "below_threshold", near_miss)
     context = Context(quote.prefix, quote.suffix, quote.hint, used)
     return _aligned(quote, source, match, context, config)
-
-
-def _refusal(quote: Quote, forms: Forms, config: AlignConfig) -> Reason | None:
-    if not forms.n1:
-        return "empty_quote"
-    return "quote_too_long" if len(quote.text) > config.max_quote_chars else None
-
-
-def _fuzzy_refusal(forms: Forms, config: AlignConfig) -> Reason | None:
-    if not config.fuzzy:
-        return "fuzzy_disabled"
-    return "quote_too_short_for_fuzzy" if len(forms.n1) < config.min_fuzzy_chars else None
-
-
-def _exact(quote: str, source: Source) -> _Match | None:
-    sites = exact_sites(quote, source.text)
-    return _Match("exact", "raw", sites, quote) if sites else None
 
 
 def _normalized(forms: Forms, source: Source, config: AlignConfig) -> _Match | None:
@@ -271,17 +259,15 @@ def _aligned(
 
 def _checked(span: Span, match: _Match, source: Source) -> str:
     """Return the source under `span` at the level of the match; raises if the edit distance is another."""
-    matched = (
-        span.slice(source.text) if match.level == "raw" else source.level(match.level).under(span)
-    )
+    level = match.level
+    matched = span.slice(source.text) if level == "raw" else source.level(level).under(span)
     inside = 0 <= span.start < span.end <= len(source.text)
     if not inside or Levenshtein.distance(match.form, matched) != match.distance:
-        raise EvaluationError(
-            _(
-                "Internal error: the span from {start} to {end} does not match the quote {quote!r}.",
-                start=span.start,
-                end=span.end,
-                quote=match.form,
-            )
+        text = _(
+            "Internal error: the span from {start} to {end} does not match the quote {quote!r}.",
+            start=span.start,
+            end=span.end,
+            quote=match.form,
         )
+        raise EvaluationError(text)
     return matched

@@ -15,9 +15,7 @@ from itertools import repeat
 from rapidfuzz.distance import Levenshtein
 
 _ABSENT = "\uffff"  # no character, so that it stands in no text; where it does, nothing is put around the pattern
-_SHORT = (
-    4000  # characters of a text; the time of what is put around the pattern grows with their square
-)
+_SHORT = 4000  # characters of a text; the time of the padding grows with their square
 _SEVERAL = 8  # ends, each found on its own, that take as long as all by bit vectors
 
 
@@ -80,9 +78,7 @@ def nearest_ends(
     """
     if len(text) > _SHORT or _ABSENT in text:
         return best_ends(Pattern.of(pattern), text, limit)
-    spare = max(
-        0, len(text) - len(pattern) + limit
-    )  # the most that a window leaves out on either side
+    spare = max(0, len(text) - len(pattern) + limit)  # most that a window leaves out on a side
     before, behind = (spare if most is None else min(most, spare) for most in (before, behind))
     wrapped, around = f"{before * _ABSENT}{pattern}{behind * _ABSENT}", before + behind
     distance = Levenshtein.distance(wrapped, text, score_cutoff=around + limit) - around

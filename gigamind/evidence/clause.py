@@ -82,11 +82,8 @@ def context_loss(text: str, span: Span) -> Loss | None:
         return "question"
     if _LIMITED_BEFORE.search(head) or _LIMITED_BEHIND.match(tail):
         return "cut_limit"
-    return (
-        "cut_negation"
-        if _negated_before(head, quote) or _negated_behind(head, quote, tail)
-        else None
-    )
+    is_negated = _negated_before(head, quote) or _negated_behind(head, quote, tail)
+    return "cut_negation" if is_negated else None
 
 
 def sentences_around(text: str, span: Span) -> Span:
@@ -107,7 +104,8 @@ def _sentences(near: str, first: int, last: int) -> Span:
 
 
 def _negated_before(head: str, quote: str) -> bool:
-    if _is_korean(f"{head}{quote}"):
+    hangul = sum("가" <= char <= "힣" for char in head + quote)
+    if 2 * hangul >= sum(char.isascii() and char.isalpha() for char in head + quote):
         key = _KEY.search(head)
         if key is None or _FINITE.search(quote):
             return bool(_KOREAN_NOT.search(head))
@@ -141,11 +139,6 @@ def _denies(rest: str, before: str = "") -> bool:
     bare = _HARMLESS.sub(" ", before + rest)
     ends = [match.end() for match in NEGATION.finditer(bare)]
     return max(ends, default=0) > len(before) or bool(_REFUSES.search(bare, len(before)))
-
-
-def _is_korean(text: str) -> bool:
-    hangul = sum("가" <= char <= "힣" for char in text)
-    return 2 * hangul >= sum(char.isascii() and char.isalpha() for char in text)
 
 
 def _plain(text: str) -> str:

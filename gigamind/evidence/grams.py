@@ -13,17 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 _Q = 3
-_MULTIPLIERS = (
-    1,
-    251,
-    40503,
-)  # odd; they combine the characters of a q-gram. Collisions only cost time
-_CELL = (
-    8 * _Q
-)  # characters whose q-grams are counted together; every third one becomes a byte of an integer
-_SUM_OF_BYTES = np.uint64(
-    0x0101010101010101
-)  # multiplying by it puts the sum of all bytes into the highest byte
+_MULTIPLIERS = (1, 251, 40503)  # combine the characters of a q-gram; collisions only cost time
+_CELL = 8 * _Q  # characters counted together; every third one becomes a byte of an integer
+_SUM_OF_BYTES = np.uint64(0x0101010101010101)  # a factor: the highest byte is the sum of all
 _HIGHEST = np.uint64(56)
 _MANY = 8  # stretches; with more of them, counting all q-grams is cheaper than searching
 

@@ -63,9 +63,7 @@ def fold_unit(unit: str) -> str:
 
 def _compatible(char: str) -> str:
     if "\u3130" <= char <= "\u318f":
-        return (
-            char  # compatibility jamo: folding them would create syllables that are not in the text
-        )
+        return char  # compatibility jamo: folding creates syllables that are not in the text
     tag, *parts = unicodedata.decomposition(char).split() or [""]
     if not tag.startswith("<") or tag in _KEPT_TAGS:
         return char
@@ -92,9 +90,7 @@ class Folding:
     @cached_property
     def grams(self) -> "Grams":
         """The q-grams of the folded text, for quotes that do not occur in it verbatim."""
-        from gigamind.evidence.grams import (
-            Grams,
-        )  # imports NumPy, which most quotes and --help do not need
+        from gigamind.evidence.grams import Grams  # imports NumPy, which few quotes need
 
         return Grams(self.text)
 
@@ -114,7 +110,6 @@ class Folding:
         return self.text[slice(*self.range(span))]
 
     def range(self, span: Span) -> tuple[int, int]:
-        """Return where the text of `under` starts and ends."""
         return self._first_from(span.start), self._first_beyond(span.end)
 
     def _origin(self, offset: int) -> Span:
@@ -170,7 +165,6 @@ class FoldingBuilder:
             self._piece(folded, start, end, unit=True)
 
     def space(self, start: int, end: int) -> None:
-        """Add one space for white space, unless the last character is a space already."""
         if self._last != " ":
             self.unit(" ", start, end)
 

@@ -114,9 +114,8 @@ class _Comparison:
         return any(foreign) and any(foreign)
 
     def _window(self) -> tuple[int, int]:
-        start, end = self.folding.range(
-            Span(self.span.start - self.base, self.span.end - self.base)
-        )
+        inside = Span(self.span.start - self.base, self.span.end - self.base)
+        start, end = self.folding.range(inside)
         words_around = self.around
         first = bisect_right(words_around, start, key=lambda word: word.end)
         last = bisect_left(words_around, end, key=lambda word: word.start)
@@ -139,12 +138,10 @@ class _Comparison:
     def _between(self, first: int, last: int, *, detailed: bool = True) -> Unproven | None:
         """Return how the quote differs from the words `first` to `last`; any reason unless `detailed`."""
         original = self.around[first:last]
+        if not original and not self.quoted:
+            return None
         if not original or not self.quoted:
-            return (
-                None
-                if not original and not self.quoted
-                else _changed(self.quoted, original, frozenset)
-            )
+            return _changed(self.quoted, original, frozenset)
         inside = self.folding.span(original[0].start, original[-1].end)
         span = Span(max(0, inside.start + self.base), inside.end + self.base)
 
@@ -237,7 +234,9 @@ def _is_forgiven(run: _Run, original: Sequence[Word]) -> bool:
     if not quoted:
         if run.last and len(given) == 1 and given[0].tight and is_rest("-", "-" + given[0].whole):
             return True
-        return _are_brackets(given, original) and may_be_left_out(given)
+        numbers = {word.bracket for word in given}
+        whole = 0 not in numbers and len(given) == sum(w.bracket in numbers for w in original)
+        return whole and may_be_left_out(given)
     if not given:
         return all(word.text == ELLIPSIS for word in quoted)
     if len(quoted) == 1 and quoted[0].text == ELLIPSIS:
@@ -256,11 +255,6 @@ def _is_typo(run: _Run, original: Sequence[Word], names: _Names) -> bool:
     return is_typo(
         quoted_word, other, names() | {word.text for word in original if word is not other}
     )
-
-
-def _are_brackets(given: Sequence[Word], original: Sequence[Word]) -> bool:
-    numbers = {word.bracket for word in given}
-    return 0 not in numbers and len(given) == sum(word.bracket in numbers for word in original)
 
 
 def _may_be_elided(given: Sequence[Word], original: Sequence[Word]) -> bool:
@@ -287,10 +281,5 @@ def _changed(
     elif any(word.text in names() for word in (*quoted, *original)):
         reason = "name"
     numbers = any(word.is_number for word in (*quoted, *original))
-    near = (
-        alone
-        and not numbers
-        and len(quoted) == len(original) == 1
-        and is_keystroke(quoted_text, other)
-    )
-    return Unproven(reason, quoted_text, other, near)
+    single = alone and not numbers and len(quoted) == len(original) == 1
+    return Unproven(reason, quoted_text, other, single and is_keystroke(quoted_text, other))

@@ -63,14 +63,13 @@ class AlignConfig:
         thresholds = (_LEAST_SEARCH, self.search_threshold, self.fuzzy_threshold, 1.0)
         rising = all(low <= high for low, high in pairwise(thresholds))
         if not rising or self.fuzzy_threshold < LEAST_FUZZY:
-            raise InputError(
-                _(
-                    "The search threshold ({search}) must be between 0.5 and the fuzzy threshold ({fuzzy}),"
-                    " which must be between 0.8 and 1.",
-                    search=self.search_threshold,
-                    fuzzy=self.fuzzy_threshold,
-                )
+            text = _(
+                "The search threshold ({search}) must be between 0.5 and the fuzzy threshold ({fuzzy}),"
+                " which must be between 0.8 and 1.",
+                search=self.search_threshold,
+                fuzzy=self.fuzzy_threshold,
             )
+            raise InputError(text)
         for name in self.__slots__:
             value = getattr(self, name)
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:

@@ -29,35 +29,32 @@ def read_text(path: Path, max_bytes: int) -> str:
 def decoded(data: bytes, name: str, max_bytes: int) -> str:
     """Return the text of `data`, of which up to `max_bytes` + 1 bytes were read; raises as `read_text`."""
     if len(data) > max_bytes:
-        raise InputError(
-            _(
-                "{file} is larger than the limit of {limit:,} bytes. Split it.",
-                file=name,
-                limit=max_bytes,
-            )
+        text = _(
+            "{file} is larger than the limit of {limit:,} bytes. Split it.",
+            file=name,
+            limit=max_bytes,
         )
+        raise InputError(text)
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        raise InputError(
-            _(
-                "{file} is not UTF-8 (byte {position}). Convert it to UTF-8.",
-                file=name,
-                position=error.start,
-            )
-        ) from error
+        text = _(
+            "{file} is not UTF-8 (byte {position}). Convert it to UTF-8.",
+            file=name,
+            position=error.start,
+        )
+        raise InputError(text) from error
 
 
 def _encodable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(
-            _(
-                "half of a surrogate pair. Write such escapes in pairs: {example}",
-                example=r"\ud83d\ude00",
-            )
-        ) from error
+        message = _(
+            "half of a surrogate pair. Write such escapes in pairs: {example}",
+            example=r"\ud83d\ude00",
+        )
+        raise ValueError(message) from error
     return text
 
 

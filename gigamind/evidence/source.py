@@ -29,13 +29,12 @@ class Source:
 
     def __init__(self, text: str, *, max_chars: int = DEFAULT.max_source_chars) -> None:
         if len(text) > max_chars:
-            raise InputError(
-                _(
-                    "The source has {n:,} characters; the limit (max_source_chars) is {limit:,}. Split it.",
-                    n=len(text),
-                    limit=max_chars,
-                )
+            message = _(
+                "The source has {n:,} characters; the limit (max_source_chars) is {limit:,}. Split it.",
+                n=len(text),
+                limit=max_chars,
             )
+            raise InputError(message)
         self.text = text
 
     @cached_property

@@ -49,9 +49,7 @@ _REST = re.compile(
     r"|(?:이|하|되|였|이었|했|하였|됐|되었)?(?:다|며|으며|고|지만|습니다|는데|므로|니)|[하되](?:나|는|여|어|어서)"
     r"|(?:입|합|됩)니다|[한된]다?|(?:이에|예|해|돼)요|해서|[인한]데|[임함됨]"
 )
-_REPORTED = re.compile(
-    r"(?:다|[이하으]라|냐|하자)$"
-)  # reported speech such as "확인되었다는" and "확인되었다고" may be followed by a denial
+_REPORTED = re.compile(r"(?:다|[이하으]라|냐|하자)$")  # a denial may follow "확인되었다고"
 _EXCHANGED = frozenset("은는이가")
 _ADDED = frozenset("은는이가을를의")
 _DOUBLED = re.compile(r"(.)\1")
@@ -139,12 +137,8 @@ def _text(kind: str, raw: str) -> str:
 
 def _is_tight(gap: str, last: str, kind: str) -> bool:
     if not gap:
-        return (last, kind) != ("hangul", "number") and last in {
-            "number",
-            "letters",
-            "hangul",
-            "sign",
-        }
+        joins = {"number", "letters", "hangul", "sign"}
+        return (last, kind) != ("hangul", "number") and last in joins
     joined = _DIGITS_JOINED if last == kind == "number" else _LETTERS_JOINED
     return gap in joined and last in {"number", "letters"} and kind in {"number", "letters"}
 
@@ -186,12 +180,8 @@ _HEAD, _TAIL, _TAIL_HANGUL = 2, 3, 2
 def is_typo(quoted: Word, original: Word, known: AbstractSet[str]) -> bool:
     """Return whether two long words differ by one keystroke inside them, and neither is a known name or other word."""
     word, other = quoted.text, original.text
-    if (
-        quoted.is_number
-        or original.is_number
-        or {word, other} & known
-        or not is_keystroke(word, other)
-    ):
+    is_known = quoted.is_number or original.is_number or {word, other} & known
+    if is_known or not is_keystroke(word, other):
         return False
     if not word.isascii():
         ends = (word[0], word[-_TAIL_HANGUL:]) == (other[0], other[-_TAIL_HANGUL:])

@@ -25,8 +25,7 @@ class Columns:
     reference: Sequence[str]
     contexts: Sequence[str]  # contexts of the answer; if a row has none, the reference's contexts
     reference_contexts: Sequence[str]
-    # between several contexts in one CSV cell; "" if a cell holds a Python or JSON list
-    separator: str = ""
+    separator: str = ""  # between contexts in a CSV cell; "" if it holds a list
 
 
 RAGAS = Columns(

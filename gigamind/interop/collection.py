@@ -27,8 +27,7 @@ class Imported:
     """The result of an import."""
 
     rows: Sequence[QueryItem] | Sequence[AnswerItem]  # of queries.jsonl or answers.jsonl
-    # path in the vault -> text; empty if the format has no documents
-    notes: Mapping[str, str] = field(default_factory=dict[str, str])
+    notes: Mapping[str, str] = field(default_factory=dict[str, str])  # by path; may be empty
     warnings: tuple[Message, ...] = ()  # anomalies and what was left out
 
     @property

@@ -11,10 +11,8 @@ class JunitCase:
     """One check."""
 
     name: str  # what was checked
-    # "error" if the check could not be carried out
-    outcome: Literal["passed", "failed", "skipped", "error"]
-    # why it failed, was skipped or could not be carried out; figures of a passed check
-    message: str
+    outcome: Literal["passed", "failed", "skipped", "error"]  # error: not carried out
+    message: str  # why it did not pass; figures of a passed check
 
 
 def junit_xml(suite: str, cases: Sequence[JunitCase]) -> str:

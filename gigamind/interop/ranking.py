@@ -34,11 +34,9 @@ class RankedNote:
     """One note of a ranking, or one context of an answer."""
 
     note: str  # path in the vault, or any name that datasets use; "" for a context given as text
-    # higher is better, on the system's own scale; None if not given, NaN if not a number
-    base_score: float | None = None
+    base_score: float | None = None  # higher is better; None if not given, NaN if no number
     text: str = ""  # the retrieved passage; "" if the system does not provide it
-    # position in the note's file, `[start, end)` in UTF-16 code units; None if not given
-    place: tuple[int, int] | None = None
+    place: tuple[int, int] | None = None  # `[start, end)` in UTF-16 units of the file
 
 
 @dataclass(frozen=True)
@@ -46,8 +44,7 @@ class Ranking(Generic[Hit_co]):
     """The results of a system for one query."""
 
     hits: tuple[Hit_co, ...]  # best first
-    # number of occurrences per anomaly
-    oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])
+    oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])  # how often
 
 
 def parse_hits(payload: object) -> tuple[RankedNote, ...]:

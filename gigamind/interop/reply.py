@@ -16,8 +16,7 @@ class Reply:
 
     answer: str
     contexts: tuple[RankedNote, ...] = ()  # in the system's order
-    # number of occurrences per anomaly
-    oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])
+    oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])  # how often
 
 
 def parse_reply(payload: object) -> Reply:

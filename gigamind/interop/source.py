@@ -63,11 +63,8 @@ def read_text(path: Path, what: Message) -> str:
 
 def placed_lines(path: Path, text: str) -> list[tuple[str, str]]:
     """Return the non-blank lines, stripped, each with its place as `file:line`."""
-    return [
-        (f"{path}:{number}", line.strip())
-        for number, line in enumerate(text.split("\n"), start=1)
-        if line.strip()
-    ]
+    numbered = enumerate(text.split("\n"), start=1)
+    return [(f"{path}:{number}", line.strip()) for number, line in numbered if line.strip()]
 
 
 def json_lines(path: Path, what: Message) -> list[tuple[str, Fields]]:

@@ -187,14 +187,13 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
 
 def _refuse_old(path: Path) -> None:
     if "keyword" in (read := read_toml(path, "judge file")) and "rules" not in read:
-        raise InputError(
-            _(
-                "{file}: `rules` is missing. An earlier version fitted this file with another term for the vault's"
-                " size. Fit it again: {command}",
-                file=path,
-                command="gigamind judge fit unanswerable --dataset QUERIES --notes VAULT --out FILE",
-            )
+        text = _(
+            "{file}: `rules` is missing. An earlier version fitted this file with another term for the vault's"
+            " size. Fit it again: {command}",
+            file=path,
+            command="gigamind judge fit unanswerable --dataset QUERIES --notes VAULT --out FILE",
         )
+        raise InputError(text)
 
 
 def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> CalibratedVerdict:

@@ -300,31 +300,26 @@ def _shares(rows: Sequence[Labelled]) -> Matrix:
 
 
 def _refuse_too_few(rows: Sequence[Labelled]) -> None:
-    answerable = sum(row.answerable for row in rows)
-    counts = (
-        (c_("query", "answerable"), answerable),
-        (c_("query", "unanswerable"), len(rows) - answerable),
-    )
-    for kind, count in counts:
+    yes = sum(row.answerable for row in rows)
+    no = len(rows) - yes
+    for kind, count in ((c_("query", "answerable"), yes), (c_("query", "unanswerable"), no)):
         if count < FEWEST:
-            raise DatasetError(
-                _(
-                    "Too few queries to fit a judge: {n} {kind} queries find a note; {least} are required. Add"
-                    " queries. With --leave-out always, answerable queries also give unanswerable ones.",
-                    n=count,
-                    kind=kind,
-                    least=FEWEST,
-                )
+            text = _(
+                "Too few queries to fit a judge: {n} {kind} queries find a note; {least} are required. Add"
+                " queries. With --leave-out always, answerable queries also give unanswerable ones.",
+                n=count,
+                kind=kind,
+                least=FEWEST,
             )
+            raise DatasetError(text)
     if (groups := count_groups([row.keys for row in rows])) < FOLDS:
-        raise DatasetError(
-            _(
-                "Only {n} groups of queries have no note in common; {least} are required for cross-validation. Add"
-                " queries that other notes answer.",
-                n=groups,
-                least=FOLDS,
-            )
+        text = _(
+            "Only {n} groups of queries have no note in common; {least} are required for cross-validation. Add"
+            " queries that other notes answer.",
+            n=groups,
+            least=FOLDS,
         )
+        raise DatasetError(text)
 
 
 def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> Reliability:

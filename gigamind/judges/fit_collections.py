@@ -52,14 +52,13 @@ def label_collection(
     checked = check_queries(read, vault, identities)
     problems = tuple(error.describe(dataset) for error in checked.errors)
     if not checked.queries:
-        raise DatasetError(
-            _(
-                "{file}: no row can be used with the notes in {notes}. The first problem: {problem}",
-                file=dataset,
-                notes=notes,
-                problem=problems[0],
-            )
+        text = _(
+            "{file}: no row can be used with the notes in {notes}. The first problem: {problem}",
+            file=dataset,
+            notes=notes,
+            problem=problems[0],
         )
+        raise DatasetError(text)
     vault_hash = notes_hash(notes)
     with open_retriever(vault, identities, settings, progress) as retriever:
         rows = label(retriever, checked.queries, leave_out, progress, vault_hash)
@@ -134,7 +133,9 @@ def _lines(file: CalibratedJudgeFile, about: Sequence[str]) -> Iterator[str]:
     for name, calibration in tables(file).items():
         yield from _calibration(name, calibration)
     for collection in file.fitted_on:
-        yield from _collection(collection)
+        yield from ("", "[[fitted_on]]")
+        for field, value in collection.model_dump().items():
+            yield f"{field} = {_value(value)}"
 
 
 def tables(file: CalibratedJudgeFile) -> dict[str, Calibration]:
@@ -153,12 +154,6 @@ def _calibration(name: str, calibration: Calibration) -> Iterator[str]:
         yield f"{signal} = {{ {', '.join(parts)} }}"
     yield from ("", f"[{name}.reliability]")
     for field, value in calibration.reliability.model_dump().items():
-        yield f"{field} = {_value(value)}"
-
-
-def _collection(collection: Collection) -> Iterator[str]:
-    yield from ("", "[[fitted_on]]")
-    for field, value in collection.model_dump().items():
         yield f"{field} = {_value(value)}"
 
 

@@ -77,14 +77,13 @@ def _loaded(
     path = judge_file(str(name))
     kind = _kind_of(path)
     if kind not in kinds:
-        raise InputError(
-            _(
-                "{file}: the kind must be one of {kinds} here, not {kind!r}.",
-                file=path,
-                kinds=tuple(kinds),
-                kind=kind,
-            )
+        text = _(
+            "{file}: the kind must be one of {kinds} here, not {kind!r}.",
+            file=path,
+            kinds=tuple(kinds),
+            kind=kind,
         )
+        raise InputError(text)
     return kinds[kind](path, language)
 
 
@@ -115,14 +114,13 @@ def _own_class(name: str) -> type[OwnJudge] | None:
     try:
         given = next(iter(installed)).load() if installed else imported(*name.split(":", 1))
     except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(
-            _(
-                "--judge {name} cannot be imported: {reason}. Its module must be in this folder, on PYTHONPATH or"
-                " installed.",
-                name=name,
-                reason=str(error),
-            )
-        ) from error
+        text = _(
+            "--judge {name} cannot be imported: {reason}. Its module must be in this folder, on PYTHONPATH or"
+            " installed.",
+            name=name,
+            reason=str(error),
+        )
+        raise InputError(text) from error
     if not (isinstance(given, type) and issubclass(given, OwnJudge)):
         raise InputError(_("--judge {name} is not a subclass of gigamind.OwnJudge.", name=name))
     return given

@@ -162,35 +162,15 @@ def _decided(
     fields: PanelFields,
     together: Callable[[list[Value]], tuple[Value | None, Code | None]],
 ) -> PanelVerdict[Value]:
-    missing = _missing(votes, members)
-    value, code = None, "panel_incomplete"
-    if not _is_incomplete(votes, members, fields):
-        value, code = together([vote.value for vote in votes.values()])
-    return PanelVerdict(value, code, votes, missing, _disagreement(votes))
-
-
-def _is_incomplete(
-    votes: Mapping[PanelMember, object], members: Sequence[PanelMember], fields: PanelFields
-) -> bool:
-    if fields.missing_seat == "majority_of_rest":
-        return 2 * len(votes) <= len(members)
-    return len(votes) < len(members)
-
-
-def _missing(
-    votes: Mapping[PanelMember, object], members: Sequence[PanelMember]
-) -> tuple[PanelMember, ...]:
     if not members or set(votes) - set(members):
-        raise ValueError(
-            "every vote must be of a panel member, and there must be at least one member"
-        )
-    return tuple(member for member in members if member not in votes)
-
-
-def _disagreement(votes: Mapping[PanelMember, Vote[Value]]) -> float | None:
-    values = [float(vote.value) for vote in votes.values()]
-    pairs = [abs(a - b) for a, b in combinations(values, 2)]
-    return fmean(pairs) if pairs else None
+        raise ValueError("every vote must be of a panel member, and there must be a member")
+    missing = tuple(member for member in members if member not in votes)
+    values = [vote.value for vote in votes.values()]
+    needs_majority = fields.missing_seat == "majority_of_rest"
+    is_enough = 2 * len(votes) > len(members) if needs_majority else len(votes) >= len(members)
+    value, code = together(values) if is_enough else (None, "panel_incomplete")
+    pairs = [abs(float(a) - float(b)) for a, b in combinations(values, 2)]
+    return PanelVerdict(value, code, votes, missing, fmean(pairs) if pairs else None)
 
 
 # Errors that are not caused by the item: the next item would fail, too.

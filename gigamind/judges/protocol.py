@@ -254,11 +254,9 @@ class PanelJudge(
         return self.judge_in("").file
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
-        """Return the models of its panel, else that of the run."""
         return self.file.panel or super().models(options)
 
     def fingerprint(self, model: str) -> str:
-        """Return a hash of the file, its prompts, the reply schema and the model, or `named(models)` for a panel."""
         return fingerprint_of_run(list(self.by_language.values()), model)
 
     @property

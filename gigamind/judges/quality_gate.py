@@ -34,10 +34,7 @@ from gigamind.llm.prompts import as_json
 from gigamind.llm.replies import Auxiliary, ModelReply, Most, Quotation
 
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict.
-# 2: quotes that are too short, cut off a word or negation, or address the judge prove nothing.
-# 3: any changed word refuses the quote unless evidence/proof.py forgives it; tenses and endings, too.
-# 4: parts that a verdict does not need are read leniently.
-# 5: "[노트 9]" is no source if there are five notes.
+
 RULES = 5
 
 Phrase = Annotated[str, Field(min_length=1, pattern=r"\S")]
@@ -123,13 +120,12 @@ class ChecklistJudge(LlmJudge[ChecklistJudgeFile]):
         """Return the checklist of a feature; raises InputError if the judge file has no such feature."""
         features = self.file.features
         if feature not in features:
-            raise InputError(
-                _(
-                    "The checklist judge has no feature {feature}; it has {known}.",
-                    feature=feature,
-                    known=sorted(features),
-                )
+            text = _(
+                "The checklist judge has no feature {feature}; it has {known}.",
+                feature=feature,
+                known=sorted(features),
             )
+            raise InputError(text)
         return features[feature]
 
 
@@ -192,7 +188,9 @@ async def judge_checklist(
         left = [item for item in checklist.items if item.id not in entries]
         messages = checklist_messages(judge, case, left, asking.fence_key)
         reply = await asking.ask(messages, ChecklistReply, fingerprint=judge.fingerprint)
-        entries |= _usable(reply, left)
+        counts, known = Counter(entry.id for entry in reply.items), {item.id for item in left}
+        once = (entry for entry in reply.items if counts[entry.id] == 1 and entry.id in known)
+        entries |= {entry.id: entry for entry in once}
         if len(entries) == len(checklist.items):
             return verdict_of(entries, judge, feature, case)
     missing = [item.id for item in checklist.items if item.id not in entries]
@@ -232,12 +230,6 @@ def checklist_messages(
         answer=as_json(case.answer),
         items="\n".join(json.dumps(item, ensure_ascii=False) for item in requested),
     )
-
-
-def _usable(reply: ChecklistReply, requested: Sequence[ChecklistItem]) -> dict[str, CheckedItem]:
-    counts = Counter(entry.id for entry in reply.items)
-    known = {item.id for item in requested}
-    return {entry.id: entry for entry in reply.items if entry.id in known and counts[entry.id] == 1}
 
 
 def _item(
@@ -317,7 +309,6 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
             yield PlannedCall(request, least, self.file.max_tokens, what=_("checking"))
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
-        """Judge an answer; a blank one fulfils no item, without a request."""
         verdict = await judge_checklist(self.judge_in(case.language), self.feature, case, asking)
         reported_yes = sum(bool(item.told) for item in verdict.items)
         enough = passes(reported_yes, len(verdict.items), self.checklist.min_pass_ratio)
@@ -335,20 +326,19 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
 
 
 def load_quality_gate(path: Path, feature: str, language: PromptLanguage = "auto") -> QualityGate:
-    """Return the judge of a file of kind `checklist` for one feature.
+    """Return the judge of a file of kind `checklist` for one feature; raises as `load_llm_judge`.
 
     Raises:
-        InputError: see `load_llm_judge`; or the file has no such feature.
+        InputError: the file has no such feature.
     """
     languages = LANGUAGES[language]
     gate = QualityGate({name: load_checklist_judge(path, name) for name in languages}, feature)
     if feature not in gate.file.features:
-        raise InputError(
-            _(
-                "--feature: {file} has no feature {feature}; it has {known}.",
-                file=path,
-                feature=feature,
-                known=sorted(gate.file.features),
-            )
+        text = _(
+            "--feature: {file} has no feature {feature}; it has {known}.",
+            file=path,
+            feature=feature,
+            known=sorted(gate.file.features),
         )
+        raise InputError(text)
     return gate

@@ -40,11 +40,10 @@ def load_question_judge(
         from gigamind.judges.unanswerable_llm import load_model_judge
 
         return load_model_judge(path, language)
-    raise InputError(
-        _(
-            "{file}: the kind must be one of {kinds} here, not {kind!r}.",
-            file=path,
-            kinds=get_args(UnanswerableMode),
-            kind=kind,
-        )
+    text = _(
+        "{file}: the kind must be one of {kinds} here, not {kind!r}.",
+        file=path,
+        kinds=get_args(UnanswerableMode),
+        kind=kind,
     )
+    raise InputError(text)

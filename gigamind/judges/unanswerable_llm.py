@@ -42,9 +42,7 @@ from gigamind.llm.replies import (
 from gigamind.records.judged import Conflict
 
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict.
-# 2: quotes with changed words, too short ones, and those cut off a word or a negation prove nothing.
-# 3: any changed word refuses the quote unless evidence/proof.py forgives it; tenses and endings, too.
-# 4: the model states whether the notes answer; optional parts are read leniently; a contradicting quote is no proof.
+
 RULES = 4
 _GIVEN = ("nonce", "notes", "question")  # variables of the prompts
 
@@ -159,8 +157,12 @@ def verdict_of(
     """Return the verdict for a reply."""
     quotes = [Quote(cited.quote, source_index=cited.note - 1) for cited in reply.sources]
     texts = [note.text for note in notes]
+    least = judge.file.min_quote_chars
     proofs = [
-        _proof(alignment, texts, judge.file) for alignment in align_all(quotes, texts).outcomes
+        strongest(place, texts[place.quote.source_index], least)
+        if isinstance(place, Aligned)
+        else (place, None)
+        for place in align_all(quotes, texts).outcomes
     ]
     evidence = tuple(alignment for alignment, _ in proofs)
     weak: dict[int, Weakness] = {
@@ -173,24 +175,12 @@ def verdict_of(
         answer=reply.answer,
         confidence=reply.confidence,
         evidence=evidence,
-        flagged={
-            number: signs
-            for number, note in enumerate(notes, start=1)
-            if (signs := flags(note.text))
-        },
+        flagged={n: signs for n, note in enumerate(notes, 1) if (signs := flags(note.text))},
         weak=weak,
     )
     verified = reply.answered and any(map(verdict.proves, range(len(evidence))))
     doubted = judge.file.unverified == "unanswerable" and not verified
     return replace(verdict, verified=verified, unanswerable=not reply.answered or doubted)
-
-
-def _proof(
-    place: Alignment, texts: Sequence[str], file: UnanswerableJudgeFile
-) -> tuple[Alignment, Weakness | None]:
-    if not isinstance(place, Aligned):
-        return place, None
-    return strongest(place, texts[place.quote.source_index], file.min_quote_chars)
 
 
 Judge = LlmJudge[UnanswerableJudgeFile]
@@ -263,9 +253,7 @@ def _verdict(
     if panel.value is None:
         return None
     agreeing = [verdict for verdict in by_member.values() if verdict.unanswerable == panel.value]
-    speaker = max(
-        agreeing, key=lambda verdict: verdict.verified
-    )  # the first one if several are equal
+    speaker = max(agreeing, key=lambda verdict: verdict.verified)
     reported_votes = {
         member: Vote(verdict.reported_unanswerable is not False)
         for member, verdict in by_member.items()
@@ -298,7 +286,6 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
             yield PlannedCall(request, _LEAST_REPLY, self.file.max_tokens)
 
     async def judge(self, case: QuestionCase, asking: Asking) -> Verdict[PanelJudgement]:
-        """Judge a question; without notes, unanswerable without a request."""
         panel = await judge_by_panel(self.judge_in(case.language), case, asking)
         verdict, errors = panel.verdict, tuple(panel.errors.values())
         if verdict is None:

@@ -30,11 +30,9 @@ _SEPARATOR = re.compile(r"[^\S\n ]|[_-]")
 class RunningText:
     """The running text of a note, without markup."""
 
-    # lower case, NFC, each separator as one space; anything but prose is replaced by line feeds
-    folded: str
+    folded: str  # lower case, NFC, separators as a space, anything but prose as line feeds
     start: int = 0  # offset in the note, in code points
-    # offset in `folded` -> offset from `start`, for `len(folded) + 1` places; None if they are equal
-    origins: tuple[int, ...] | None = None
+    origins: tuple[int, ...] | None = None  # by place in `folded`, from `start`; None if equal
 
     def span(self, start: int, end: int) -> Span:
         """Return the code points of the note for `folded[start:end]`."""
@@ -114,10 +112,8 @@ class Anchor:
     """A name and what is known about it."""
 
     text: str  # folded
-    # path of a note with this name -> the strongest kind of name
-    kinds: dict[str, NameKind] = field(default_factory=dict[str, NameKind])
-    # path of a target -> paths of the notes that link this name to it
-    linked: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    kinds: dict[str, NameKind] = field(default_factory=dict[str, NameKind])  # strongest, by note
+    linked: dict[str, set[str]] = field(default_factory=dict[str, set[str]])  # target -> sources
     linking: set[str] = field(default_factory=set[str])  # paths of all notes in which it is a link
     # paths of all notes that mention it, linked or not. Notes with this name are included only if they link it to
     # another note, because a note does not link its own name.
@@ -146,8 +142,7 @@ class AnchorDictionary:
     """All names of a vault's notes."""
 
     anchors: Mapping[str, Anchor]
-    # path of a note -> names in its running text, in order, without overlaps
-    mentions: Mapping[str, tuple[Mention, ...]]
+    mentions: Mapping[str, tuple[Mention, ...]]  # by note, in order, without overlaps
     # kind -> share of notes that link a name of this kind, among notes that mention it
     priors: Mapping[NameKind, float]
     finder: "NameFinder"  # finds them in other texts

@@ -108,12 +108,7 @@ def calibrate(
     *,
     notes: int = 0,
 ) -> Calibration:
-    """Fit the calibration of a vault.
-
-    Args:
-        names: returns the best names of a note, which is one of the vault without some of its links.
-        phrases: returns its best phrases, given the calibration of names; None if there are none.
-    """
+    """Fit the calibration of a vault by the best names and phrases of notes that lack some of their links."""
     curve, suggestions = _fitted_curve(hidden, names, Curve(offset=_NO_HABIT))
     calibration = Calibration(curve, suggestions=suggestions)
     if phrases is None:
@@ -159,10 +154,7 @@ def _fitted_curve(
 
 
 def _curve(scored: Sequence[Scored], hits: _Floats, shares: _Floats, precision: float) -> Curve:
-    """Fit the curve of π to the hits, 1 for a hidden link, with a prior around the identity.
-
-    `shares` are those of hidden links among those that the note lacks, in (0, 1].
-    """
+    """Fit the curve of π to the hits, 1 for a hidden link, with a prior around the identity."""
     bent = np.column_stack(bends(np.array([suggestion.score for suggestion in scored])))
     center, spread = bent.mean(axis=0), bent.std(axis=0) + _LEAST_SPREAD
     columns = np.column_stack([(bent - center) / spread, np.ones(len(bent))])

@@ -19,11 +19,9 @@ class Features:
     words: int  # of the anchor
     occurrence: int  # 1 for the first occurrence of the words in the note
     names_in_note: int  # notes named in the text, at least 1; of many names a person links few
-    # log odds of a link given the adjacent words, from the vault's own links; 0 is neutral
-    cue_beside: float
+    cue_beside: float  # log odds of a link given the adjacent words; 0 is neutral
     cue_near: float  # the same for all near words and the kind of line
-    # tf-idf cosine of the paragraph around the anchor and the target, in [0, 1]
-    words_shared: float
+    words_shared: float  # tf-idf cosine of the paragraph and the target, in [0, 1]
     words_shared_by_notes: float  # the same for the whole note and the target
     neighbours: float  # ln(1 + Adamic-Adar) of shared links of the two notes, from 0
     folders_between: int  # steps from the note's folder to the target's
@@ -40,10 +38,8 @@ class NamedFeatures(Features):
     commonness: float  # of the target for this anchor, in (0, 1]
     kind: NameKind  # kind of name
     linked_notes: int  # other notes in which the anchor is a link
-    # other notes that mention it, linked or not, except the target, which cannot link to itself
-    saying_notes: int
-    # whether it is spelled exactly like the target's name, with a capital in Latin script
-    spelled_as_name: bool
+    saying_notes: int  # other notes that mention it, linked or not, except the target
+    spelled_as_name: bool  # exactly like the target's name, with a capital in Latin script
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +50,7 @@ class MeantFeatures(Features):
     beginning_cosine: float  # of the phrase and the beginning of the target
     lead: float  # difference of the sum of both to that of the next note, from 0
     note_cosine: float  # of the beginnings of both notes
-    # share of distinctive words that the phrase and that name have in common, in [0, 1]
-    overlap: float
+    overlap: float  # share of distinctive words that phrase and name share, in [0, 1]
     passage: str  # the nearer of name and beginning
 
 

@@ -100,15 +100,8 @@ def _row(rated: RatedCandidate) -> list[object]:
     known = [getattr(features, field.name) for field in fields(features)]
     is_phrase = isinstance(features, MeantFeatures)
     others = [(other.start, other.end) for other in rated.elsewhere]
-    return [
-        span.start,
-        span.end,
-        rated.candidate.target,
-        rated.confidence,
-        is_phrase,
-        known,
-        others,
-    ]
+    place = [span.start, span.end, rated.candidate.target]
+    return [*place, rated.confidence, is_phrase, known, others]
 
 
 def _read(row: Sequence[Any]) -> RatedCandidate:

@@ -32,19 +32,12 @@ def reason(features: Features, language: str) -> str:
         )
     if features.neighbours >= _NEAR:
         parts.append(_("both notes are linked with the same notes"))
-    if _is_nearby_namesake(features):
+    is_namesake = isinstance(features, NamedFeatures) and features.commonness < 1
+    if is_namesake and features.folders_between == 0:
         parts.append(_("same folder"))
     if features.linked_back:
         parts.append(_("that note links to this one"))
     return translator(language)(joined(parts, "; "))
-
-
-def _is_nearby_namesake(features: Features) -> bool:
-    return (
-        isinstance(features, NamedFeatures)
-        and features.commonness < 1
-        and features.folders_between == 0
-    )
 
 
 def _of_words(features: Features) -> list[Message]:

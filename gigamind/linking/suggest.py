@@ -1,5 +1,6 @@
 """Suggest links for the notes of a vault: names of other notes in the running text, and phrases that mean one."""
 
+import re
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -12,7 +13,6 @@ from gigamind.linking.anchors import fold
 from gigamind.linking.calibration import calibrate, fit_models
 from gigamind.linking.candidates import CandidateFinder
 from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures
-from gigamind.linking.first_place import breaks_markup, in_table
 from gigamind.linking.habits import Calibration, Habits, Scored
 from gigamind.linking.hidden import hidden_links
 from gigamind.linking.kept import Kept, RatedCandidate
@@ -34,6 +34,9 @@ CONFIDENT_NAME = 0.1  # confidence from which a name takes precedence over phras
 # 9 vaults, 504 are found at their place; 501 if the best place is always taken, 483 if the first.
 _SIMILAR_ODDS = 1.0
 _CALIBRATED_WITH = 5  # suggestions per note, which people look at most
+# "**" between "]" and a letter closes nothing, between a letter and "[" it opens nothing; "![" is an embed.
+_BEFORE = re.compile(r"(?:\w[*_~]{1,3}|[!\\])$")
+_BEHIND = re.compile(r"[*_~]+\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,8 @@ class SuggestOptions:
 
     max_suggestions: int = 10  # maximum number; the most confident ones are kept
     min_confidence: float = SHOWN_CONFIDENCE  # in [0, 1]
-    # leave out targets that the note links to already. Existing links themselves never change.
-    exclude_existing: bool = True
-    # code points of the paragraph around an anchor that are compared with the target, and shown
-    context_chars: int = 400
+    exclude_existing: bool = True  # leave out targets that the note links to already
+    context_chars: int = 400  # code points around an anchor that are compared and shown
     unlikely: bool = False  # include suggestions below `LEAST_CONFIDENCE`
     language: str | None = None  # of the reasons; None: that of the note
 
@@ -64,15 +65,12 @@ class LinkSuggestion:
     span: Span  # in code points
     target: str  # path of the target note
     target_title: str
-    # in [0, 1]: probability that a person makes this link, given the links of this vault; the maximum over the places
-    # with the same name
-    confidence: float
+    confidence: float  # probability that a person makes this link; maximum of its places
     scores: Scores  # the evidence at this place, separately
     reason: str  # the evidence in words, in the note's language
     context: str  # text around the anchor
     features: Features
-    # other places of the same name, in the order in which they are tried if this one cannot hold a link
-    elsewhere: tuple[Span, ...] = ()
+    elsewhere: tuple[Span, ...] = ()  # places of the same name, tried in order if this one fails
 
     @property
     def confidence_text(self) -> str:
@@ -86,11 +84,9 @@ class LinkSuggestion:
 
 
 class LinkSuggester:
-    """Suggests links for the notes of one vault; building it reads every note once, unless suggestions are cached.
+    """Suggests links for the notes of one vault; without an embedder, names only.
 
-    Args:
-        embedder: compares meanings; None suggests names only.
-        progress: called with (texts embedded, total texts).
+    Building it reads every note once, unless suggestions are cached. `progress` gets (texts embedded, total texts).
 
     Raises:
         EmbeddingError: the model failed.
@@ -110,9 +106,7 @@ class LinkSuggester:
         self._cache, self._progress = cache, progress
         self._kept = Kept(cache and cache.links, vault, self.embedding_model)
         self._titles = {note.path: note.title for note in vault.notes}
-        self._read: tuple[Note, tuple[int, bool, float, Habits], list[list[Candidate]]] | None = (
-            None
-        )
+        self._read: tuple[Note, tuple[object, ...], list[list[Candidate]]] | None = None
         if self._kept.habits is None:
             _finder = self.finder  # raises errors here rather than later
 
@@ -150,9 +144,8 @@ class LinkSuggester:
             best = _chosen(note, places(note), frozenset(), Habits(models, calibration))
             return _scored([meaning for meaning in best if meaning.is_phrase])
 
-        semantic = self._embedder is not None
-        notes = len(self.vault.notes)
-        calibration = calibrate(hidden, names, phrases if semantic else None, notes=notes)
+        semantic = phrases if self._embedder else None
+        calibration = calibrate(hidden, names, semantic, notes=len(self.vault.notes))
         return Habits(models, calibration)
 
     @property
@@ -192,25 +185,21 @@ class LinkSuggester:
         return not options.unlikely and self.vault.note(note.path) is note
 
     def _known(self, note: Note, options: SuggestOptions) -> list[RatedCandidate] | None:
-        return (
-            self._kept.get(_query_key(options), note.path) if self._is_kept(note, options) else None
-        )
+        is_kept = self._is_kept(note, options)
+        return self._kept.get(_query_key(options), note.path) if is_kept else None
 
     def _rated(self, note: Note, options: SuggestOptions) -> list[RatedCandidate]:
+        linked = self.finder.linked(note) if options.exclude_existing else frozenset[str]()
+        best = _chosen(note, self._places(note, options), linked, self.habits)
         return [
             RatedCandidate(meaning.candidate, confidence, meaning.elsewhere)
-            for meaning in self._best(note, options)
+            for meaning in best
             if (confidence := logistic(meaning.odds)) >= options.least(meaning.candidate.features)
         ]
 
     def linked_targets(self, path: str) -> frozenset[str]:
         """Return the paths of the notes that the note at `path` links to."""
         return frozenset(self.finder.neighbours.linked_from(path))
-
-    def _best(self, note: Note, options: SuggestOptions) -> "list[_Weighed]":
-        """Return the `_chosen` ones, best first; phrases that are certainly below the minimum may be missing."""
-        linked = self.finder.linked(note) if options.exclude_existing else frozenset[str]()
-        return _chosen(note, self._places(note, options), linked, self.habits)
 
     def _places(self, note: Note, options: SuggestOptions) -> list[list[Candidate]]:
         """Return the candidates of a note, cached for the last note: an evaluation asks twice per note."""
@@ -346,7 +335,7 @@ def _placed(best_meaning: _Weighed, meanings: Iterable[_Weighed], note: Note) ->
     def order(meaning: _Weighed) -> tuple[bool, bool, bool, Span]:
         span = meaning.candidate.span
         less = meaning.odds < best_meaning.odds - _SIMILAR_ODDS
-        return breaks_markup(note, span), less, in_table(note, span), span
+        return _breaks_markup(note, span), less, _in_table(note, span), span
 
     name = name_of(best_meaning)
     same = [meaning for meaning in meanings if name_of(meaning) == name]
@@ -379,3 +368,14 @@ def _order(weighed: _Weighed) -> tuple[float, bool, float, int, str]:
         candidate.span.start,
         candidate.target,
     )
+
+
+def _breaks_markup(note: Note, span: Span) -> bool:
+    """Return whether a link would change how the text around is parsed; `insertion.py` checks precisely."""
+    before = note.text[max(0, span.start - 4) : span.start]
+    return _BEFORE.search(before) is not None or _BEHIND.match(note.text, span.end) is not None
+
+
+def _in_table(note: Note, span: Span) -> bool:
+    block = note.document.block_at(span.start)
+    return block is not None and block.kind == "table"

@@ -24,37 +24,24 @@ _UNDO_PLACE = f"{'/'.join(FOLDER)}/<time>/{UNDO_FILE}"
 
 
 class UndoEdit(BaseModel):
-    """A link in a note.
-
-    Attributes:
-        range: in the note as written, in UTF-16 code units.
-        link: inserted text.
-        anchor: original text.
-    """
+    """A link in a note."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    range: AnchorRange
-    link: str
-    anchor: str
+    range: AnchorRange  # in the note as written, in UTF-16 code units
+    link: str  # inserted text
+    anchor: str  # original text
 
 
 class UndoRow(BaseModel):
-    """A line of an undo file: a note that was about to be written.
-
-    Attributes:
-        note: path, relative to the vault.
-        before: SHA-256 of the file without the links, in hexadecimal.
-        after: of the file with them.
-        edits: in the order of the text.
-    """
+    """A line of an undo file: a note that was about to be written."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    note: str
-    before: str
-    after: str
-    edits: tuple[UndoEdit, ...]
+    note: str  # path, relative to the vault
+    before: str  # SHA-256 of the file without the links, in hexadecimal
+    after: str  # of the file with them
+    edits: tuple[UndoEdit, ...]  # in the order of the text
 
 
 def undo_row(linked: LinkedNote) -> UndoRow:

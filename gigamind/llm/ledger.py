@@ -29,27 +29,46 @@ _WITHDRAWN = "withdrawn"  # status of a line after a request that was never sent
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One row."""
+    """One row.
 
-    call: str  # id of the item of the logical call
-    number: int  # of the attempt within its call, from 1
-    source: str  # `http` or `store`
-    status: str  # `ok`, code of the error, or `unfinished` if cancelled or killed
+    Attributes:
+        call: Id of the item of the logical call.
+        number: Number of the attempt within its call, from 1.
+        source: `http` or `store`.
+        status: `ok`, the code of the error, or `unfinished` for a cancelled or killed request.
+        key: Key of the logical call in the store.
+        cost_pico_usd: None if the model has no price.
+        cost_source: `estimated` if the server reported no tokens.  An answer that may have been generated and never
+            arrived is charged with its upper bound.
+        latency_ms: Time of the HTTP request.
+        wait_ms: Time before it in the limiter.
+        http_status: None without an HTTP error status.
+        answered_by: The server's name of the model.
+        at: Seconds since the epoch.
+        role: Purpose of the request; empty if a command has only one.
+        custom_id: Id of a request in a batch file, which has one row, the latest.
+        written_tokens: See `Usage`.
+    """
+
+    call: str
+    number: int
+    source: str
+    status: str
     model: str
-    key: str = ""  # of the logical call in the store
+    key: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
-    cost_pico_usd: int | None = None  # None if the model has no price
-    cost_source: CostSource = "unpriced"  # `estimated`: not reported, or an upper bound
-    latency_ms: float = 0.0  # of the HTTP request
-    wait_ms: float = 0.0  # before it, in the limiter
-    http_status: int | None = None  # None without an HTTP error status
-    answered_by: str = ""  # the server's name of the model
+    cost_pico_usd: int | None = None
+    cost_source: CostSource = "unpriced"
+    latency_ms: float = 0.0
+    wait_ms: float = 0.0
+    http_status: int | None = None
+    answered_by: str = ""
     fingerprint: str = ""
-    at: float = 0.0  # seconds since the epoch
-    role: str = ""  # purpose of the request; empty if a command has only one
-    custom_id: str = ""  # of a request in a batch file, which has one row, the latest
+    at: float = 0.0
+    role: str = ""
+    custom_id: str = ""
     written_tokens: int = 0
 
     def charged(self, usage: Usage, price: Price | None, *, counted: bool = True) -> "Attempt":

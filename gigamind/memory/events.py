@@ -69,13 +69,10 @@ class EventLog:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(
-                _(
-                    "{folder} cannot be created: {reason}",
-                    folder=path.parent,
-                    reason=reason_of(error),
-                )
-            ) from error
+            text = _(
+                "{folder} cannot be created: {reason}", folder=path.parent, reason=reason_of(error)
+            )
+            raise InputError(text) from error
         self._lock = _locked(path.with_name(f"{path.name}-writer"), wait_seconds)
         try:
             self._database = _opened(path, create=True)
@@ -142,12 +139,10 @@ def _id_of(event_type: str, schema_version: int, content: str) -> str:
 def _event(row: tuple[int, str, EventType, str, int, str]) -> Event:
     seq, event_id, event_type, created_at, schema_version, content = row
     if event_id != _id_of(event_type, schema_version, content):
-        raise InputError(
-            _(
-                "Event {seq} of the log was damaged or edited. Restore the file from a backup.",
-                seq=seq,
-            )
+        text = _(
+            "Event {seq} of the log was damaged or edited. Restore the file from a backup.", seq=seq
         )
+        raise InputError(text)
     return Event(seq, event_id, event_type, created_at, schema_version, json.loads(content))
 
 
@@ -158,13 +153,12 @@ def _opened(path: Path, *, create: bool) -> sqlite3.Connection:
         _prepare(database, path, create=create)
     except sqlite3.OperationalError as error:
         database.close()
-        raise InputError(
-            _(
-                "The event log {file} cannot be opened: {reason}. Check its permissions and the disk space.",
-                file=path,
-                reason=str(error),
-            )
-        ) from error
+        text = _(
+            "The event log {file} cannot be opened: {reason}. Check its permissions and the disk space.",
+            file=path,
+            reason=str(error),
+        )
+        raise InputError(text) from error
     except sqlite3.DatabaseError as error:
         database.close()
         raise InputError(
@@ -188,14 +182,13 @@ def _prepare(database: sqlite3.Connection, path: Path, *, create: bool) -> None:
     elif application != _APPLICATION_ID:
         raise InputError(_("{file} is not a gigamind event log.", file=path))
     elif version != SCHEMA_VERSION:
-        raise InputError(
-            _(
-                "{file} has schema version {version}; this release reads version {supported}.",
-                file=path,
-                version=version,
-                supported=SCHEMA_VERSION,
-            )
+        text = _(
+            "{file} has schema version {version}; this release reads version {supported}.",
+            file=path,
+            version=version,
+            supported=SCHEMA_VERSION,
         )
+        raise InputError(text)
     database.execute("PRAGMA synchronous = FULL")
 
 
@@ -212,11 +205,10 @@ def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:
             raise InputError(
                 _("{file} cannot be written: {reason}", file=path, reason=str(error))
             ) from error
-        raise EvaluationError(
-            _(
-                "{file}: another process is still writing after {seconds:g} s. Try again later.",
-                file=path,
-                seconds=wait_seconds,
-            )
-        ) from error
+        text = _(
+            "{file}: another process is still writing after {seconds:g} s. Try again later.",
+            file=path,
+            seconds=wait_seconds,
+        )
+        raise EvaluationError(text) from error
     return lock

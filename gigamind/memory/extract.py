@@ -89,8 +89,8 @@ async def extract(
                 entryId=f"e{number}",
                 text=statement.text,
                 evidence=[
-                    QuotedEvidence(messageIndex=evidence.message_index, quote=evidence.quote)
-                    for evidence in statement.evidence
+                    QuotedEvidence(messageIndex=given.message_index, quote=given.quote)
+                    for given in statement.evidence
                 ],
             )
             for number, statement in enumerate(statements, start=1)
@@ -108,14 +108,13 @@ def extraction_prompt(
     """
     length = sum(len(message.content) for message in session.messages)
     if length > MAX_CHARS:
-        raise InputError(
-            _(
-                "Session {session} has {length:,} characters; the limit is {limit:,}. Split it.",
-                session=session.session_id,
-                length=length,
-                limit=MAX_CHARS,
-            )
+        text = _(
+            "Session {session} has {length:,} characters; the limit is {limit:,}. Split it.",
+            session=session.session_id,
+            length=length,
+            limit=MAX_CHARS,
         )
+        raise InputError(text)
     sources = [Source(message.role, message.content) for message in session.messages]
     fenced = fence(sources, key, tag="message", first=0)
     return _prompt(session, language).render(

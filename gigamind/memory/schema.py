@@ -65,13 +65,12 @@ def parse_session(session_id: str, lines: Sequence[tuple[int, str]], name: str) 
         ) from error
     messages = tuple(parsed(Message, line, f"{name}:{number}") for number, line in lines)
     if not messages:
-        raise InputError(
-            _(
-                "{file} has no messages. Write one object per line, for example {example}.",
-                file=name,
-                example='{"role": "user", "content": "..."}',
-            )
+        text = _(
+            "{file} has no messages. Write one object per line, for example {example}.",
+            file=name,
+            example='{"role": "user", "content": "..."}',
         )
+        raise InputError(text)
     return Session(session_id, messages)
 
 
@@ -85,12 +84,11 @@ def parse_extraction(text: str, name: str) -> Extraction:
     counts = Counter(entry.entry_id for entry in extraction.entries)
     repeated = [entry_id for entry_id, count in counts.items() if count > 1]
     if repeated:
-        raise InputError(
-            _(
-                "{file}: {n} entries have the entryId {id!r}. Give each entry its own.",
-                file=name,
-                n=counts[repeated[0]],
-                id=repeated[0],
-            )
+        message = _(
+            "{file}: {n} entries have the entryId {id!r}. Give each entry its own.",
+            file=name,
+            n=counts[repeated[0]],
+            id=repeated[0],
         )
+        raise InputError(message)
     return extraction

@@ -73,28 +73,22 @@ def session_names(folder: Path) -> list[str]:
         # Hidden files are skipped: macOS writes a "._NAME.jsonl" beside every file on other file systems.
         files = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
     except OSError as error:
-        raise InputError(
-            _(
-                "{folder} cannot be read: {reason}. Pass a folder of sessions.",
-                folder=folder,
-                reason=reason_of(error),
-            )
-        ) from error
-    names = {
-        file.removesuffix(suffix)
-        for file in files
-        for suffix in (_MESSAGES, _EXTRACTED)
-        if file.endswith(suffix)
-    }
-    if not names:
-        raise InputError(
-            _(
-                "{folder} has no sessions. A session is a file NAME{messages} next to NAME{extracted}.",
-                folder=folder,
-                messages=_MESSAGES,
-                extracted=_EXTRACTED,
-            )
+        text = _(
+            "{folder} cannot be read: {reason}. Pass a folder of sessions.",
+            folder=folder,
+            reason=reason_of(error),
         )
+        raise InputError(text) from error
+    pairs = ((file, suffix) for file in files for suffix in (_MESSAGES, _EXTRACTED))
+    names = {file.removesuffix(suffix) for file, suffix in pairs if file.endswith(suffix)}
+    if not names:
+        text = _(
+            "{folder} has no sessions. A session is a file NAME{messages} next to NAME{extracted}.",
+            folder=folder,
+            messages=_MESSAGES,
+            extracted=_EXTRACTED,
+        )
+        raise InputError(text)
     return sorted(names)
 
 

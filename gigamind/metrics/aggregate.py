@@ -55,9 +55,7 @@ class Measured:
     def __post_init__(self) -> None:
         if self.is_unanswerable and self.values:
             raise ValueError(f"{self.item_id}: an unanswerable item has no ranking metrics")
-        bad = [
-            name for name, value in self.values.items() if value is not None and not isfinite(value)
-        ]
+        bad = [name for name, v in self.values.items() if v is not None and not isfinite(v)]
         if bad:
             raise ValueError(f"{self.item_id}: not a finite number: {', '.join(bad)}")
 
@@ -166,9 +164,7 @@ def means(
     """Return the mean of each figure, in [0, 1], over the items that have it; `label` is as in `ratios`."""
     rows = [[item.get(name) for name in names] for item in items]
     table = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))  # None becomes NaN
-    columns = (
-        [value for row in rows if (value := row[at]) is not None] for at in range(len(names))
-    )
+    columns = ([v for row in rows if (v := row[at]) is not None] for at in range(len(names)))
     return {
         name: Estimate(_mean(values), interval, len(values), len(values))
         for name, values, interval in zip(

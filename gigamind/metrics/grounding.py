@@ -112,9 +112,7 @@ def self_knowledge(table: GroundingTable) -> float | None:
 
 def citation_precision(table: GroundingTable) -> float | None:
     """Return the claims naming the note that proves them, over those naming any (ALCE, Gao et al., EMNLP 2023)."""
-    return _share(
-        claim.is_supported and claim.note in claim.cited for claim in table.claims if claim.cited
-    )
+    return _share(c.is_supported and c.note in c.cited for c in table.claims if c.cited)
 
 
 def citation_recall(table: GroundingTable) -> float | None:
@@ -212,6 +210,4 @@ def _share(flags: Iterable[bool]) -> float | None:
 def _share_known(table: GroundingTable, *, correct: bool, supported: bool) -> float | None:
     if any(claim.correct is None for claim in table.claims):
         return None
-    return _share(
-        claim.correct is correct and claim.is_supported is supported for claim in table.claims
-    )
+    return _share(c.correct is correct and c.is_supported is supported for c in table.claims)

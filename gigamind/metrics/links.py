@@ -116,9 +116,7 @@ def span_accuracy(note: LinkedNote, k: int) -> Term:
 
 def acceptance(note: LinkedNote) -> Term:
     """Return the accepted suggestions over those that a person judged."""
-    judged = [
-        suggestion.accepted for suggestion in note.suggestions if suggestion.accepted is not None
-    ]
+    judged = [one.accepted for one in note.suggestions if one.accepted is not None]
     return sum(judged), len(judged)
 
 
@@ -194,9 +192,7 @@ def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
 
     A suggestion without confidence counts as 0; if none has a confidence, the result is empty.
     """
-    stated = [
-        suggestion.confidence is not None for note in notes for suggestion in note.suggestions
-    ]
+    stated = [one.confidence is not None for note in notes for one in note.suggestions]
     if stated and not any(stated):
         return []
     expected = sum(len(note.expected) for note in notes)

@@ -188,9 +188,7 @@ def measured(
 
 def blocks_of(task: str) -> tuple[str, ...]:
     """Return the blocks that every run of a task has, the main one first."""
-    return tuple(
-        name for name, block in BLOCKS.items() if block.task == task and not block.optional
-    )
+    return tuple(key for key, group in BLOCKS.items() if group.task == task and not group.optional)
 
 
 def unit_of(task: str) -> Message:

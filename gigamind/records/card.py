@@ -261,19 +261,13 @@ class CheckedCard:
 
     def scales(self, group: tuple[str, ...]) -> list[CardScale]:
         """Return the scales of a group with enough labels, otherwise those with any."""
-        labelled = [
-            scale for scale in self.card.scales if scale.name in group and scale.overall.items
-        ]
-        enough = [
-            scale for scale in labelled if size(scale.overall) >= self.requirements.min_labels
-        ]
+        labelled = [one for one in self.card.scales if one.name in group and one.overall.items]
+        enough = [one for one in labelled if size(one.overall) >= self.requirements.min_labels]
         return enough or labelled
 
     def weakest(self) -> tuple[CardScale, CardFigure] | None:
         """Return the scale with the lowest possible agreement, with its kappa; None without labels."""
-        scales = {
-            scale.name: scale for group in self.required_scales for scale in self.scales(group)
-        }
+        scales = {one.name: one for group in self.required_scales for one in self.scales(group)}
         agreements = [(scale, agreement(scale.overall)) for scale in scales.values()]
         return min(agreements, key=lambda pair: _lowest(pair[1]), default=None)
 

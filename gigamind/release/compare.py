@@ -94,7 +94,7 @@ def _worse_in(items: Sequence[SnapshotItem], worse: Sequence[SnapshotItem]) -> S
     sizes = Counter(name for item in items for name in item.slices)
     shared = set(worse[0].slices).intersection(*(item.slices for item in worse)) if worse else ()
     significant = [
-        name for name in shared if len(sizes) * (sizes[name] / len(items)) ** len(worse) < ALPHA
+        part for part in shared if len(sizes) * (sizes[part] / len(items)) ** len(worse) < ALPHA
     ]
     return min(
         significant,

@@ -120,7 +120,7 @@ def compare_with_first(
     confidence = 1 - (1 - CONFIDENCE) / len(others)
     compared = [compare(first, other, seed=seed, confidence=confidence) for other in others]
     setups = differing(
-        [conditions(run.config, run.environment, run.judge, run.notes_hash) for run in runs]
+        [conditions(one.config, one.environment, one.judge, one.notes_hash) for one in runs]
     )
     figures = [first.kind.figures(first.items), *(comparison.figures for comparison in compared)]
     slices, left_out = _slices([first, *others], seed, confidence)

@@ -176,9 +176,7 @@ def judge_release(
     deciding = [rule for rule in rules if _is_reason(rule, verdict)]
     deciding.sort(key=lambda rule: rule.why not in UNKNOWABLE)
     reasons = [rule.explanation for rule in deciding]
-    reasons += [
-        relaxation(mismatch, mismatch.relaxed_by) for mismatch in differing if mismatch.relaxed_by
-    ]
+    reasons += [relaxation(one, one.relaxed_by) for one in differing if one.relaxed_by]
     return GateResult(
         phase=phase, verdict=verdict, rules=rules, reasons=tuple(reasons), relaxed=relaxed
     )
@@ -252,9 +250,7 @@ def bounds_gate(run: EvalSnapshot[Any, Any], policy: Policy, phase: Phase) -> Ga
 
 def _bounds(figures: Mapping[str, float], policy: Policy, names: Sequence[str]) -> list[RuleResult]:
     return [
-        _bounded(figures, name, bound)
-        for name in names
-        if (bound := policy.bound(name)) is not None
+        _bounded(figures, key, bound) for key in names if (bound := policy.bound(key)) is not None
     ]
 
 

@@ -208,9 +208,7 @@ def same_questions(baseline: Snapshot, current: Snapshot) -> bool:
     task = current.kind
     if not (task.is_recorded(baseline) and task.is_recorded(current)):
         return False
-    questions = [
-        {item.id: task.shown(item).text for item in run.items} for run in (baseline, current)
-    ]
+    questions = [{one.id: task.shown(one).text for one in run.items} for run in (baseline, current)]
     return questions[0] == questions[1]
 
 
@@ -264,9 +262,7 @@ def _embedders(baseline: Snapshot, current: Snapshot) -> Text:
     before, after = (run.environment.embedding_model for run in (baseline, current))
     if before == after or _system(baseline) != _system(current):
         return ""
-    is_setting = any(
-        baseline.config.get(name) != current.config.get(name) for name in _WITHOUT_MODEL
-    )
+    is_setting = any(baseline.config.get(key) != current.config.get(key) for key in _WITHOUT_MODEL)
     if None in {before, after} and is_setting:
         return ""
     return _pair(before or _("none"), after or _("none"))

@@ -188,9 +188,7 @@ class Policy(_Section):
     def card_requirements(self, phase: Phase) -> CardRequirements:
         """Return what a judge report must show in this phase."""
         own = self.phases[phase].card
-        return self.card.model_copy(
-            update={name: getattr(own, name) for name in own.model_fields_set}
-        )
+        return self.card.model_copy(update={key: getattr(own, key) for key in own.model_fields_set})
 
 
 def read_policy(path: Path | None, relax: Collection[Relaxable] = ()) -> Policy:

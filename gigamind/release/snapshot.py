@@ -205,9 +205,7 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
                 path=path,
             )
         )
-    pointers = {
-        name: path / pointer_of(name) for name in kinds if (path / pointer_of(name)).is_file()
-    }
+    pointers = {one: path / pointer_of(one) for one in kinds if (path / pointer_of(one)).is_file()}
     if not pointers:
         return read_snapshot(path, kinds)
     if len(pointers) > 1 and task is None:

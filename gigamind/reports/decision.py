@@ -137,9 +137,7 @@ def decide(
         not_run=view.not_run(record.summary),
         section=False,
     )
-    remaining = [
-        notice for notice in notes if notice not in {*reasons, *relaxed_texts(release, say)}
-    ]
+    remaining = [note for note in notes if note not in {*reasons, *relaxed_texts(release, say)}]
     return _page(
         end,
         reasons,

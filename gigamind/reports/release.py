@@ -153,14 +153,13 @@ def ungated_text(release: Release, say: Translator) -> str:
     metrics = [metric_name(change.metric, say) for change in changes[:_UNGATED]]
     if len(changes) > _UNGATED:
         metrics.append("…")
-    return say(
-        n_(
-            "{n} ungated metric got worse: {metrics}",
-            "{n} ungated metrics got worse: {metrics}",
-            n=len(changes),
-            metrics=metrics,
-        )
+    text = n_(
+        "{n} ungated metric got worse: {metrics}",
+        "{n} ungated metrics got worse: {metrics}",
+        n=len(changes),
+        metrics=metrics,
     )
+    return say(text)
 
 
 def _ungated(release: Release) -> list[MetricChange]:
@@ -169,9 +168,7 @@ def _ungated(release: Release) -> list[MetricChange]:
         return []
     gated = {rule.metric for rule in gate.rules}
     changes = comparison.metrics
-    return [
-        change for change in changes if change.is_better is False and change.metric not in gated
-    ]
+    return [one for one in changes if one.is_better is False and one.metric not in gated]
 
 
 def unmeasured_text(gate: GateResult, say: Translator) -> str:
@@ -192,15 +189,14 @@ def worst_value_text(worst: Sequence[str], say: Translator) -> str:
         fix = _(
             "Promote a better run, or set a minimum under [floors] or [ceilings] in gates.toml."
         )
-    return say(
-        _(
-            "warning: the baseline is already at the worst value of {metrics}. The gate cannot detect a regression from"
-            " this baseline. A run that is no better passes with warnings where `at_worst` in gates.toml"
-            " says so; elsewhere the runs are not comparable. {fix}",
-            metrics=[metric_name(name, say) for name in worst],
-            fix=fix,
-        )
+    text = _(
+        "warning: the baseline is already at the worst value of {metrics}. The gate cannot detect a regression from this baseline. A run"
+        " that is no better passes with warnings where `at_worst` in gates.toml says so; elsewhere the runs are not"
+        " comparable. {fix}",
+        metrics=[metric_name(name, say) for name in worst],
+        fix=fix,
     )
+    return say(text)
 
 
 def release_section(release: Release, say: Translator) -> str:
@@ -242,11 +238,8 @@ def reason_texts(gate: GateResult, comparison: Comparison | None, say: Translato
 def deciding_reasons(release: Release, say: Translator) -> list[str]:
     """Return the reasons that decided, without relaxed differences and the limits of the judge."""
     comparison, gate = release
-    others: set[str] = {
-        relaxation(mismatch, mismatch.relaxed_by)
-        for mismatch in relaxed(gate, comparison)
-        if mismatch.relaxed_by
-    }
+    differing = relaxed(gate, comparison)
+    others: set[str] = {relaxation(one, one.relaxed_by) for one in differing if one.relaxed_by}
     return [say(reason) for reason in gate.reasons if reason not in others]
 
 
@@ -359,7 +352,6 @@ def main_keys(keys: Sequence[str]) -> list[str]:
 
 def too_few(change: MetricChange, say: Translator) -> str:
     """Return that too few items changed for a CI; "" if there is another reason for its absence, or a CI."""
-    is_so = change.low is not None and change.changed and change.interval is None
-    return (
-        say(n_("too few changes ({n})", "too few changes ({n})", n=change.changed)) if is_so else ""
-    )
+    if change.low is None or not change.changed or change.interval is not None:
+        return ""
+    return say(n_("too few changes ({n})", "too few changes ({n})", n=change.changed))

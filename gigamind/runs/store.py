@@ -34,10 +34,7 @@ _NEWLINE = b"\n"
 
 
 class Journal:
-    """The single writer of a file. Use it as a context manager.
-
-    Args:
-        sync: wait until each line is on the disk, so that it survives a power failure.
+    """The single writer of a file, a context manager; `sync` waits until each line is on the disk.
 
     Raises:
         InputError: another process writes the file.
@@ -128,8 +125,7 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
 
 def _whole_bytes(path: Path) -> int:
     """Return the length of the file up to its last line break."""
-    data = path.read_bytes()
-    return data.rfind(_NEWLINE) + 1
+    return path.read_bytes().rfind(_NEWLINE) + 1
 
 
 if sys.platform == "win32":
@@ -214,11 +210,7 @@ class Unscored:
 
 
 class RunStore:
-    """The single writer of a run's results. Use it as a context manager.
-
-    Args:
-        identity: strings that must be equal to resume the run.
-        resume: continue the run in `folder` instead of starting one.
+    """The single writer of a run's results, a context manager; the `identity` must be equal to `resume` a run.
 
     Raises:
         InputError: there is no run to resume, it has another identity, or a run exists already.
@@ -382,11 +374,8 @@ async def _result(key: ItemKey, evaluation: Awaitable[Any]) -> ItemResult:
         return ended(outcome_of(code), code, error.message)
     # A user-supplied judge may call it, which would end the run, perhaps with exit code 0.
     except SystemExit as error:
-        return ended(
-            "error",
-            type(error).__name__,
-            _("the code of the judge called sys.exit ({reason})", reason=fault_of(error)),
-        )
+        problem = _("the code of the judge called sys.exit ({reason})", reason=fault_of(error))
+        return ended("error", type(error).__name__, problem)
     if isinstance(value, Unscored):
         return ended("unscored", value.code, value.message, value=value.kept, passing=value.passing)
     return ended("scored", value=value)

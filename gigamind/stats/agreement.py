@@ -177,12 +177,8 @@ class ReliabilityBin:
 class Reliability:
     """Calibration of confidences."""
 
-    # mean of (confidence - outcome)^2, in [0, 1]; 0 is best, a constant 0.5 gets 0.25. Brier, Monthly Weather Review
-    # 78, 1950.
-    brier: Estimate
-    # mean of |confidence - share correct| over the bins, weighted by their items (ECE); biased upwards with few items
-    # per bin
-    calibration_error: Estimate
+    brier: Estimate  # mean of (confidence - outcome)^2, 0 best (Monthly Weather Review 78, 1950)
+    calibration_error: Estimate  # ECE, weighted by items; biased upwards with few per bin
     bins: tuple[ReliabilityBin, ...]  # all bins from low to high, empty ones included
 
 

@@ -37,9 +37,7 @@ class Estimate:
     """A figure with its 95 % confidence interval."""
 
     value: float | None  # None if the items do not define it
-    # None without a value, for several items of a single cluster, and if all resamples agree on a figure that is no
-    # mean of values in [0, 1]
-    interval: Interval | None
+    interval: Interval | None  # None for a single cluster, or without width unless a share
     n: int  # number of items behind it
     clusters: int  # number of clusters of these items; `n` if each item is independent
 

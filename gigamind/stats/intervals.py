@@ -68,7 +68,7 @@ def is_single(clusters: Clusters) -> bool:
 
 
 def effective_items(clusters: Clusters) -> float:
-    """Return the number of independent items if those of a cluster are equal: n^2 / sum of sizes^2 (Kish 1965)."""
+    """Return the number of independent items if each cluster has equal ones: n^2 / sum of sizes^2 (Kish 1965)."""
     sizes = summed(np.ones(clusters.size), numbered(clusters, clusters.size))
     return clusters.size**2 / float((sizes**2).sum())
 
@@ -209,10 +209,7 @@ def _same_rows(measured: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.int
 
 
 def wilson(successes: int, n: int, effective: float | None = None) -> Interval:
-    """Return the 95 % score interval of a proportion, in [0, 1]; valid for small `n` (Wilson, JASA 22, 1927).
-
-    Args:
-        effective: effective number of independent items, if they are dependent.
+    """Return the 95 % score interval of a proportion of `n` items, or `effective` independent ones (Wilson 1927).
 
     Raises:
         ValueError: there is no item, or there are more successes than items.

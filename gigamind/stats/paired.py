@@ -203,18 +203,13 @@ class NonInferiority:
     decision: Decision
     drop: float  # baseline - current; negative for a gain
     margin: float  # largest tolerated drop
-    # pairs needed for a decision at the same difference and spread; None if it is decided, and if the drop equals the
-    # margin
-    needed_n: int | None
+    needed_n: int | None  # pairs needed to decide; None if decided, or if the drop is the margin
 
 
 def non_inferiority(
     difference: float, interval: Interval, *, n: int, margin: float
 ) -> NonInferiority:
-    """Decide by a mean paired difference, current - baseline, and its interval.
-
-    Args:
-        margin: at least 0, in the unit of the metric.
+    """Decide by a mean paired difference, current - baseline, and its interval; the margin is in the metric's unit.
 
     Raises:
         ValueError: the margin is negative or not a number.
@@ -264,12 +259,9 @@ class PairedComparison:
     difference: float  # mean of current - baseline
     low: float  # ends of its BCa bootstrap interval, as `high`
     high: float
-    # "mcnemar" if all values are 0 or 1, else "sign-flip"; None with fewer than six pairs
-    test: Test | None
+    test: Test | None  # McNemar's if all values are 0 or 1; None with fewer than six pairs
     p_value: float | None  # two-sided, unadjusted; None without a test
-    # smallest absolute difference that as many pairs detect with 80 % power; None with fewer than six pairs or, for
-    # graded values, changed ones, and if their differences are equal
-    detectable_difference: float | None
+    detectable_difference: float | None  # absolute, with 80 % power; None if too few pairs change
     improved: int  # items whose value rose
     worse: int  # items whose value fell
     unchanged: int  # items with equal values; for ratios some items may be in none of the three

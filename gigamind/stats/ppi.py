@@ -37,8 +37,7 @@ class CorrectedMean:
     """The estimated mean if people had labelled every item."""
 
     value: float  # the corrected mean
-    # by Student's t, with a few pairs added, cut to [0, 1]; it contains the value
-    interval: Interval
+    interval: Interval  # by Student's t with a few pairs added, cut to [0, 1]
     judged: float  # mean of all verdicts, uncorrected
     labelled: float  # mean of the labels
     labelled_interval: Interval  # of the labels alone, by the same method

@@ -40,17 +40,12 @@ class Selection:
     best: int  # the column with the highest mean, the first of equals
     gains: Columns  # mean difference of each column from the reference on these items
     p_values: Columns  # of each column, adjusted over all columns; 1.0 for the reference
-    # lower ends of the intervals of the differences, simultaneous over all columns; 0 for a column equal to the
-    # reference
-    lows: Columns
+    lows: Columns  # lower ends, simultaneous over all columns; 0 if equal to the reference
     highs: Columns  # upper ends, each of its column alone, as picking never pushes figures down
     selection_bias: float  # `gains[best]` minus the cross-validated gain of the picks
-    # of each column, the share of folds in which it was the best of the other folds
-    picked: Columns
-    # of each column, its mean difference in the folds that picked it; NaN without any
-    fold_gains: Columns
-    # the gain of the best other setting that 80 of 100 such samples detect; None if it equals the reference
-    detectable: float | None
+    picked: Columns  # share of folds in which each was the best of the other folds
+    fold_gains: Columns  # mean difference of each in the folds that picked it, or NaN
+    detectable: float | None  # gain that 80 of 100 samples detect; None if all equal
 
     @property
     def is_switch(self) -> bool:

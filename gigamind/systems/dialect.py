@@ -17,17 +17,11 @@ Response = TypeVar("Response", Ranking[RankedNote], Reply)
 
 
 class Dialect(ABC, Generic[Response]):
-    """The request and response format of one kind of system.
+    """The request and response format of one kind of system."""
 
-    Attributes:
-        what: name of the response, in messages.
-        presets: folder of the presets that come with gigamind.
-        parameters: what a Python function takes, in messages.
-    """
-
-    what: ClassVar[Message]
-    presets: ClassVar[str]
-    parameters: ClassVar[Message]
+    what: ClassVar[Message]  # name of the response, in messages
+    presets: ClassVar[str]  # folder of the presets that come with gigamind
+    parameters: ClassVar[Message]  # what a Python function takes, in messages
 
     @property
     @abstractmethod

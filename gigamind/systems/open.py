@@ -62,10 +62,7 @@ class SystemAnswerer:
 def describe_system(
     system: str, config: str | None, dialect: Dialect[Response], name: str | None = None
 ) -> SystemReport | None:
-    """Describe the evaluated system for run.json, without secrets; None for gigamind's own engine.
-
-    Args:
-        name: identifies the system wherever it runs. The preset of an endpoint remains part of its identity.
+    """Describe the evaluated system for run.json, without secrets, by its `name` if any; None for gigamind's own.
 
     Raises:
         InputError: no such system, or its file cannot be used.
@@ -108,10 +105,7 @@ def describe_run(path: Path) -> SystemReport:
 def open_system(
     options: SystemOptions, dialect: Dialect[Response], queries: Collection[str] | None = None
 ) -> Opened[Response]:
-    """Open a system other than gigamind's own.
-
-    Args:
-        queries: ids of all queries of the evaluation; None if not all are known.
+    """Open a system other than gigamind's own; `queries` are the ids of the evaluation, None if not all are known.
 
     Raises:
         InputError: the system cannot be opened.

@@ -33,35 +33,26 @@ Response_co = TypeVar("Response_co", covariant=True)
 
 
 class Endpoint(BaseModel, ABC, Generic[Response_co]):
-    """How to query an endpoint; subclasses read its response.
-
-    Attributes:
-        probe: values that templates are tested with.
-        params: query parameters of the address by name; templates.
-        headers: `$NAME` is an environment variable; a header whose variable is not set is left out.
-        body: template of the JSON body; "" for none.
-        note, score, text, start, end: paths within a hit or context; None if the system does not provide the value.
-        embedder: computes `vector` for each query; see `--embedder`.
-        concurrency: maximum requests in flight; --max-concurrency may lower it.
-        timeout_s: limit per request in seconds.
-        retries: after status 429 or 5xx, or a broken connection.
-    """
+    """How to query an endpoint; subclasses read its response."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-    probe: ClassVar[Mapping[str, object]]
+    probe: ClassVar[Mapping[str, object]]  # values that templates are tested with
 
     method: Literal["GET", "POST"] = "POST"
-    params: dict[str, str] = {}
+    params: dict[str, str] = {}  # query parameters of the address by name; templates
+    # `$NAME` is an environment variable; a header whose variable is not set is left out
     headers: dict[str, str] = {}
-    body: str = ""
+    body: str = ""  # template of the JSON body; "" for none
+    # paths within a hit or context; None if the system does not provide the value
     note: str | None = "note"
     score: str | None = None
     text: str | None = None
     start: str | None = None
     end: str | None = None
-    embedder: str | None = None
+    embedder: str | None = None  # computes `vector` for each query; see `--embedder`
     concurrency: Annotated[int, Field(ge=1, le=256)] = 4
     timeout_s: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)] = 10.0
+    # attempts after status 429 or 5xx, or a broken connection
     retries: Annotated[int, Field(ge=0, le=10)] = 2
 
     @property
@@ -113,16 +104,12 @@ class Endpoint(BaseModel, ABC, Generic[Response_co]):
 
 
 class Preset(Endpoint[Ranking[RankedNote]]):
-    """A preset of a search, in `systems/`.
-
-    Attributes:
-        hits: path of the list of hits in the response.
-    """
+    """A preset of a search, in `systems/`."""
 
     probe = {"query": _HARD_QUERY, "id": "q-1", "topk": 10, "vector": _VECTOR}
 
     note: str = "note"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
-    hits: str = _HITS
+    hits: str = _HITS  # path of the list of hits in the response
 
     def read(self, reply: object) -> Ranking[RankedNote]:
         hits = at(reply, self.hits)
@@ -168,17 +155,12 @@ class Preset(Endpoint[Ranking[RankedNote]]):
 
 
 class AnswerPreset(Endpoint[Reply]):
-    """A preset of an answering system, in `systems/answers/`.
-
-    Attributes:
-        answer: path of the answer in the response.
-        contexts: path of the list of contexts; each is a string, or an object that `note` and `text` lead into. None if
-            the system does not provide them.
-    """
+    """A preset of an answering system, in `systems/answers/`."""
 
     probe = {"question": _HARD_QUERY, "id": "q-1", "vector": _VECTOR}
 
-    answer: str = "answer"
+    answer: str = "answer"  # path of the answer in the response
+    # path of the list of contexts; each is a string, or an object that `note` and `text` lead into
     contexts: str | None = "contexts"
     timeout_s: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)] = 60.0  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
 

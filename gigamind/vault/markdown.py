@@ -35,15 +35,13 @@ _LEADING_BITS, _CONTINUATION = 0xC0, 0x80  # a UTF-8 byte 10xxxxxx starts no cha
 class Mark(NamedTuple):
     """One parser event."""
 
-    # "enter" and "leave" for elements, "leaf" for what has no content (text, breaks, rules)
-    phase: Literal["enter", "leave", "leaf"]
+    phase: Literal["enter", "leave", "leaf"]  # a leaf has no content: text, breaks, rules
     name: str  # as in pulldown-cmark: "Paragraph", "Link", "Text", "SoftBreak", ...
     start: int  # first code point; for "enter" and "leave" of the whole element
     end: int  # code point after the last
     text: str = ""  # visible text of a leaf
     level: int = 0  # 1 to 6 at the start of a heading
-    # address at the start of a Markdown link or image; None for wikilinks
-    destination: str | None = None
+    destination: str | None = None  # of a Markdown link or image at its start; None for wikilinks
 
 
 def marks(text: str) -> Iterator[Mark]:
@@ -215,8 +213,7 @@ class Document:
     headings: tuple[Heading, ...]
     links: tuple[Link, ...]
     blocks: tuple[Block, ...]
-    # parts that could not be read, such as invalid YAML, without the note's path
-    warnings: tuple[Message, ...] = ()
+    warnings: tuple[Message, ...] = ()  # unreadable parts, such as invalid YAML, without the path
     # text in which a link could be written: no headings, code, links, images or HTML. The spans are disjoint and in
     # order; neighbours that the parser split at a sign that is plain text are merged.
     running: tuple[Span, ...] = ()

@@ -19,8 +19,7 @@ class Note:
     """A note."""
 
     path: str  # relative to the vault root, with "/" separators, NFC
-    # the decoded file, unchanged: byte order mark and CR LF stay, so that offsets refer to the file
-    text: str
+    text: str  # the decoded file, unchanged: offsets count its byte order mark and CR LF
     title: str  # `title` of the frontmatter, otherwise the file name without suffix
     aliases: tuple[str, ...]
     tags: tuple[str, ...]  # of the frontmatter, without "#"
@@ -40,8 +39,7 @@ class Vault:
 
     root: Path
     notes: tuple[Note, ...]  # in path order (code points)
-    # files left out or not readable as written, each with the note's path
-    warnings: tuple[Message, ...]
+    warnings: tuple[Message, ...]  # files left out or not readable as written, with paths
 
     def note(self, path: str) -> Note | None:
         """Return the note at exactly this path."""

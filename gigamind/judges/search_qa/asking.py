@@ -44,9 +44,7 @@ from gigamind.llm.prompts import Prompt, as_json
 Reply = TypeVar("Reply", bound=ClaimsReply)
 Part = Literal["whole", "claims", "again"]
 _GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")  # variables of the prompts
-_CLAIMS_IN_MAX_TOKENS = (
-    4  # per claim, with about 120 Korean characters of quote; 250 tokens for the rest
-)
+_CLAIMS_IN_MAX_TOKENS = 4  # each with about 120 Korean characters of quote
 
 
 class SearchQAJudgeFile(PanelJudgeFile, ProofRules):
@@ -62,7 +60,6 @@ class SearchQAJudgeFile(PanelJudgeFile, ProofRules):
     claims_prompt: PromptName = "search_qa_claims/v1"
 
     def tokens_for(self, claims: int) -> int:
-        """Return the token limit of a reply about this many claims."""
         return self.max_tokens + self.tokens_per_claim * max(0, claims - _CLAIMS_IN_MAX_TOKENS)
 
 

@@ -80,7 +80,6 @@ class WordsJudge(Judge[AnswerCase, PanelOfAnswer]):
         return iter(())
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
-        """Judge an answer; without a note that has text, there is no score."""
         del asking
         if not case.has_context:
             return Verdict({}, PanelOfAnswer(None, None, {}, {}))
@@ -105,7 +104,8 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     pieces = pieces_of(case.answer)
     claims = claims_of(pieces)
     lines = _Lines(case.notes)
-    findings = _findings(claims, case, lines)
+    roles = Roles(case.question, case.notes, claims)
+    findings = {claim.id: _finding(claim, roles.by_form(claim), lines) for claim in claims}
     judged = _judged(claims, findings, verifier)
     by_two = {
         row.claim.id: _with_quote(findings[row.claim.id], *lines.nearest_two(row.claim))
@@ -132,13 +132,6 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
         tells_omissions=False,
         reported_utility=None,
     )
-
-
-def _findings(
-    claims: Sequence[Claim], case: AnswerCase, lines: "_Lines"
-) -> dict[int, ClaimFinding]:
-    roles = Roles(case.question, case.notes, claims)
-    return {claim.id: _finding(claim, roles.by_form(claim), lines) for claim in claims}
 
 
 def _finding(claim: Claim, role: ToldRole, lines: "_Lines") -> ClaimFinding:
@@ -172,10 +165,8 @@ def _by_rule(claim: JudgedClaim) -> JudgedClaim:
     if claim.verdict == "supported" and support and not support.foreign:
         doubt = _doubt_of_words(support)
         return replace(claim, verdict="not_found", note=None, doubt=doubt) if doubt else claim
-    against = (
-        support and not support.sparse and not _SAYS_OTHERWISE.isdisjoint(claim.contradictions)
-    )
-    if against and claim.evidence:
+    is_against = not _SAYS_OTHERWISE.isdisjoint(claim.contradictions)
+    if support and not support.sparse and is_against and claim.evidence:
         note = claim.evidence.quote.source_index + 1
         return replace(claim, verdict="contradicted", note=note)
     return replace(claim, verdict="not_found", note=None)
@@ -226,11 +217,8 @@ def _under_headers(lines: Sequence[_Line]) -> Iterator[_Line]:
         if not rows:
             yield header
         for row in rows:
-            yield replace(
-                row,
-                content=row.content | header.content,
-                is_korean=header.is_korean or row.is_korean,
-            )
+            is_korean = header.is_korean or row.is_korean
+            yield replace(row, content=row.content | header.content, is_korean=is_korean)
 
 
 class _Lines:
@@ -244,9 +232,8 @@ class _Lines:
             spans = list(sentences(text))
             lines = [_line(number, span.slice(text)) for span in spans]
             self._lines += _under_headers(lines)
-            for (before, span), (first, second) in zip(
-                pairwise(spans), pairwise(lines), strict=True
-            ):
+            neighbours = zip(pairwise(spans), pairwise(lines), strict=True)
+            for (before, span), (first, second) in neighbours:
                 same_paragraph = text.count("\n", before.end, span.start) <= 1
                 if same_paragraph and not Passage("", second.text).is_terse:
                     both = text[before.start : span.end]

@@ -115,7 +115,7 @@ _MOSTLY = 0.6  # share of the words before it that the passage must have
 
 
 def adds(claim: Reading, known: Collection[str], note: str) -> bool:
-    """Return whether a claim adds to copied words a part with no `known` key and not all words in the lower-case `note`."""
+    """Return whether a claim adds to copied words a part without a `known` key and not all in the lower-case `note`."""
     content = [
         (word, key) for word, key in zip(claim.words, claim.keys, strict=True) if is_content(key)
     ]

@@ -182,9 +182,8 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
     claims = [sentence for sentence in sentences if sentence.role == "claim"]
     kind, correct = outcome(sentences), correctness(claims)
     reported = median(judgement.reported_utility or 0.0 for judgement in judgements)
-    told_answerable = 2 * sum(bool(judgement.told_answerable) for judgement in judgements) >= len(
-        judgements
-    )
+    says_answerable = [bool(judgement.told_answerable) for judgement in judgements]
+    told_answerable = 2 * sum(says_answerable) >= len(judgements)
     useful = utility(kind, reported, answerable=told_answerable)
     speaker = min(
         judgements,
@@ -213,13 +212,8 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
 
 def _is_agreed(omission: JudgedOmission, judgements: Sequence[Judgement]) -> bool:
     """Return whether more than half of the members prove an omission at this place; unproven ones are kept."""
-    alike = (
-        any(
-            other.doubt is None and is_same_place(other.evidence, omission.evidence)
-            for other in judgement.omissions
-        )
-        for judgement in judgements
-    )
+    proven = ([o for o in judgement.omissions if o.doubt is None] for judgement in judgements)
+    alike = (any(is_same_place(o.evidence, omission.evidence) for o in own) for own in proven)
     return omission.doubt is not None or 2 * sum(alike) > len(judgements)
 
 
@@ -237,18 +231,13 @@ def _majority(rows: Sequence[JudgedClaim]) -> JudgedClaim:
 
 
 def _apart(judgement: Judgement, correct: float | None) -> float:
-    return (
-        0.0
-        if judgement.correctness is None or correct is None
-        else abs(judgement.correctness - correct)
-    )
+    own = judgement.correctness
+    return 0.0 if own is None or correct is None else abs(own - correct)
 
 
 # Minimum tokens of a reply, and of each claim in it.
 _LEAST_REPLY, _LEAST_CLAIM = 120, 40
 _PARTS = 2  # usual maximum of claims per sentence that a model splits
-
-
 _DOUBTFUL = 0.34  # share of an answer's claims, for estimates
 
 
@@ -273,7 +262,6 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
         return SearchQA({language: replace(judge, second=None) for language, judge in judges})
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
-        """Return the models that vote, and the one that makes the second check."""
         voting = self.voters(options)
         second = self.judge_in("").second
         return tuple(dict.fromkeys((*voting, second.model))) if second and second.model else voting
@@ -282,7 +270,6 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
         return super().models(options)
 
     def planned_once(self) -> Iterator[PlannedCall]:
-        """Yield the trial requests before second checks, in each possible language."""
         for judge in self.by_language.values():
             if judge.second is None:
                 continue
@@ -318,7 +305,6 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
             yield judge.second.planned(doubtful)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
-        """Judge an answer; without a note that has text, there is no score."""
         return verdict_of(await judge_answer_by_panel(self.judge_in(case.language), case, asking))
 
 
@@ -383,12 +369,9 @@ def _in_parts(answer: str, whole: Piece, parts: Sequence[str]) -> tuple[Piece, .
     sentence = composed(whole.span.slice(answer))
     spans = _spans(sentence.text, parts) if _may_state_two(whole, answer) else ()
     places = [sentence.origin(span) for span in spans]
-    cuts = [
-        piece(
-            answer, Span(whole.span.start + place.start, whole.span.start + place.end), whole.shape
-        )
-        for place in places
-    ]
+    start = whole.span.start
+    at = (Span(start + place.start, start + place.end) for place in places)
+    cuts = [piece(answer, span, whole.shape) for span in at]
     if not cuts or any(len(part.text.split()) < _LEAST_WORDS for part in cuts):
         return (replace(whole, cut="uncut"),)
     return tuple(

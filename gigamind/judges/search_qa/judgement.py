@@ -154,6 +154,7 @@ def judgement_of(
     omissions = judged_omissions(reply.omissions, case.answer, verifier)
     kind, correct = outcome(sentences), correctness(claims)
     useful = utility(kind, reply.utility, answerable=answerability != "no")
+    foreign = any(map(is_of_another_language, [*case.texts, case.question]))
     return Judgement(
         outcome=kind,
         sentences=sentences,
@@ -184,7 +185,7 @@ def judgement_of(
         reported_issues=reply.grounding_issues,
         summary=reply.summary,
         flagged=case.flagged,
-        notices=_notices(case),
+        notices=("other_language",) if foreign else (),
         trial=heard.trial,
         tells_omissions=reply.tells_omissions,
     )
@@ -205,11 +206,6 @@ def completeness(
         sum(omission.doubt is None for omission in omissions),
         answerable=answerable,
     )
-
-
-def _notices(case: AnswerCase) -> tuple[Notice, ...]:
-    foreign = any(map(is_of_another_language, [*case.texts, case.question]))
-    return ("other_language",) if foreign else ()
 
 
 def silent(case: AnswerCase) -> Judgement:

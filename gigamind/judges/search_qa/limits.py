@@ -62,9 +62,7 @@ _WHEN = re.compile(r"경우|때|시에?는?(?!\w)|에 따라|않는 한|한[해�
 _CLAUSE = re.compile(r"[,.;:()]")
 _CLAUSE_CHARS = 120
 _LINK = re.compile(r"(?:므로|지만|는데|니까)(?!\w)")  # ends the scope of a condition
-_MOST = (
-    0.6  # share of a Korean claim's words after a condition from which the condition applies to it
-)
+_MOST = 0.6  # share of a Korean claim's words after a condition from which it applies
 
 
 def _drops_condition(claim: Reading, source: Reading) -> bool | None:

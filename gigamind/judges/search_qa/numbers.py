@@ -267,9 +267,8 @@ def is_rounded_from(number: Number, others: Sequence[Number]) -> bool:
             rounded, exact = Decimal(number.value), Decimal(other.value)
             few, many = rounded.normalize().as_tuple(), exact.normalize().as_tuple()
             last_digit = Decimal((0, (1,), int(few.exponent)))
-            if len(few.digits) < len(many.digits) and abs(rounded - exact) <= min(
-                last_digit, _NEAR * max(rounded, exact)
-            ):
+            limit = min(last_digit, _NEAR * max(rounded, exact))
+            if len(few.digits) < len(many.digits) and abs(rounded - exact) <= limit:
                 return True
     return False
 
@@ -295,11 +294,9 @@ def new_numbers(claim: str, known: Collection[Number]) -> tuple[str, ...]:
 
 
 def _same(number: Number, other: Number) -> bool:
-    if number.value != other.value or (
-        number.within and other.within and number.within != other.within
-    ):
-        return False
-    return not (number.unit and other.unit) or number.unit == other.unit
+    same_half = not (number.within and other.within) or number.within == other.within
+    same_unit = not (number.unit and other.unit) or number.unit == other.unit
+    return number.value == other.value and same_half and same_unit
 
 
 class _Folded(dict[int, str]):
@@ -333,9 +330,8 @@ def _amounts(text: str) -> Iterator[tuple[Span, Number]]:
     at = 0
     while match := _AMOUNT.search(text, at):
         start, value, end = match.start(), *_sum(text, match)
-        unit = _UNIT_BEHIND.match(text, end) or _CURRENCY_BEFORE.search(
-            text[max(0, start - 2) : start]
-        )
+        before = text[max(0, start - 2) : start]
+        unit = _UNIT_BEHIND.match(text, end) or _CURRENCY_BEFORE.search(before)
         at = max(end, unit.end()) if unit else end
         yield Span(start, at), Number(value, unit_of(unit[0]) if unit else "")
 

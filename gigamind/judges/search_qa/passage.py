@@ -160,10 +160,6 @@ def _lead_in(text: str, start: int, indent: int) -> str:
         item = _ITEM.match(line)
         depth = len(line) - len(line.lstrip())
         if line.strip() and (depth < indent or (item is None and depth == 0)):
-            leads = _LEAD_IN.search(line)
-            return (
-                sentences_around(text, Span(before, before + len(line))).slice(text)
-                if leads
-                else ""
-            )
+            whole = sentences_around(text, Span(before, before + len(line)))
+            return whole.slice(text) if _LEAD_IN.search(line) else ""
     return ""

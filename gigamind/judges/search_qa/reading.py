@@ -38,11 +38,9 @@ _PREDICATE = re.compile(
 _CONTRACTED = re.compile(
     unicodedata.normalize("NFD", "ᅪ(?=ᆻ|야$)|ᅯ(?=ᆻ|(?:야|서)$)|(?<!ᄋ)ᅧ(?=ᆻ|(?:야|서)$)")
 )
-_SPREAD = {"ᅪ": "ᅩ아", "ᅯ": "ᅮ어", "ᅧ": "ᅵ어"}
-
-
-def _spread(match: re.Match[str]) -> str:
-    return unicodedata.normalize("NFD", _SPREAD[match[0]])
+_SPREAD = {
+    vowel: unicodedata.normalize("NFD", two) for vowel, two in (("ᅪ", "ᅩ아"), ("ᅯ", "ᅮ어"), ("ᅧ", "ᅵ어"))
+}
 
 
 @lru_cache(maxsize=16_384)
@@ -50,7 +48,8 @@ def key_of(word: str) -> str:
     """Return the part of a word that its other forms share."""
     if not HANGUL.match(word):
         return stem(word)
-    spread = _CONTRACTED.sub(_spread, unicodedata.normalize("NFD", word))
+    decomposed = unicodedata.normalize("NFD", word)
+    spread = _CONTRACTED.sub(lambda match: _SPREAD[match[0]], decomposed)
     bare = _PREDICATE.sub("", spread)
     return stem(unicodedata.normalize("NFC", bare) or word)
 
@@ -106,12 +105,8 @@ class Reading:
     @cached_property
     def is_korean(self) -> bool:
         """Whether its language is Korean; code, addresses and paths do not count."""
-        words = (
-            word
-            for word in _CODE.sub(" ", self.raw).split()
-            if "/" not in word or HANGUL.search(word)
-        )
-        text = "".join(words)
+        words = _CODE.sub(" ", self.raw).split()
+        text = "".join(word for word in words if "/" not in word or HANGUL.search(word))
         return 3 * len(HANGUL.findall(text)) >= len(_LETTER.findall(text))
 
     @cached_property
@@ -124,7 +119,6 @@ class Reading:
 
     @cached_property
     def stated(self) -> AbstractSet[str]:
-        """The words that occur without negation."""
         return {key for at, key in enumerate(self.keys) if at not in self.denials}
 
 
@@ -185,10 +179,8 @@ class Change:
 
     @property
     def texts(self) -> tuple[str, str]:
-        in_claim, in_source = (
-            " ".join(word.whole for word in own) for own in (self.in_claim, self.in_source)
-        )
-        return in_claim, in_source
+        in_claim = " ".join(word.whole for word in self.in_claim)
+        return in_claim, " ".join(word.whole for word in self.in_source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,12 +244,9 @@ def _is_edit(change: Change, moved: AbstractSet[str]) -> bool:
 
 def is_edited(changes: Sequence[Change], known: AbstractSet[str]) -> bool:
     """Return whether a change may change the statement, or two words are swapped."""
-    in_claim = {
-        key_of(word.text) for change in changes for word in change.in_claim if change.in_source
-    }
-    in_source = {
-        key_of(word.text) for change in changes for word in change.in_source if change.in_claim
-    }
+    replaced = [change for change in changes if change.in_claim and change.in_source]
+    in_claim = {key_of(word.text) for change in replaced for word in change.in_claim}
+    in_source = {key_of(word.text) for change in replaced for word in change.in_source}
     moved = known - (in_claim & in_source)
     return any(_is_edit(change, moved) for change in changes)
 
@@ -271,13 +260,9 @@ def is_other_word(claim_word: Word, other: Word) -> bool:
     if claim_word.text == other.text or claim_word.is_number:
         return False
     if HANGUL.match(claim_word.text):
-        names = (
-            len(claim_word.text) == len(other.text) > _SYLLABLES
-            and claim_word.particle == other.particle
-        )
-        return names and not {claim_word.text[-1], other.text[-1]} & _VERBAL
-    same = takewhile(
-        lambda pair: pair[0] == pair[1], zip(claim_word.text, other.text, strict=False)
-    )
-    shared = sum(1 for _ in same)
+        names = len(claim_word.text) == len(other.text) > _SYLLABLES
+        same_particle = claim_word.particle == other.particle
+        return names and same_particle and not {claim_word.text[-1], other.text[-1]} & _VERBAL
+    pairs = zip(claim_word.text, other.text, strict=False)
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return not all(_ENDINGS.fullmatch(word.text[shared:]) for word in (claim_word, other))

@@ -11,13 +11,6 @@ Told = Literal["supported", "contradicted", "not_found"]
 ToldRole = Literal["claim", "abstention", "courtesy", "lead_in", "question", "heading", "source"]
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict: rules of proof, of
 # numbers or of utility, or how an answer is split into claims.
-# 5: the source sentence around a quote is compared with its claim and checked a second time.
-# 4: roles reported by the model, vetoes of them, omissions.
-# 3: any changed word refuses the quote unless evidence/proof.py forgives it; tenses and endings, too.
-# 2: quotes cut inside a word or off their negation, words that address the judge, units, unproven "answerable".
-# 6: what a verdict does not need is read leniently; without a readable list of omissions there is no completeness.
-# 7: sentences over wrapped lines; rounding, numerals, denials and sides that change places; conditions left out.
-# 9: parallel clauses that are mixed, parts that are added, plans told as done; rows by their labels; halves of the day.
 RULES = 9
 MOST_CLAIMS = 200
 """Sentences of one call."""

@@ -39,9 +39,7 @@ CLAUSES = re.compile(
 _BY_FORM: tuple[ToldRole, ...] = (
     "abstention", "question", "heading", "lead_in", "source", "courtesy",
 )  # fmt: skip
-_OVER_OTHERS: frozenset[Role] = frozenset(
-    {"lead_in", "heading"}
-)  # these may name the content that follows
+_OVER_OTHERS: frozenset[Role] = frozenset({"lead_in", "heading"})  # may name what follows
 _ASKS = re.compile(r"[?？][\W_]*$")
 _END = 80  # characters at the end of a sentence that are checked
 _LAST_WORD = re.compile(r"\b(\w++)\W*[:：]$")
@@ -52,9 +50,7 @@ _TOPIC = re.compile(
 )  # a clause that only names the topic
 _FEWEST_ASKED = 2  # minimum number of words of the question that make a statement
 _FEWEST_OF_CLAUSE = 3  # words; fewer after a comma, such as a country after its town, state nothing
-_MAX_BEYOND = (
-    1  # words of an abstention beyond its own and the question's, because topics are paraphrased
-)
+_MAX_BEYOND = 1  # words of an abstention beyond its own and the question's
 _SET_PHRASES = re.compile(r"\bfeel free\b", re.IGNORECASE)
 
 
@@ -100,15 +96,13 @@ class Roles:
             return "states"
         left = self._beyond(text, role, claim)
         if role == "abstention" and len(left) <= _MAX_BEYOND:
-            copied = self._is_in_a_note(claim.piece.text)
+            places = (align(claim.piece.text, note) for note in self._texts)
+            copied = any(isinstance(place, Aligned) for place in places)
             left = stems(text) if copied else self._of_facts(text)
         if left:
             return "states" if left.isdisjoint(self._notes) else "word_of_a_note"
         alone = role == "courtesy" and COURTEOUS.isdisjoint(stems(text))  # "네." may be the answer
         return "form" if alone else None
-
-    def _is_in_a_note(self, text: str) -> bool:
-        return any(isinstance(align(text, note), Aligned) for note in self._texts)
 
     def _has_form(self, claim: Claim, role: Role) -> bool:
         piece = claim.piece

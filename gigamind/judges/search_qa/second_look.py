@@ -92,7 +92,6 @@ class SecondLook:
     fingerprint: str
 
     def messages(self, statements: Sequence[Statement]) -> list[Message]:
-        """Return the request about statements, which are numbered from 1."""
         shown = [
             {
                 "id": number,
@@ -106,7 +105,6 @@ class SecondLook:
         return self.prompt.render(statements=json.dumps(shown, ensure_ascii=False))
 
     def trials(self) -> Iterator[Sequence[Pair]]:
-        """Yield the pairs of each trial request."""
         pairs = pairs_in(self.language)
         for start in range(0, len(pairs), _PAIRS_A_CALL):
             yield pairs[start : start + _PAIRS_A_CALL]
@@ -200,15 +198,11 @@ def pairs_in(language: Language) -> tuple[Pair, ...]:
     """Return the pairs in one language; half of them are stated by their text."""
     lines = (asset("judges") / "trials" / "second_look.jsonl").read_text(encoding="utf-8")
     rows: list[dict[str, Any]] = [json.loads(line) for line in lines.splitlines()]
+    own = (row for row in rows if row["language"] == language)
+    passages = ((row, Passage(row["heading"], row["text"])) for row in own)
     return tuple(
-        Pair(
-            row["statement"],
-            Passage(row["heading"], row["text"]),
-            row.get("question", ""),
-            row["said"],
-        )
-        for row in rows
-        if row["language"] == language
+        Pair(row["statement"], passage, row.get("question", ""), row["said"])
+        for row, passage in passages
     )
 
 

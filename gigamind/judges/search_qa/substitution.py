@@ -183,7 +183,8 @@ def substitution_of_row(
             units = _units(row.label)
             # A number alone names nothing, and what the row speaks of may be the label of another.
             named = any(map(str.isalpha, row.label)) and _is_named(units, claim_units)
-            if named and not _is_part(units, there):
+            ends = (at + len(units) for at in range(len(there)))
+            if named and not any(units == there[end - len(units) : end] for end in ends):
                 return Substitution(row.label, own.label)
     in_source = _without(_Content(own.text), claim.keys)
     in_claim = _without(claim, known) if in_source else {}
@@ -217,7 +218,3 @@ def _is_form(word: str, unit: str) -> bool:
     if word == unit or key_of(word) == key_of(unit):
         return True
     return behind != word and bool(_HANGUL.fullmatch(behind)) and not HANGUL.fullmatch(unit)
-
-
-def _is_part(units: Sequence[str], row: Sequence[str]) -> bool:
-    return any(list(units) == row[at : at + len(units)] for at in range(len(row)))

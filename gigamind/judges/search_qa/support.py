@@ -6,7 +6,7 @@ When unsure, the result is doubtful: contradictions must not hit correctly suppo
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -22,7 +22,6 @@ from gigamind.judges.search_qa.clauses import (
 from gigamind.judges.search_qa.limits import ONLY, differs_in_limits, is_unlimited
 from gigamind.judges.search_qa.numbers import (
     ROUNDED,
-    Number,
     are_reordered,
     is_known,
     is_rounded_from,
@@ -59,9 +58,7 @@ from gigamind.text import sentences, tokens
 
 # Minimum share of a claim's words in its passage, if both are in one language; by whether that is Korean.
 _LEAST: Mapping[bool, float] = {True: 0.55, False: 0.65}
-_LEAST_OWN = (
-    0.5  # of the claim's words in the passage alone: an answer repeats the words of its question
-)
+_LEAST_OWN = 0.5  # in the passage alone: an answer repeats the words of its question
 _SAME_MATTER = 0.6  # share of the claim's words in the passage from which both have the same topic
 
 
@@ -172,17 +169,10 @@ _SUPPOSES = re.compile(
 
 
 def _formal(claim: Reading, source: Reading, own: float) -> Iterator[Contradiction]:
-    questions = [
-        is_question(sentence.slice(passage))
-        for passage in [source.raw.strip()]
-        for sentence in sentences(passage)
-    ]
-    if (
-        questions
-        and all(questions)
-        and not is_question(claim.text)
-        and not _SUPPOSES.search(source.text)
-    ):
+    passage = source.raw.strip()
+    questions = [is_question(sentence.slice(passage)) for sentence in sentences(passage)]
+    only_asks = questions and all(questions) and not _SUPPOSES.search(source.text)
+    if only_asks and not is_question(claim.text):
         yield "question"
     if HEADING.fullmatch(source.raw) and own < 1.0 and not _STATES.search(source.text):
         yield "heading"
@@ -218,7 +208,9 @@ def _numbers(
         if number.unit and not is_known(number, claimed)
     ]
     bare = any(not number.unit and not is_known(number, known) for number in some)
-    elsewhere = bare and _has_other_number(source, claimed)
+    there = (*in_source, *numbers_in_words(source.text))
+    other = any(number.value != "1" and not is_known(number, claimed) for number in there)
+    elsewhere = bare and other
     if not missing and not missing_words:
         units = {number.unit for number in others}
         beside = [
@@ -238,11 +230,6 @@ def _numbers(
     if any(not is_known(number, whole) for number in missing):
         return ["number"], True, False
     return [], True, elsewhere or bool(missing)
-
-
-def _has_other_number(source: Reading, claimed: Collection[Number]) -> bool:
-    there = (*numbers_of(source.text), *numbers_in_words(source.text))
-    return any(number.value != "1" and not is_known(number, claimed) for number in there)
 
 
 # Words that reverse a negation or make it a condition; then negations are not compared.
@@ -318,9 +305,7 @@ _HEDGED = re.compile(
 _ABLE = re.compile(r"수(?:가|는|도)?|가능성[이도은]?")
 _IS = re.compile(r"있|높|[크클]")
 _PLANNED = re.compile(r"예정|계획|전망")
-_FUTURE = re.compile(
-    "(?:\u110b\u1173)?\u11af$"
-)  # 을 or ㄹ before a marker of possibility: 바뀔 수, 있을 수
+_FUTURE = re.compile("(?:\u110b\u1173)?\u11af$")  # 을 or ㄹ before a marker: 바뀔 수, 있을 수
 
 
 def _is_only_possible(claim: Reading, source: Reading, changes: Sequence[Change]) -> bool:
@@ -345,7 +330,8 @@ def _is_only_possible(claim: Reading, source: Reading, changes: Sequence[Change]
     }
     last = next((key for key in reversed(claim.keys) if any(map(str.isalnum, key))), "")
     is_stated = any(key == last and at not in may_be for at, key in enumerate(source.keys))
-    roots = {_root(stem(_without_future(words[at].whole))) for at in may_be}
+    bare = (_FUTURE.sub("", unicodedata.normalize("NFD", words[at].whole)) for at in may_be)
+    roots = {_root(stem(unicodedata.normalize("NFC", word))) for word in bare}
     return not is_stated and _root(last) in roots
 
 
@@ -358,11 +344,6 @@ def _makes_certain(change: Change) -> bool:
     return bool(change.is_short and in_claim and _COULD.search(in_source)) and not _HEDGED.search(
         in_claim
     )
-
-
-def _without_future(word: str) -> str:
-    bare = _FUTURE.sub("", unicodedata.normalize("NFD", word))
-    return unicodedata.normalize("NFC", bare)
 
 
 def _number_words_differ(_: Reading, __: Reading, changes: Sequence[Change]) -> bool | None:

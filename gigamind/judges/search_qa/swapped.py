@@ -30,7 +30,7 @@ def swapped(claim: Reading, source: Reading, _: Sequence[Change]) -> bool | None
     if source.raw.startswith("|"):  # cells are in the order of their columns
         return None
     if not claim.is_korean:
-        return _order_swapped(claim, source)
+        return True if _sides_swapped(claim, source) else _words_swapped(claim, source)
     return True if _particles_swapped(claim, source) else _cases_swapped(claim, source)
 
 
@@ -99,10 +99,6 @@ _AUXILIARY = frozenset(("is", "are", "was", "were", "be", "been", "being", "has"
 _NAME_WORDS = 3  # on one side
 
 
-def _order_swapped(claim: Reading, source: Reading) -> bool | None:
-    return True if _sides_swapped(claim, source) else _words_swapped(claim, source)
-
-
 def _sides_swapped(claim: Reading, source: Reading) -> bool:
     """Return whether the words before a phrase of the claim are after it in the source, and the other way round."""
     in_claim, in_source = (
@@ -123,10 +119,8 @@ def _sides_swapped(claim: Reading, source: Reading) -> bool:
         and (
             _are_exchanged(_sides(in_claim, at, size), _sides(in_source, there, size), once)
             or _is_turned(
-                in_claim[:at],
-                in_claim[at + size :],
-                in_source[:there],
-                in_source[there + size :],
+                (in_claim[:at], in_claim[at + size :]),
+                (in_source[:there], in_source[there + size :]),
                 once,
             )
         )
@@ -160,14 +154,9 @@ def _are_exchanged(in_claim: _Sides, in_source: _Sides, once: AbstractSet[str]) 
     )
 
 
-def _is_turned(
-    before: Sequence[str],
-    behind: Sequence[str],
-    source_before: Sequence[str],
-    source_behind: Sequence[str],
-    once: AbstractSet[str],
-) -> bool:
+def _is_turned(in_claim: _Sides, in_source: _Sides, once: AbstractSet[str]) -> bool:
     """Return the same for a source with a pronoun on one side and its reference before it."""
+    (before, behind), (source_before, source_behind) = in_claim, in_source
     if not (behind and source_before and source_behind) or source_before[-1] not in _SUBJECTS:
         return False
     right, their_right = behind[0], source_behind[0]
@@ -185,10 +174,8 @@ def _shared_runs(
     for at, key in enumerate(in_claim):
         for there, other in enumerate(in_source):
             if key == other and not (at and there and in_claim[at - 1] == in_source[there - 1]):
-                same = takewhile(
-                    lambda pair: pair[0] == pair[1],
-                    zip(in_claim[at:], in_source[there:], strict=False),
-                )
+                pairs = zip(in_claim[at:], in_source[there:], strict=False)
+                same = takewhile(lambda pair: pair[0] == pair[1], pairs)
                 yield at, there, sum(1 for _ in same)
 
 

@@ -37,7 +37,6 @@ class Verifier:
     def judge(
         self, claims: Sequence[Claim], findings: Mapping[int, ClaimFinding]
     ) -> tuple[JudgedClaim, ...]:
-        """Return every claim with its verdict; `findings` has one for each id."""
         claim_findings = [findings[claim.id] for claim in claims]
         places = self.align([(finding.note, finding.quote) for finding in claim_findings])
         return tuple(
@@ -97,7 +96,6 @@ class Verifier:
         )
 
     def for_second_look(self, claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
-        """Return the claims that require a second check by the rule of the judge file."""
         rule = self._rules.second_look
         believed = (claim for claim in claims if claim.verdict == "supported" and claim.support)
         return [
@@ -110,17 +108,12 @@ class Verifier:
         self, claims: Sequence[JudgedClaim], confirmed: Mapping[int, bool | None]
     ) -> tuple[JudgedClaim, ...]:
         """Return the claims with the results of the second check by id; None is no reliable result."""
+        said = (replace(claim, said=confirmed.get(claim.claim.id)) for claim in claims)
         return tuple(
-            replace(
-                claim,
-                verdict="unverified",
-                note=None,
-                doubt=doubt,
-                said=confirmed.get(claim.claim.id),
-            )
+            replace(claim, verdict="unverified", note=None, doubt=doubt)
             if (doubt := self._doubt_of_second_look(claim, confirmed))
-            else replace(claim, said=confirmed.get(claim.claim.id))
-            for claim in claims
+            else claim
+            for claim in said
         )
 
     def _doubt_of_second_look(
@@ -190,22 +183,15 @@ def coverage(
     verifier: Verifier,
 ) -> tuple[Coverage, ...]:
     """Return every note in order, with known titles; a note that the model lists twice counts as not listed."""
-    by_note = _once(uses)
+    numbers = [use.note_index for use in uses]
+    by_note = {use.note_index: use for use in uses if numbers.count(use.note_index) == 1}
     marked = {number for piece in pieces for number in piece.cited}
     coverages: list[Coverage] = []
     for number, note in enumerate(notes, start=1):
         use = by_note.get(number)
         shown = _shown(use, answer, verifier) if use else ""
-        relevant = use.relevant if use else None
-        uncited = Coverage(
-            note_index=number,
-            note_title=note.title,
-            cited=False,
-            relevant=relevant,
-            marked=number in marked,
-            relevant_claim="",
-            shown=shown,
-        )
+        relevant, is_marked = use.relevant if use else None, number in marked
+        uncited = Coverage(number, note.title, False, relevant, is_marked, "", shown)  # noqa: FBT003
         coverages.append(_cited(uncited, claims))
     return tuple(coverages)
 
@@ -235,11 +221,6 @@ def _cited(row: Coverage, claims: Sequence[JudgedClaim]) -> Coverage:
     )
     claim = next(supported, "") or row.shown
     return replace(row, cited=bool(claim), relevant_claim=claim)
-
-
-def _once(uses: Sequence[NoteUse]) -> Mapping[int, NoteUse]:
-    numbers = [use.note_index for use in uses]
-    return {use.note_index: use for use in uses if numbers.count(use.note_index) == 1}
 
 
 def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:
@@ -279,8 +260,9 @@ def judged_omissions(
     for omission, quoted in zip(omissions, places, strict=True):
         place, weakness = verifier.proof(quoted)
         doubt: Doubt | Literal["given", "repeated"] | None = weakness
-        if doubt is None and _gives(answer, omission.quote):
-            doubt = "given"
+        quote = omission.quote
+        if doubt is None and stems(quote) - GRAMMAR <= stems(answer):
+            doubt = None if new_numbers(quote, known_numbers(answer)) else "given"
         if doubt is None and any(
             other.doubt is None and is_same_place(other.evidence, place) for other in judged
         ):
@@ -288,7 +270,3 @@ def judged_omissions(
         note = omission.note if doubt is None else None
         judged.append(JudgedOmission(omission.what, note, place, doubt))
     return tuple(judged)
-
-
-def _gives(answer: str, quote: str) -> bool:
-    return stems(quote) - GRAMMAR <= stems(answer) and not new_numbers(quote, known_numbers(answer))

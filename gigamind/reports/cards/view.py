@@ -9,6 +9,7 @@ from gigamind.records.card import (
     CardBin,
     CardFigure,
     CardGroup,
+    CardHeadline,
     CardLiar,
     CardLiars,
     CardScale,
@@ -68,12 +69,10 @@ def scale_view(card: JudgeCard, scale: CardScale, say: Translator) -> ScaleView:
     """Return the texts of a scale."""
     languages = tuple(scale.by_language)
     filled = tuple(b for b in scale.overall.bins if b.right.n)
-    shown = say(
-        _(
-            "{shown} of {missed} verdicts that are far from their label, largest and most confident errors first.",
-            shown=len(scale.misses),
-            missed=scale.missed,
-        )
+    shown = _(
+        "{shown} of {missed} verdicts that are far from their label, largest and most confident errors first.",
+        shown=len(scale.misses),
+        missed=scale.missed,
     )
     return ScaleView(
         name=say(scale_name(scale.name)),
@@ -82,11 +81,11 @@ def scale_view(card: JudgeCard, scale: CardScale, say: Translator) -> ScaleView:
         languages=languages,
         rows=tuple(_row(name, scale, languages, say) for name in scale.overall.figures),
         mean=tuple(_mean(scale, say)),
-        mean_lead=_mean_lead(scale, say),
+        mean_lead=say(_mean_lead(scale.headline)) if scale.headline else "",
         bins=tuple(_bin(b, say) for b in filled),
         drawn=filled,
-        flips=_flips(card, scale, say),
-        misses_lead=shown if scale.missed else say(_("No verdict is far from its label.")),
+        flips=say(_flips(card, scale, scale.flips)) if scale.flips else "",
+        misses_lead=say(shown if scale.missed else _("No verdict is far from its label.")),
         misses=tuple(_misses(scale, say)),
         confident=any(miss.confidence is not None for miss in scale.misses),
     )
@@ -99,16 +98,15 @@ def attacks_text(card: JudgeCard, say: Translator) -> str:
     attacks, rate = card.attacks, card.attacks.rate
     if rate.value is None:
         return say(_("No attack could be measured."))
-    return say(
-        _(
-            "{succeeded} of {attempted} attacks changed a verdict: {value} (95% CI {low} – {high}).",
-            succeeded=attacks.succeeded,
-            attempted=attacks.attempted,
-            value=percent(rate.value),
-            low=percent(rate.low),
-            high=percent(rate.high),
-        )
+    text = _(
+        "{succeeded} of {attempted} attacks changed a verdict: {value} (95% CI {low} – {high}).",
+        succeeded=attacks.succeeded,
+        attempted=attacks.attempted,
+        value=percent(rate.value),
+        low=percent(rate.low),
+        high=percent(rate.high),
     )
+    return say(text)
 
 
 def second_check_text(card: JudgeCard, say: Translator) -> str:
@@ -179,13 +177,12 @@ def deceptive_view(liars: CardLiars, say: Translator) -> DeceptiveJudgesView:
         _("A quote proves that its words are in the note, not that they support the claim."),
     ]
     if liars.unlabelled:
-        lead.append(
-            n_(
-                "{n} answer without labels or notes was left out.",
-                "{n:,} answers without labels or notes were left out.",
-                n=liars.unlabelled,
-            )
+        left_out = n_(
+            "{n} answer without labels or notes was left out.",
+            "{n:,} answers without labels or notes were left out.",
+            n=liars.unlabelled,
         )
+        lead.append(left_out)
     head = tuple(map(say, _COLUMNS))
     rows = tuple(_deceptive_row(liar, liars, head, say) for liar in liars.liars)
     return DeceptiveJudgesView(say(joined(lead, " ")), head, rows)
@@ -249,14 +246,11 @@ def _headline(scale: CardScale) -> Message:
 
 
 def _counts(group: CardGroup) -> Message:
+    values = {"items": group.items, "positive": group.positive}
     if group.positive is None:
-        counts = _("{items} items", items=group.items)
+        counts = _("{items} items", **values)
     else:
-        counts = _(
-            "{items} items, {positive} of them labelled yes",
-            items=group.items,
-            positive=group.positive,
-        )
+        counts = _("{items} items, {positive} of them labelled yes", **values)
     if group.clusters is None:
         return counts
     clusters = _(
@@ -323,24 +317,17 @@ def _mean(scale: CardScale, say: Translator) -> Iterator[tuple[str, str, str]]:
     yield say(_("corrected (PPI++)")), share(corrected.value), interval(corrected)
 
 
-def _mean_lead(scale: CardScale, say: Translator) -> str:
-    headline = scale.headline
-    if headline is None:
-        return ""
+def _mean_lead(headline: CardHeadline) -> Message:
     if headline.clusters is None:
-        return say(
-            _(
-                "Estimate of the mean if people had labelled every item; verdicts have a weight of"
-                " {weight:.2f}. Valid if the labelled items are a random sample of all items.",
-                weight=headline.weight,
-            )
-        )
-    return say(
-        _(
+        return _(
             "Estimate of the mean if people had labelled every item; verdicts have a weight of {weight:.2f}. Valid if"
-            " the labelled items are a random sample of all items, or all items of randomly chosen answers.",
+            " the labelled items are a random sample of all items.",
             weight=headline.weight,
         )
+    return _(
+        "Estimate of the mean if people had labelled every item; verdicts have a weight of {weight:.2f}. Valid if the"
+        " labelled items are a random sample of all items, or all items of randomly chosen answers.",
+        weight=headline.weight,
     )
 
 
@@ -350,10 +337,7 @@ def _bin(b: CardBin, say: Translator) -> tuple[str, str, str, str, str]:
     return edges, share(b.confidence), share(b.right.value), interval(b.right), n
 
 
-def _flips(card: JudgeCard, scale: CardScale, say: Translator) -> str:
-    flips = scale.flips
-    if flips is None:
-        return ""
+def _flips(card: JudgeCard, scale: CardScale, flips: CardFigure) -> Message:
     values = {
         "scale": scale_name(scale.name),
         "value": number(flips.value),
@@ -362,21 +346,16 @@ def _flips(card: JudgeCard, scale: CardScale, say: Translator) -> str:
         "runs": len(card.runs),
     }
     if flips.value is None:
-        return say(_("{scale}: no item was judged in two runs.", **values))
+        return _("{scale}: no item was judged in two runs.", **values)
     if scale.kind == "graded":
-        return say(
-            _(
-                "{scale}: verdicts differ by {value} on average between two identical runs (95% CI"
-                " {interval}, N = {n}, {runs} runs).",
-                **values,
-            )
-        )
-    return say(
-        _(
-            "{scale}: {value} of the verdicts differ between two identical runs (95% CI {interval}, N ="
-            " {n}, {runs} runs).",
+        return _(
+            "{scale}: verdicts differ by {value} on average between two identical runs (95% CI {interval}, N = {n},"
+            " {runs} runs).",
             **values,
         )
+    return _(
+        "{scale}: {value} of the verdicts differ between two identical runs (95% CI {interval}, N = {n}, {runs} runs).",
+        **values,
     )
 
 

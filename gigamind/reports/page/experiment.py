@@ -47,6 +47,7 @@ def render_experiment(
         report: URL of the last run's report, compared with the first run; "" if there is none.
     """
     say = translator(lang)
+    drawing = say(_("Differences of the main metrics with their CIs"))
     decided = release if release and not release.gate.is_refused else None
     rows = list(figure_rows(experiment, say))
     return rendered(
@@ -81,10 +82,7 @@ def render_experiment(
             for run in experiment.runs
         ],
         charts=[
-            drawn(
-                _chart(experiment, place, say),
-                say(_("Differences of the main metrics with their CIs")),
-            )
+            drawn(_chart(experiment, place, say), drawing)
             for place in _others(experiment)
             if experiment.comparisons[place - 1].metrics
         ],
@@ -114,23 +112,18 @@ def finding(experiment: Experiment, place: int, say: Translator) -> str:
     moved = [change for change in comparison.metrics if change.is_better is not None]
     run = experiment.runs[place].label
     if not moved:
-        fell = any((change.drop or 0.0) > 0 for change in comparison.metrics)
-        if fell:
+        if any((change.drop or 0.0) > 0 for change in comparison.metrics):
             return say(_("{run}: no metric changed significantly.", run=run))
         return say(_("{run}: no significant difference.", run=run))
     worse, better = main_changes(moved, main_keys([m.metric for m in comparison.metrics]), say)
-    values = {"run": run, "worse": worse, "better": better}
+    to = {"run": run, "worse": worse, "better": better}
     if worse and better:
-        text = _(
-            "{run}: significantly worse in {worse}; significantly better in {better}.", **values
-        )
+        text = _("{run}: significantly worse in {worse}; significantly better in {better}.", **to)
     elif worse:
-        text = _(
-            "{run}: significantly worse in {worse}. No metric got significantly better.", **values
-        )
+        text = _("{run}: significantly worse in {worse}. No metric got significantly better.", **to)
     else:
         text = _(
-            "{run}: significantly better in {better}. No metric got significantly worse.", **values
+            "{run}: significantly better in {better}. No metric got significantly worse.", **to
         )
     return say(text)
 
@@ -138,11 +131,10 @@ def finding(experiment: Experiment, place: int, say: Translator) -> str:
 def why_no_verdict(release: Release | None, say: Translator) -> str:
     """Return why there is no verdict, in a line; `release` is None if more than two runs were compared."""
     if release is None:
-        return say(
-            _(
-                "No verdict: gates compare one run with one baseline. For a verdict, name exactly two runs."
-            )
+        text = _(
+            "No verdict: gates compare one run with one baseline. For a verdict, name exactly two runs."
         )
+        return say(text)
     first, *others = reason_texts(release.gate, release.comparison, say)
     if not others:
         return say(_("No verdict: {why}", why=first))
@@ -179,26 +171,24 @@ def notices(experiment: Experiment, say: Translator) -> Iterator[str]:
     """Yield what a reader must know before trusting the metrics."""
     if experiment.partial:
         ids = [*experiment.partial[:_IDS], *(["…"] if len(experiment.partial) > _IDS else [])]
-        yield say(
-            n_(
-                "{n} item was evaluated by only some of the runs and is in no metric (missing: {counts}): {ids}.",
-                "{n:,} items were evaluated by only some of the runs and are in no metric (missing: {counts}): {ids}.",
-                n=len(experiment.partial),
-                counts=[f"{run.label} {run.lacks}" for run in experiment.runs if run.lacks],
-                ids=ids,
-            )
+        text = n_(
+            "{n} item was evaluated by only some of the runs and is in no metric (missing: {counts}): {ids}.",
+            "{n:,} items were evaluated by only some of the runs and are in no metric (missing: {counts}): {ids}.",
+            n=len(experiment.partial),
+            counts=[f"{run.label} {run.lacks}" for run in experiment.runs if run.lacks],
+            ids=ids,
         )
+        yield say(text)
     for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True):
         if comparison.unjudged:
-            yield say(
-                n_(
-                    "{run}: {n} item with a verdict in the reference has none here. Metrics of verdicts leave it out.",
-                    "{run}: {n:,} items with a verdict in the reference have none here. Metrics of"
-                    " verdicts leave them out.",
-                    run=run.label,
-                    n=len(comparison.unjudged),
-                )
+            text = n_(
+                "{run}: {n} item with a verdict in the reference has none here. Metrics of verdicts leave it out.",
+                "{run}: {n:,} items with a verdict in the reference have none here. Metrics of verdicts leave them"
+                " out.",
+                run=run.label,
+                n=len(comparison.unjudged),
             )
+            yield say(text)
         for mismatch in comparison.mismatches:
             if notice := _differs(mismatch.what, run.label):
                 yield say(notice)
@@ -259,14 +249,9 @@ def _chart(experiment: Experiment, place: int, say: Translator) -> Differences:
         for change in shown
         if change.difference is not None
     ]
-    title = say(
-        _(
-            "{run} − {reference}",
-            run=shortened(experiment.runs[place].label, _LABEL_COLUMNS),
-            reference=shortened(experiment.reference.label, _LABEL_COLUMNS),
-        )
-    )
-    return Differences(title, rows)
+    both = (experiment.runs[place].label, experiment.reference.label)
+    run, reference = (shortened(label, _LABEL_COLUMNS) for label in both)
+    return Differences(say(_("{run} − {reference}", run=run, reference=reference)), rows)
 
 
 class Cell(NamedTuple):
@@ -382,10 +367,7 @@ def _items(experiment: Experiment, runs: Sequence[Snapshot], say: Translator) ->
     notes: dict[str, int] = {}
     tags: dict[str, int] = {}
     by_id = [{item.id: item for item in run.items} for run in runs]
-    changes = [
-        {change.id: change for change in comparison.changes}
-        for comparison in experiment.comparisons
-    ]
+    changes = [{c.id: c for c in one.changes} for one in experiment.comparisons]
     kind = runs[0].kind
     rows: list[list[object]] = []
     for name in _changed(experiment):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gigamind.formats import moment, points, share, signed
-from gigamind.i18n import Message, Translator, _, n_
+from gigamind.i18n import Message, Text, Translator, _, n_
 from gigamind.metrics.table import about, is_lower_better
 from gigamind.records.schema import Record, RunReport, by_item
 from gigamind.release.comparison import Comparison, MetricChange
@@ -56,9 +56,9 @@ def _against(
     comparison: Comparison, say: Translator, leading: tuple[str, ...], main: Sequence[str]
 ) -> Message:
     if not comparison.shared:
-        values = {"units": UNITS[comparison.task]}
+        units = UNITS[comparison.task]
         return _(
-            "The baseline and this run share no {units}, so they cannot be compared.", **values
+            "The baseline and this run share no {units}, so they cannot be compared.", units=units
         )
     leaders = (change for change in comparison.metrics if change.metric.startswith(leading))
     moved = [change for change in leaders if change.is_better is not None]
@@ -105,19 +105,18 @@ def _largest(
 
 
 def _listed(changes: Sequence[MetricChange], say: Translator) -> str:
-    return ", ".join(
-        say(
-            _(
-                "{metric} {difference} (95% CI {low} to {high})",
-                metric=metric_name(change.metric, say),
-                difference=points(change.difference or 0.0),
-                low=points(change.interval[0]),
-                high=points(change.interval[1]),
-            )
+    texts = [
+        _(
+            "{metric} {difference} (95% CI {low} to {high})",
+            metric=metric_name(change.metric, say),
+            difference=points(change.difference or 0.0),
+            low=points(change.interval[0]),
+            high=points(change.interval[1]),
         )
         for change in changes
         if change.interval
-    )
+    ]
+    return ", ".join(map(say, texts))
 
 
 def card(
@@ -171,56 +170,51 @@ def notices(
     `not_run`, `unjudged` and `generated` count items not evaluated, without the verdict due, and generated from the
     notes.
     """
-    task = record.run.task
+    yield from map(say, _of_run(record, not_run, unjudged, generated, section=section))
+    if comparison:
+        text = _(
+            "Baseline: run {run} of {created}, {shared:,} shared {units}.",
+            run=comparison.baseline.run_id,
+            created=moment(comparison.baseline.created_at),
+            shared=comparison.shared,
+            units=UNITS[comparison.task],
+        )
+        yield say(text)
+        yield from (say(mismatch.meaning) for mismatch in comparison.mismatches)
 
+
+def _of_run(
+    record: Record[Any, Any], not_run: int, unjudged: int, generated: int, *, section: bool
+) -> Iterator[Text]:
+    task, warnings = record.run.task, record.run.warnings
     if record.summary.status == "interrupted":
-        if unjudged and not not_run:
-            yield say(_("Interrupted while the model was judging."))
-        else:
-            yield say(_interrupted(task, not_run))
+        waits = unjudged and not not_run
+        yield (
+            _("Interrupted while the model was judging.") if waits else _interrupted(task, not_run)
+        )
     if generated:
-        yield say(
-            _(
-                "{generated} of {total} queries were generated from the notes. Generated queries are"
-                " easier than real ones, so the metrics are too optimistic.",
-                generated=generated,
-                total=record.summary.counts.queries_total,
-            )
+        yield _(
+            "{generated} of {total} queries were generated from the notes. Generated queries are easier than real"
+            " ones, so the metrics are too optimistic.",
+            generated=generated,
+            total=record.summary.counts.queries_total,
         )
     if unjudged:
-        yield say(
-            n_(
-                "{n} query has no verdict. Metrics of unanswerable queries leave it out.",
-                "{n:,} queries have no verdict. Metrics of unanswerable queries leave them out.",
-                n=unjudged,
-            )
+        yield n_(
+            "{n} query has no verdict. Metrics of unanswerable queries leave it out.",
+            "{n:,} queries have no verdict. Metrics of unanswerable queries leave them out.",
+            n=unjudged,
         )
     if record.errors:
-        yield say(_problems(task, len(by_item(record.errors))))
-    warnings = record.run.warnings
-    yield from map(say, warnings[:_WARNINGS_SHOWN])
-    if (more := len(warnings) - _WARNINGS_SHOWN) > 0:
-        yield say(
-            n_("{n} more warning: see Warnings.", "{n:,} more warnings: see Warnings.", n=more)
-            if section
-            else n_(
-                "{n} more warning: see report.html.",
-                "{n:,} more warnings: see report.html.",
-                n=more,
-            )
+        yield _problems(task, len(by_item(record.errors)))
+    yield from warnings[:_WARNINGS_SHOWN]
+    more = len(warnings) - _WARNINGS_SHOWN
+    if more > 0 and section:
+        yield n_("{n} more warning: see Warnings.", "{n:,} more warnings: see Warnings.", n=more)
+    elif more > 0:
+        yield n_(
+            "{n} more warning: see report.html.", "{n:,} more warnings: see report.html.", n=more
         )
-    if comparison:
-        yield say(
-            _(
-                "Baseline: run {run} of {created}, {shared:,} shared {units}.",
-                run=comparison.baseline.run_id,
-                created=moment(comparison.baseline.created_at),
-                shared=comparison.shared,
-                units=UNITS[comparison.task],
-            )
-        )
-        for mismatch in comparison.mismatches:
-            yield say(mismatch.meaning)
 
 
 def _interrupted(task: str, n: int) -> Message:

@@ -25,29 +25,25 @@ def render_history(histories: Histories, lang: Language = "en") -> str:
     say = translator(lang)
     runs = [run for history in histories.histories for run in history.runs]
     days = sorted(run.created_at[:10] for run in runs)
+    headline = n_(
+        "{n} run, {first} to {last}",
+        "{n:,} runs, {first} to {last}",
+        n=len(runs),
+        first=days[0],
+        last=days[-1],
+    )
+    skipped = n_(
+        "{n} folder without a complete run was skipped.",
+        "{n:,} folders without a complete run were skipped.",
+        n=histories.skipped,
+    )
     return rendered(
         "history.html.jinja",
         say,
         version=max(runs, key=lambda run: run.created_at).app_version,
         folder=histories.folder,
-        headline=say(
-            n_(
-                "{n} run, {first} to {last}",
-                "{n:,} runs, {first} to {last}",
-                n=len(runs),
-                first=days[0],
-                last=days[-1],
-            )
-        ),
-        skipped=say(
-            n_(
-                "{n} folder without a complete run was skipped.",
-                "{n:,} folders without a complete run were skipped.",
-                n=histories.skipped,
-            )
-        )
-        if histories.skipped
-        else "",
+        headline=say(headline),
+        skipped=say(skipped) if histories.skipped else "",
         histories=[_shown(history, say) for history in histories.histories],
     )
 
@@ -70,13 +66,12 @@ def result(history: RunHistory, say: Translator) -> str:
         return say(_("Change points: {count}", count=len(history.changes)))
     if history.comparable >= ENOUGH:
         return say(_("No change point. Ups and downs can be explained by chance."))
-    return say(
-        _(
-            "Change detection needs at least {enough} comparable runs; this history has {runs}.",
-            enough=ENOUGH,
-            runs=history.comparable,
-        )
+    text = _(
+        "Change detection needs at least {enough} comparable runs; this history has {runs}.",
+        enough=ENOUGH,
+        runs=history.comparable,
     )
+    return say(text)
 
 
 def change_text(change: LevelShift, history: RunHistory, say: Translator) -> str:

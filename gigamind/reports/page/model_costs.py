@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from gigamind.formats import percent, share
-from gigamind.i18n import Message, Translator, _, joined, n_
+from gigamind.i18n import Message, Translator, _, n_
 from gigamind.metrics.table import label
 from gigamind.records.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
 from gigamind.reports.text import counted, render
@@ -17,53 +17,45 @@ def model_block(llm: LlmReport | None, say: Translator) -> dict[str, object] | N
     if llm is None:
         return None
     names = list(next(iter(llm.rates.values()))) if llm.rates else []
+    total = [(say(_("total")), llm)] if len(llm.by_role) > 1 else []
     return {
         "parts": list(_parts(llm, say)),
         "usage": [
-            (role_text(name, say), *_cells(part))
-            for name, part in (*llm.by_role.items(), *_sum(llm, say))
+            (role_text(name, say), *_cells(part)) for name, part in (*llm.by_role.items(), *total)
         ],
         "rates": [
             (say(_RULES[rule]), [share(rates[name]) for name in rates])
             for rule, rates in llm.rates.items()
         ],
         "rate_names": [label(f"unanswerable.{name}", say.language) for name in names],
-        "flips": " ".join(_flips(llm, say)),
-        "panel": _panel(llm.panel, say) if llm.panel else "",
-        "flagged": _flagged(llm, say),
+        "flips": " ".join(map(say, _flips(llm))),
+        "panel": " ".join(map(say, _panel(llm.panel))) if llm.panel else "",
+        "flagged": say(_flagged(llm)) if llm.flagged else "",
         "unread": _unread(llm, say),
-        "conflicts": " ".join(_conflicts(llm, say)),
+        "conflicts": " ".join(map(say, _conflicts(llm))),
     }
 
 
-def _flagged(llm: LlmReport, say: Translator) -> str:
-    if not llm.flagged:
-        return ""
-    return say(
-        _(
-            "In {items} items a note contains possible prompt injection or hidden characters: check these"
-            " yourself. Quotes of such text that prove nothing: {quotes}.",
-            items=llm.flagged,
-            quotes=llm.flagged_quotes,
-        )
+def _flagged(llm: LlmReport) -> Message:
+    return _(
+        "In {items} items a note contains possible prompt injection or hidden characters: check these yourself. Quotes"
+        " of such text that prove nothing: {quotes}.",
+        items=llm.flagged,
+        quotes=llm.flagged_quotes,
     )
 
 
-def _conflicts(llm: LlmReport, say: Translator) -> Iterator[str]:
+def _conflicts(llm: LlmReport) -> Iterator[Message]:
     if items := llm.conflicts.get("unproven"):
-        yield say(
-            _(
-                "In {items} items the model says that the notes contain the answer, but no quote proves it.",
-                items=items,
-            )
+        yield _(
+            "In {items} items the model says that the notes contain the answer, but no quote proves it.",
+            items=items,
         )
     if items := llm.conflicts.get("quoted"):
-        yield say(
-            _(
-                "In {items} items the model says that the notes do not contain the answer, but quotes"
-                " them: check these yourself.",
-                items=items,
-            )
+        yield _(
+            "In {items} items the model says that the notes do not contain the answer, but quotes them: check these"
+            " yourself.",
+            items=items,
         )
 
 
@@ -86,7 +78,7 @@ def cost_lines(llm: LlmReport, say: Translator) -> list[str]:
         )
         for role, part in llm.by_role.items()
     ]
-    lines += filter(None, [*_flips(llm, say), _unread(llm, say)])
+    lines += filter(None, [*map(say, _flips(llm)), _unread(llm, say)])
     parts = list(_parts(llm, say))
     if any(part["incomplete"] for part in parts):
         lines += [str(part["coverage"]) for part in parts if not part["few"]]
@@ -178,35 +170,27 @@ def _part(
     }
 
 
-def _flips(llm: LlmReport, say: Translator) -> Iterator[str]:
+def _flips(llm: LlmReport) -> Iterator[Message]:
     checked = llm.checks.flips if llm.checks else None
     if llm.flips and llm.checks is None:
-        yield say(
-            _(
-                "Judged again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} – {high}).",
-                **_flip_values(llm.flips),
-            )
+        yield _(
+            "Judged again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} – {high}).",
+            **_flip_values(llm.flips),
         )
     elif llm.flips:
-        yield say(
-            _(
-                "Evaluated again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} – {high}).",
-                **_flip_values(llm.flips),
-            )
+        yield _(
+            "Evaluated again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} – {high}).",
+            **_flip_values(llm.flips),
         )
     if checked:
-        yield say(
-            _(
-                "Checked again: {flipped} of {n} answers changed between pass and fail on the checklist"
-                " ({rate}; 95% CI {low} – {high}).",
-                **_flip_values(checked),
-            )
+        yield _(
+            "Checked again: {flipped} of {n} answers changed between pass and fail on the checklist ({rate}; 95% CI"
+            " {low} – {high}).",
+            **_flip_values(checked),
         )
     if llm.flips or checked:
-        yield say(
-            _(
-                "A difference between two runs that is not larger than this rate is not evidence of a change."
-            )
+        yield _(
+            "A difference between two runs that is not larger than this rate is not evidence of a change."
         )
 
 
@@ -220,48 +204,35 @@ def _flip_values(flips: FlipReport) -> dict[str, object]:
     }
 
 
-def _panel(panel: PanelReport, say: Translator) -> str:
-    """Return the agreement of the panel members, and the number of items without a verdict."""
-    texts: list[Message] = []
+def _panel(panel: PanelReport) -> Iterator[Message]:
     if panel.alone:
-        texts.append(
-            n_(
-                "The first panel member was confident about {n} item and judged it alone.",
-                "The first panel member was confident about {n:,} items and judged them alone.",
-                n=panel.alone,
-            )
+        yield n_(
+            "The first panel member was confident about {n} item and judged it alone.",
+            "The first panel member was confident about {n:,} items and judged them alone.",
+            n=panel.alone,
         )
     if panel.items:
-        texts.append(
-            _(
-                "Panel disagreement: {split} of {items} items ({rate}; 95% CI {low} –"
-                " {high}), among items that at least two of {members} models judged.",
-                split=panel.split,
-                items=panel.items,
-                rate=percent(panel.rate),
-                low=percent(panel.low),
-                high=percent(panel.high),
-                members=panel.seats,
-            )
+        yield _(
+            "Panel disagreement: {split} of {items} items ({rate}; 95% CI {low} – {high}), among items that at least"
+            " two of {members} models judged.",
+            split=panel.split,
+            items=panel.items,
+            rate=percent(panel.rate),
+            low=percent(panel.low),
+            high=percent(panel.high),
+            members=panel.seats,
         )
-        texts.append(_alpha(panel))
+        yield _alpha(panel)
     else:
-        texts.append(_("No item was judged by two or more panel members."))
-    if panel.short:
-        text = _(
-            "Judged by a smaller panel because a panel member gave no vote: {items}.",
-            items=panel.short,
+        yield _("No item was judged by two or more panel members.")
+    if items := panel.short:
+        yield _(
+            "Judged by a smaller panel because a panel member gave no vote: {items}.", items=items
         )
-        texts.append(text)
-    if panel.incomplete:
-        text = _(
-            "Without a verdict because a panel member gave no vote: {items}.",
-            items=panel.incomplete,
-        )
-        texts.append(text)
+    if items := panel.incomplete:
+        yield _("Without a verdict because a panel member gave no vote: {items}.", items=items)
     if panel.tied:
-        texts.append(_("Without a verdict because of a tie: {items}.", items=panel.tied))
-    return say(joined(texts, " "))
+        yield _("Without a verdict because of a tie: {items}.", items=panel.tied)
 
 
 _READINGS: Mapping[str, Message] = {
@@ -286,11 +257,6 @@ def _alpha(panel: PanelReport) -> Message:
         high=high,
         reading=_READINGS[reading(panel.alpha)],
     )
-
-
-def _sum(llm: LlmReport, say: Translator) -> Iterator[tuple[str, UsageReport]]:
-    if len(llm.by_role) > 1:
-        yield say(_("total")), llm
 
 
 def _cells(part: UsageReport) -> tuple[str, ...]:

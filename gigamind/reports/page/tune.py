@@ -30,6 +30,16 @@ def render_tuning(
     say = translator(lang)
     first, *others = findings(tuning, say)
     shown = [key for key in _beside(tuning) if key in tuning.as_is.figures]
+    drawing = _(
+        "The metric by alpha with and without graph rerank, with CIs of the difference from the current setting"
+    )
+    method = _(
+        "Nested cross-validation with {folds} folds, {partitions} times. The switch decision uses White's reality"
+        " check across all settings at the {level}% level.",
+        folds=tuning.folds,
+        partitions=tuning.partitions,
+        level=f"{100 * tuning.level:g}",
+    )
     return rendered(
         "tune.html.jinja",
         say,
@@ -39,37 +49,22 @@ def render_tuning(
         findings=[*others, *moved],
         judges=judges,
         metric=label(tuning.metric, lang),
-        surfaces=[
-            drawn(
-                chart,
-                say(
-                    _(
-                        "The metric by alpha with and without graph rerank, with CIs of the difference from "
-                        "the current setting"
-                    )
-                ),
-            )
-            for chart in _surfaces(tuning, say)
-        ],
+        surfaces=[drawn(chart, say(drawing)) for chart in _surfaces(tuning, say)],
         columns=[label(key, lang) for key in shown],
         rows=list(_rows(tuning, shown, say)),
-        method=say(
-            _(
-                "Nested cross-validation with {folds} folds, {partitions} times. The switch decision "
-                "uses White's reality check across all settings at the {level}% level.",
-                folds=tuning.folds,
-                partitions=tuning.partitions,
-                level=f"{100 * tuning.level:g}",
-            )
-        ),
+        method=say(method),
         report=report,
     )
 
 
 def findings(tuning: Tuning, say: Translator) -> list[str]:
     """Return the findings in sentences, the main one first."""
+    return list(map(say, _findings(tuning, say)))
+
+
+def _findings(tuning: Tuning, say: Translator) -> Iterator[Message]:
     best, metric = tuning.reported, label(tuning.metric, say.language)
-    values = {
+    values: dict[str, object] = {
         "setting": setting_name(best.setting, tuning, say),
         "metric": metric,
         "queries": tuning.queries,
@@ -79,7 +74,6 @@ def findings(tuning: Tuning, say: Translator) -> list[str]:
         "high": points(tuning.high),
         "here": points(best.gain),
     }
-    texts: list[Message] = []
     if tuning.is_switch:
         switch = _(
             "Switch to {setting}: {metric} {gain} (95% CI {low} to {high}), cross-validated.",
@@ -88,63 +82,46 @@ def findings(tuning: Tuning, say: Translator) -> list[str]:
         costs = [_worse(metric, say) for metric in tuning.worse[:_WORSE_SHOWN]]
         if costs:
             switch = joined([switch, _("In return, these get worse: {costs}.", costs=costs)], " ")
-        before, after = tuning.as_is.figures[tuning.metric], best.figures[tuning.metric]
-        texts += [
-            switch,
-            _(
-                "{metric} over all {queries} queries: {before:.1%} → {after:.1%}.",
-                before=before,
-                after=after,
-                **values,
-            ),
-        ]
+        yield switch
+        values["before"] = tuning.as_is.figures[tuning.metric]
+        values["after"] = best.figures[tuning.metric]
+        yield _("{metric} over all {queries} queries: {before:.1%} → {after:.1%}.", **values)
         bias = best.gain - tuning.gain
         if bias >= _VISIBLE:
-            texts.append(
-                _(
-                    "In-sample gain is {here}; about {bias} of that is selection bias from picking the"
-                    " best of {others} settings.",
-                    bias=points(bias, signed=False),
-                    **values,
-                )
-            )
-    else:
-        texts.append(
-            _(
-                "Keep the current setting ({kept}). None of {others} other settings is significantly"
-                " better over {queries} queries.",
-                kept=setting_name(tuning.as_is.setting, tuning, say),
+            yield _(
+                "In-sample gain is {here}; about {bias} of that is selection bias from picking the best of {others}"
+                " settings.",
+                bias=points(bias, signed=False),
                 **values,
             )
+    else:
+        yield _(
+            "Keep the current setting ({kept}). None of {others} other settings is significantly better over {queries}"
+            " queries.",
+            kept=setting_name(tuning.as_is.setting, tuning, say),
+            **values,
         )
         if tuning.best:
-            text = _(
-                "The best alternative, {setting}, changes {metric} by {here} on these queries and by"
-                " {gain} in cross-validation (95% CI {low} to {high}).",
+            yield _(
+                "The best alternative, {setting}, changes {metric} by {here} on these queries and by {gain} in"
+                " cross-validation (95% CI {low} to {high}).",
                 **values,
             )
         else:
-            text = _("No setting has a higher {metric}.", **values)
-        texts.append(text)
+            yield _("No setting has a higher {metric}.", **values)
         if tuning.detectable is not None:
-            detectable = points(tuning.detectable, signed=False)
-            texts.append(
-                _(
-                    "With {queries} queries, gains of {detectable} or more are detected with 80% power.",
-                    detectable=detectable,
-                    **values,
-                )
+            yield _(
+                "With {queries} queries, gains of {detectable} or more are detected with 80% power.",
+                detectable=points(tuning.detectable, signed=False),
+                **values,
             )
     if tuning.left_out:
-        texts.append(
-            n_(
-                "{n} answerable query without a value of {metric} was left out.",
-                "{n:,} answerable queries without a value of {metric} were left out.",
-                n=tuning.left_out,
-                metric=metric,
-            )
+        yield n_(
+            "{n} answerable query without a value of {metric} was left out.",
+            "{n:,} answerable queries without a value of {metric} were left out.",
+            n=tuning.left_out,
+            metric=metric,
         )
-    return list(map(say, texts))
 
 
 def _worse(worse: WorseMetric, say: Translator) -> Message:
@@ -228,32 +205,24 @@ def _is_better(tuned: TunedSetting, tuning: Tuning) -> bool | None:
 
 def _surfaces(tuning: Tuning, say: Translator) -> Iterator[Surface]:
     """Yield the metric by alpha, one chart for each index; balanced fusion has no alpha and is shown beside it."""
-    indexes = dict.fromkeys(
-        (tuned.setting.embedder, tuned.setting.chunk_chars) for tuned in tuning.settings
-    )
-    for embedder, chars in indexes:
-        own = [
-            tuned
-            for tuned in tuning.settings
-            if (tuned.setting.embedder, tuned.setting.chunk_chars) == (embedder, chars)
-        ]
+    indexes: dict[tuple[str, int], list[TunedSetting]] = {}
+    for tuned in tuning.settings:
+        index = tuned.setting.embedder, tuned.setting.chunk_chars
+        indexes.setdefault(index, []).append(tuned)
+    for (embedder, chars), own in indexes.items():
         weights = sorted({o.setting.title_weight for o in own if o.setting.fusion == "balanced"})
         places = {1 + _PLACE * number: weight for number, weight in enumerate(weights, 1)}
         at = {weight: place for place, weight in places.items()}
         parts = [say(_("{metric} by alpha", metric=label(tuning.metric, say.language)))]
-        parts += [embedder] if _varies(tuning, "embedder") else []
-        parts += (
-            [say(_("chunks of {chars} characters", chars=chars))]
-            if _varies(tuning, "chunk_chars")
-            else []
-        )
+        if _varies(tuning, "embedder"):
+            parts.append(embedder)
+        if _varies(tuning, "chunk_chars"):
+            parts.append(say(_("chunks of {chars} characters", chars=chars)))
         yield Surface(
             title=" · ".join(parts),
             x_label=say(_("alpha (0: keyword, 1: semantic)")),
             curves=[
-                _curve(
-                    [tuned for tuned in own if tuned.setting.graph_rerank == moved], at, tuning, say
-                )
+                _curve([one for one in own if one.setting.graph_rerank == moved], at, tuning, say)
                 for moved in sorted({tuned.setting.graph_rerank for tuned in own})
             ],
             places={

@@ -37,10 +37,7 @@ class AnswerItem(model.SnapshotItem):
     """One answer.
 
     Attributes:
-        evaluated: Whether it has an evaluation.
         metrics: As in per_item.jsonl.
-        unsupported: Texts of the unsupported claims.
-        left_out: Proven omissions.
         check: Checklist result; null without one.
         unanswerable: Whether the dataset labels the question as unanswerable, so that a refusal is correct.
     """

@@ -205,7 +205,8 @@ def answer_item(
     texts = [note.text for note in case.notes]
     references = case.references if case.response else None
     labels = labels_report(case.labels, evaluation, texts, references)
-    outcome = result.outcome if result else _unjudged(response)
+    unjudged = "unanswered" if response and response.value is None else "not_run"
+    outcome = result.outcome if result else unjudged
     if outcome == "scored" and not (evaluation or own):
         outcome = "without_context"
     return schema.AnswerItemReport.like(
@@ -226,18 +227,12 @@ def answer_item(
         flipped=value.get("flipped"),
         quality=_read(QualityReport, checked.get("quality")),
         quality_code=check.code if check else "",
-        votes=tuple(
-            schema.AnswerVoteReport.model_validate(vote) for vote in value.get("votes", ())
-        ),
+        votes=tuple(map(schema.AnswerVoteReport.model_validate, value.get("votes", ()))),
         verdict=own,
         unread=unread_fields([item_result for item_result in (result, check) if item_result]),
         latency_ms=result.latency_ms if result else 0.0,
         **_response_fields(case),
     )
-
-
-def _unjudged(response: ItemResult | None) -> Literal["unanswered", "not_run"]:
-    return "unanswered" if response and response.value is None else "not_run"
 
 
 def _response_fields(case: EvalCase) -> dict[str, Any]:

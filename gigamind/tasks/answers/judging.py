@@ -117,13 +117,15 @@ def ask_about(
     if shard is not None:
         cases = dict(shard.of(list(cases.items())))
     fresh = judged_twice(prepared)
+    folders = folders_of(unfinished_folder(out), shard) if options.answer_model else ()
+    stored = results_in(folders).values()
     asker = _Asker(
         prepared.judge.judge,
         prepared.gate.judge if prepared.gate else None,
         {name: load_answer_prompt(name) for name in ("ko", "en")} if options.answer_model else {},
         fence_key(options.replies, options.store_mode),
         fresh,
-        _stored_answers(out, shard) if options.answer_model else {},
+        {result.item_id: result.value["answer"] for result in stored if result.value},
         _shorter(prepared),
     )
     if prepared.system:  # questions without an answer cannot be judged
@@ -202,11 +204,6 @@ def _open_models(prepared: PreparedAnswers, account: Account) -> Models:
         gate = prepared.gate.judge
         models[GATE_ROLE] = account.open(GATE_ROLE, gate.models(options), options, gate.settings)
     return models
-
-
-def _stored_answers(out: Path, shard: Shard | None) -> dict[str, str]:
-    results = results_in(folders_of(unfinished_folder(out), shard)).values()
-    return {result.item_id: result.value["answer"] for result in results if result.value}
 
 
 def _failed(result: ItemResult) -> ItemResult:

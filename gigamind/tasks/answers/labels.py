@@ -210,9 +210,7 @@ def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
 
 
 def _same(evaluation: SearchQAEvaluation, claim: LabelledClaimReport) -> bool:
-    verdict = next(
-        evaluated.verdict for evaluated in evaluation.claims if evaluated.id == claim.claim
-    )
+    verdict = next(found.verdict for found in evaluation.claims if found.id == claim.claim)
     return ("not_found" if verdict == "unverified" else verdict) == claim.verdict
 
 

@@ -415,7 +415,7 @@ def answer_content(
         figures=[*measured(figures_of(overall, overall.intervals)), *pass_rate(summary.quality)],
         columns=keys_of(record.run.judge, "page"),
         slices=[(name, (part.items,), part) for name, part in answer_slices(summary, say)],
-        not_run=_not_finished(summary),
+        not_run=max(summary.counts.not_run, summary.quality.not_run if summary.quality else 0),
         llm=summary.llm,
         values={
             "own": own,
@@ -432,10 +432,6 @@ def answer_content(
 
 render_answer_html = functools.partial(render_page, answer_content)
 """report.html; see `render_page`."""
-
-
-def _not_finished(summary: AnswerSummaryReport) -> int:
-    return max(summary.counts.not_run, summary.quality.not_run if summary.quality else 0)
 
 
 def answer_headline(record: AnswerRunRecord, comparison: Comparison | None, say: Translator) -> str:

@@ -7,7 +7,6 @@ class QualityItemReport(Report):
     """One item of the checklist.
 
     Attributes:
-        text: The question, in the language of the request.
         yes: The result by the rule of the judge file.
         `told`: The model's reply; null if no model was called.
         quote: The model's proof; empty without one.
@@ -74,7 +73,6 @@ class QualitySummaryReport(Report):
     """The `quality` block of summary.json.
 
     Attributes:
-        unchecked: Answers without a result; see errors.jsonl.
         not_run: Answers that an interrupted run did not check.
     """
 

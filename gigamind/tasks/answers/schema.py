@@ -90,7 +90,6 @@ class EvaluatedClaim(AnswerSentence):
         `told`: The model's verdict; null without a model.
         cut: `part` of a sentence that a model split; `uncut` if the model's parts are not in the sentence.
         source: The sentence around a proven quote, with its heading; the claim was compared with it.
-        contradictions: Kinds of contradiction between the source and the claim.
         share: Share of the claim's words that the source has, in [0, 1].
         said: Whether a second check confirmed that the source states the claim; null without a second check.
         evidence: Range of its quote, as `AlignedRecord`, or why there is none, as `FailedRecord`.
@@ -245,7 +244,6 @@ class AnswerItemReport(Report):
         quality: Checklist result; null without a checklist, or if the check failed.
         votes: Votes of the panel members; empty without a panel.
         quality_code: Why the check failed, as in errors.jsonl; empty otherwise.
-        verdict: Verdict of a custom judge, instead of an evaluation.
         unread: Optional fields of replies that could not be read; absent if all could.
         contexts: The system's context for each of `notes`; absent without a system.
         oddities: Data-quality problems of the contexts, with counts.
@@ -306,13 +304,11 @@ class AnswerCounts(Report):
 
     Attributes:
         answers_total: Answers to judge.
-        answers_evaluated: Answers with an evaluation.
         unanswered: Questions without an answer of the system.
         without_context: Answers without a note to compare with.
         unjudged: Answers for which the judge failed or the budget was used up (errors.jsonl).
         abstained: Evaluated answers that say that the notes have no answer.
         without_claims: Evaluated answers without a claim that do not abstain either.
-        claims: Claims of all evaluated answers.
     """
 
     answers_total: Count
@@ -389,9 +385,6 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
 
     Attributes:
         confidence: Answers by confidence grade; `none` counts those without claims.
-        verdicts: Claims by verdict.
-        doubts: Unverified claims by reason.
-        roles: Sentences by role.
         vetoes: Claims by the reason why the model's other role was rejected.
         omissions: Reported omissions: `proven`, or by the reason why they do not count.
         facts_unbacked: Labelled facts that no note contains; they do not count.
@@ -402,8 +395,6 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
         loose: Supported claims, of a judge without a model, with a word that the passage, its heading, the title and
             the question lack.
         second_looks: The models of the second check, by language; `looked_at` counts the claims.
-        flagged: Answers whose text or notes a human should check.
-        quality: Result of the checklist; null without one.
         llm: Model calls. Its outcomes are of evaluations; its `checks` has the outcomes of the checklist.
         system: Health of the system that answered; null without one.
     """

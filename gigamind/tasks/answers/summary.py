@@ -168,8 +168,7 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             **values,
         ),
         "bad_scores": _(
-            "{count:,} of {total:,} answers have context scores that are not finite numbers; these scores are"
-            " ignored.",
+            "{count:,} of {total:,} answers have context scores that are not finite numbers; these scores are ignored.",
             **values,
         ),
         "unplaced_texts": _(

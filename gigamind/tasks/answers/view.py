@@ -134,13 +134,10 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
     def markdown(
         self, record: Record[AnswerSummaryReport, AnswerItemReport], lang: Language = "en"
     ) -> str:
-        """Return the summary as Markdown; text of answers and notes is escaped, so it cannot break tables or lists."""
         summary, say = record.summary, translator(lang)
         own = record.run.judge.metrics if record.run.judge else ()
-        rows, columns = (
-            metric_rows(summary.overall, "answers", say),
-            keys_of(record.run.judge, "summary"),
-        )
+        rows = metric_rows(summary.overall, "answers", say)
+        columns = keys_of(record.run.judge, "summary")
         return render(
             "answers.md.jinja",
             say=say,

@@ -21,8 +21,6 @@ class LinkItem(model.SnapshotItem):
     """One note; its id is its path.
 
     Attributes:
-        expected: Targets of its removed links.
-        suggestions: Best first.
         terms: Numerator and denominator of each figure, as in per_item.jsonl.
     """
 

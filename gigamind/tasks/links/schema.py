@@ -71,7 +71,6 @@ class MissReport(Report):
     """Why an expected link was not suggested.
 
     Attributes:
-        id: Id of the dataset row.
         cause: no_candidate: no suggestion has the target. ranked_too_low: its rank is below `topk`. below_confidence:
             its confidence is below `min_confidence`. namesake: the anchor was linked to another note.
             already_linked: `exclude_linked` excluded it.
@@ -90,7 +89,6 @@ class LinkItemReport(Report):
 
     Attributes:
         text: The whole note; passages of anchors are ranges of it.
-        misses: The cause of each link in `missed`.
         terms: Its part of the numerator and denominator of each figure; `metrics` holds the quotients.
         oddities: Data-quality problems of another tool's suggestions, with counts.
     """
@@ -119,11 +117,7 @@ class LinkItemReport(Report):
 
 
 class LinkSliceReport(Report):
-    """Figures of a set of notes: micro averages, and intervals by "links.<metric>".
-
-    Attributes:
-        misses: Number of missed rows, by cause.
-    """
+    """Figures of a set of notes: micro averages, and intervals by "links.<metric>"."""
 
     notes: Count
     misses: dict[MissCause, Count]
@@ -135,9 +129,6 @@ class LinkCounts(Report):
     """Counts of dataset rows and notes.
 
     Attributes:
-        links_total: Evaluated rows.
-        source_notes: Evaluated notes.
-        notes_not_run: Notes that an interrupted run did not reach.
         ranges_misfit: Rows whose range does not contain their anchor.
     """
 
@@ -162,7 +153,6 @@ class SweepPointReport(Report):
 
     Attributes:
         low: Lower bound of the 95 % interval of the precision; null in runs of older versions.
-        high: Upper bound.
     """
 
     min_confidence: Share

@@ -15,6 +15,7 @@ from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Evaluation, Interrupted, Run, run_report
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
+from gigamind.linking.anchors import fold
 from gigamind.linking.suggest import load_suggester
 from gigamind.metrics import links
 from gigamind.records.environment import describe_environment
@@ -24,7 +25,6 @@ from gigamind.stats.agreement import expected_calibration_error
 from gigamind.stats.slices import sliced
 from gigamind.systems.health import SystemHealth
 from gigamind.tasks.links import schema
-from gigamind.tasks.links.misses import Candidates, Miss, Ranked, find_misses, names_of
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.prepare import PreparedLinks, prepare_links
 from gigamind.tasks.links.suggesters import (
@@ -38,6 +38,73 @@ from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note
 
 _WARM_UP_NOTES = 10
+Ranked = tuple[int, Suggestion]
+"""A suggestion with its rank in the complete list, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """One dataset row whose target no shown suggestion has; see `MissReport`."""
+
+    row: CheckedLink
+    cause: schema.MissCause
+    own: Ranked | None
+    instead: Ranked | None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """All suggestions for one note, best first."""
+
+    shown: Sequence[Suggestion]  # the suggestions that the run shows
+    ranked: Sequence[Suggestion]  # all suggestions, at any confidence
+    linked: frozenset[str]  # targets that were excluded because the note already links to them
+
+
+def find_misses(
+    rows: Sequence[CheckedLink],
+    candidates: Candidates,
+    names: Mapping[str, frozenset[str]],
+    topk: int,
+) -> list[Miss]:
+    """Return the expected rows of one note that were not suggested, in dataset order; `names` see `names_of`."""
+    shown = {suggestion.target for suggestion in candidates.shown}
+    return [
+        _miss(row, candidates, names, topk)
+        for row in rows
+        if row.item.label != "reject" and shown.isdisjoint(row.targets)
+    ]
+
+
+def names_of(note: Note) -> frozenset[str]:
+    """Return the title, file stem and aliases of a note, folded for comparison."""
+    return frozenset(map(fold, (note.title, note.stem, *note.aliases)))
+
+
+def _miss(
+    row: CheckedLink, candidates: Candidates, names: Mapping[str, frozenset[str]], topk: int
+) -> Miss:
+    ranked = list(enumerate(candidates.ranked, start=1))
+    others = [pair for pair in ranked if pair[1].target not in row.targets]
+    same_anchor = next((pair for pair in others if _overlaps_anchor(pair[1], row)), None)
+    own = next((pair for pair in ranked if pair[1].target in row.targets), None)
+    if own is not None:
+        last = next((pair for pair in reversed(ranked) if pair[1] in candidates.shown), None)
+        cause = "ranked_too_low" if own[0] > topk else "below_confidence"
+        return Miss(row, cause, own, same_anchor or last)
+    if not candidates.linked.isdisjoint(row.targets):
+        return Miss(row, "already_linked", None, same_anchor)
+    target_names = frozenset[str]().union(*(names[target] for target in row.targets))
+    namesake = same_anchor or next(
+        (pair for pair in others if fold(pair[1].anchor) in target_names), None
+    )
+    return Miss(row, "namesake" if namesake else "no_candidate", None, namesake)
+
+
+def _overlaps_anchor(suggestion: Suggestion, row: CheckedLink) -> bool:
+    if row.span is None or suggestion.span is None:
+        return fold(suggestion.anchor) == fold(row.item.anchor)
+    return suggestion.span.start < row.span.end and row.span.start < suggestion.span.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +148,7 @@ def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> schema.Li
             language: _slice(own, topk, seed)
             for language, own in sliced(run.results, lambda note: [note.measured.language]).items()
         },
-        sweep=tuple(
-            schema.SweepPointReport.like(point) for point in links.sweep_links(notes, topk)
-        ),
+        sweep=tuple(map(schema.SweepPointReport.like, links.sweep_links(notes, topk))),
         reliability=tuple(
             schema.ReliabilityBinReport(
                 low=confidence_bin.low,

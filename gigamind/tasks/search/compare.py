@@ -101,7 +101,10 @@ class SearchComparison(model.ComparedTask[SummaryReport, ItemReport, SearchItem]
 
 
 def _verdict_terms(pairs: model.Pairs[SearchItem]) -> model.Terms:
-    judged = [tuple(map(_truth_and_verdict, pair)) for pair in _judged(pairs)]
+    judged = [
+        [(not item.answerable, bool(item.judged_unanswerable)) for item in pair]
+        for pair in _judged(pairs)
+    ]
     counts = [verdict_terms([pair[place] for pair in judged]) for place in (0, 1)]
     return {
         f"unanswerable.{name}": [
@@ -109,10 +112,6 @@ def _verdict_terms(pairs: model.Pairs[SearchItem]) -> model.Terms:
         ]
         for name in measure_verdicts(confusion([]))
     }
-
-
-def _truth_and_verdict(item: SearchItem) -> tuple[bool, bool]:
-    return not item.answerable, bool(item.judged_unanswerable)
 
 
 def _judged(pairs: model.Pairs[SearchItem]) -> model.Pairs[SearchItem]:

@@ -105,7 +105,8 @@ _DIFFICULTIES = ("easy", "mid", "hard")
 def render_summary(record: RunRecord, lang: Language = "en") -> str:
     """Return the summary as Markdown; text of notes and queries is escaped, so it cannot break tables or lists."""
     run, summary, say = record.run, record.summary, translator(lang)
-    columns = _slice_columns(summary)
+    blocks = blocks_of("search") if summary.counts.queries_unanswerable else ("search",)
+    columns = keys_in("summary", blocks, summary.overall.deepest)
     failed = failed_items(record.items)
     return render(
         "summary.md.jinja",
@@ -179,9 +180,8 @@ def judged_by(run: RunReport) -> Text:
         ),
     }
     return _(
-        "{rule} Unanswerable is the positive class. FAR (false-answer rate) is the share of unanswerable queries"
-        " that are judged answerable. False refusals are the share of answerable queries that are judged"
-        " unanswerable.",
+        "{rule} Unanswerable is the positive class. FAR (false-answer rate) is the share of unanswerable queries that"
+        " are judged answerable. False refusals are the share of answerable queries that are judged unanswerable.",
         rule=rules[judge.kind if judge else "none"],
     )
 
@@ -251,9 +251,8 @@ def _headline(run: RunReport, summary: SummaryReport, say: Translator) -> str:
             )
         )
     if counts.queries_unanswerable and run.judge:
-        far, refused = (
-            percent(summary.overall.unanswerable[name]) for name in ("far", "false_refusals")
-        )
+        rates = summary.overall.unanswerable
+        far, refused = percent(rates["far"]), percent(rates["false_refusals"])
         if counts.queries_answerable:
             parts.append(_("**{share}** of answerable queries are wrongly refused", share=refused))
         parts.append(
@@ -356,11 +355,6 @@ def slice_name(kind: SliceKind, key: str) -> Message:
             return _("difficulty: {difficulty}", difficulty=key)
         case "tag":
             return _("tag: {tag}", tag=key)
-
-
-def _slice_columns(summary: SummaryReport) -> list[str]:
-    blocks = blocks_of("search") if summary.counts.queries_unanswerable else ("search",)
-    return keys_in("summary", blocks, summary.overall.deepest)
 
 
 def _slice_rows(

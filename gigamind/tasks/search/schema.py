@@ -73,8 +73,6 @@ class ItemReport(Report):
         judged_across_languages: Whether the nearest note is in another language, so the verdict is weak; null for a
             judge that does not check.
         answerable_score: Score that is compared with the judge's threshold; null without a threshold or a hit.
-        judges: Verdicts of the free judges, by kind.
-        judgement: Judgement of a model, if one was called.
         metrics: By name, as in the summary; empty for an unanswerable query, null if not measured.
         latency_ms: Wall time of its retrieval; null for a run file.
         oddities: Data-quality problems of another system's ranking, with counts.
@@ -140,7 +138,6 @@ class Performance(Report):
         cold_start_ms: From the first read of dataset and vault until the retriever is ready, without any cache; null
             in a run that could use a cache.
         indexing_ms: The same time, with or without a cache.
-        eval_runtime_ms: Wall time of all queries, without warm-up.
         latency_method: Definition of a latency and of its percentiles.
         passes: Speed measurement for gates; null if it was not measured (`--speed-passes 0`).
     """
@@ -168,11 +165,6 @@ class RunCounts(Report):
     """Counts of dataset rows and notes.
 
     Attributes:
-        queries_total: Evaluated queries, answerable and unanswerable.
-        rows_rejected: Unusable rows of the dataset (errors.jsonl).
-        rows_not_sampled: Usable rows that `--sample` left out.
-        queries_failed: Queries whose evaluation failed (errors.jsonl).
-        queries_not_run: Queries that an interrupted run did not reach.
         notes: Null without a vault.
         queries_generated: Evaluated queries that were generated from the notes; they are easier than human ones.
     """
@@ -195,7 +187,6 @@ class WeakVerdicts(Report):
         across_languages: Their nearest note is in another language.
         near_misses: Unanswerable queries that score at or above the median answerable one, because a note is similar
             but does not answer; null without answerable queries.
-        unanswerable: Judged unanswerable queries.
     """
 
     across_languages: Count
@@ -207,7 +198,6 @@ class JudgeRates(Report):
     """Accuracy of a free judge on the queries of a run.
 
     Attributes:
-        chosen: Whether it is the judge of the run.
         setting: Threshold; a query that scores below it is judged unanswerable.
         missed: Unanswerable queries that were judged answerable, out of `unanswerable`.
         refused: Answerable queries that were judged unanswerable, out of `answerable`.
@@ -286,10 +276,8 @@ class SummaryReport(schema.TaskSummary[RunCounts, SliceReport]):
     """summary.json.
 
     Attributes:
-        judges: Accuracy of the free judges.
         weak_verdicts: Null for judges other than the calibrated one.
         out_of_reach: Null if every labelled span can be matched, or there are none.
-        llm: Outcomes and costs of model calls; null without any.
         system: Null for gigamind's own engine.
         holes: Unjudged hits; null if no dataset row has judgements (`gains`).
     """

@@ -286,8 +286,7 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             **values,
         ),
         "no_texts": _(
-            "{count:,} of {total:,} rankings have no texts. Check the path of `text` in --system-config, or remove"
-            " it.",
+            "{count:,} of {total:,} rankings have no texts. Check the path of `text` in --system-config, or remove it.",
             **values,
         ),
         "bad_scores": _(

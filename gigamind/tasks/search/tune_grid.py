@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -138,10 +137,11 @@ def rank_grid(
     """Return each setting's ranking for each query, best note first. Chunks and vectors are scored once."""
     by_setting: dict[RetrievalSettings, list[Sequence[str]]] = {setting: [] for setting in settings}
     for own in _by_index(settings):
+        mode = "keyword" if all(setting.mode == "keyword" for setting in own) else "hybrid"
         with open_retriever(
             prepared.vault,
             prepared.identities,
-            replace(own[0], mode=_retrievers(own)),
+            replace(own[0], mode=mode),
             lambda done, total: progress.stage("Indexing", done, total),
         ) as retriever:
             grid = Grid(retriever, own)
@@ -167,10 +167,6 @@ def _by_index(settings: Sequence[RetrievalSettings]) -> list[list[RetrievalSetti
     for setting in settings:
         groups.setdefault((setting.embedder, setting.chunk_chars), []).append(setting)
     return list(groups.values())
-
-
-def _retrievers(settings: Sequence[RetrievalSettings]) -> Literal["keyword", "hybrid"]:
-    return "keyword" if all(setting.mode == "keyword" for setting in settings) else "hybrid"
 
 
 def _tuning(options: SearchEvalOptions, measured: _Measured, selection: Selection) -> Tuning:

@@ -14,9 +14,8 @@ from gigamind.tasks import evaluate
 from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.schema import JudgeRates
-from gigamind.tasks.search.tune import tune
+from gigamind.tasks.search.tune import matching_min_score, tune
 from gigamind.tasks.search.tune_grid import tune_grid
-from gigamind.tasks.search.tune_threshold import matching_min_score
 
 THINGS = {
     "dog": "강아지", "school": "학교", "hospital": "병원", "airport": "공항", "library": "도서관", "bread": "빵",

@@ -83,13 +83,11 @@ def mask(text: str) -> str:
     """Mask a composed text for the splitter: no ends in quotations, brackets, code and abbreviations, no citations."""
     masked = _WHOLE.sub(_without_ends, re.sub(r"\s", " ", text))
     blanks = list(masked)
-    for citation in citations_in(
-        text
-    ):  # white space, unless the sentence continues with it: "[노트 1]에 따르면"
+    for citation in citations_in(text):  # white space, unless it goes on: "[노트 1]에 따르면"
         filler = "x" if citation.names else " "
         blanks[citation.span.start : citation.span.end] = filler * len(citation.span)
-    masked = _EMOJI_END.sub(_with_last_end, "".join(blanks))
-    return _POLITE.sub(_with_end, masked)
+    ended = _EMOJI_END.sub(lambda match: match[0][:-1].translate(_ENDS) + ".", "".join(blanks))
+    return _POLITE.sub(lambda match: match[0][:-1] + ".", ended)
 
 
 def _without_ends(match: re.Match[str]) -> str:
@@ -105,14 +103,6 @@ def _without_ends(match: re.Match[str]) -> str:
     if ends and (closing in _QUOTES or (closing in ")）" and before in _STOPS)):
         return body[:-1].translate(_ENDS) + body[-1] + closing
     return whole.translate(_ENDS)
-
-
-def _with_last_end(match: re.Match[str]) -> str:
-    return match[0][:-1].translate(_ENDS) + "."
-
-
-def _with_end(match: re.Match[str]) -> str:
-    return match[0][:-1] + "."
 
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([^\s`]*)([^`]*)$")
@@ -152,8 +142,7 @@ class Line:
 
 def lines_of(answer: str) -> list[Line]:
     """Return the lines with text, in order."""
-    reader = _Reader(answer)
-    return reader.read()
+    return _Reader(answer).read()
 
 
 class _Reader:
@@ -190,15 +179,13 @@ class _Reader:
     def _read_next(self) -> None:
         text = self._text(self._at)
         if fence := _FENCE.match(text):
-            self._joins = False
             self._read_fence(fence)
-            return
-        if self._is_table(text):
+        elif self._is_table(text):
             self._joins = False
             self._read_table()
-            return
-        self._read_line(text)
-        self._at += 1
+        else:
+            self._read_line(text)
+            self._at += 1
 
     def _is_table(self, text: str) -> bool:
         rule = self._text(self._at + 1)
@@ -253,6 +240,7 @@ class _Reader:
         return more and bool(_BOLD_ALONE.match(text))
 
     def _read_fence(self, opening: re.Match[str]) -> None:
+        self._joins = False
         fence, language = opening[1], opening[2].lower()
         if not _LANGUAGE.match(language) or not _ATTRIBUTES.match(opening[3]):
             self._add("prose", opening.start(2))
