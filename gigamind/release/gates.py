@@ -114,7 +114,6 @@ def _softened(rule: RuleResult, phase: Phase, *, soft: bool) -> RuleResult:
 def _changed(
     rule: RuleResult, status: Status, remarks: tuple[str, ...], values: Mapping[str, str]
 ) -> RuleResult:
-    """Return the rule with another status and other remarks."""
     given = {**rule.values, **values}
     explanation = explain(rule.why, remarks, given)
     update = {"status": status, "remarks": remarks, "values": given, "explanation": explanation}

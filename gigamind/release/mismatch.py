@@ -266,7 +266,6 @@ def _changed(
     current: Mapping[str, object],
     names: Iterable[str] | None = None,
 ) -> Text:
-    """Return the differing settings that both have, with both values; "" if none differs."""
     known = baseline.keys() & current.keys()
     changes: list[Message] = []
     for name in current if names is None else names:
