@@ -1,7 +1,6 @@
 """`gigamind align`: find quotes in their sources and print a table, Markdown or JSON."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -100,9 +99,7 @@ def _source_index(row: "QuoteRow", where: str, names: Sequence[str]) -> int:
         return _named(row.source, where, names)
     if len(names) > 1:
         message = _(
-            "{where}: the source is missing. Add source_index (0 to {last}) or source.",
-            where=where,
-            last=len(names) - 1,
+            "{where}: add source_index (0 to {last}) or source.", where=where, last=len(names) - 1
         )
         raise InputError(message)
     return 0
@@ -112,21 +109,13 @@ def _named(wanted: str, where: str, names: Sequence[str]) -> int:
     matching = [index for index, name in enumerate(names) if name == wanted]
     matching = matching or [index for index, name in enumerate(names) if Path(name).name == wanted]
     if len(matching) > 1:
-        message = _(
-            "{where}: several sources are called {name!r}; the sources are {names}",
-            where=where,
-            name=wanted,
-            names=list(names),
+        raise InputError(
+            _("{where}: {name!r} names several of {names}", where=where, name=wanted, names=names)
         )
-        raise InputError(message)
     if not matching:
-        message = _(
-            "{where}: no source is called {name!r}; the sources are {names}",
-            where=where,
-            name=wanted,
-            names=list(names),
+        raise InputError(
+            _("{where}: {name!r} is not one of {names}", where=where, name=wanted, names=names)
         )
-        raise InputError(message)
     return matching[0]
 
 
@@ -137,9 +126,7 @@ _PIPE_WIDTH = 200  # columns without a terminal
 
 _REASONS = {
     "empty_quote": _("the quote is empty"),
-    "quote_too_long": _(
-        "the quote is longer than {limit:,} characters", limit=DEFAULT.max_quote_chars
-    ),
+    "quote_too_long": _("the quote has over {limit:,} characters", limit=DEFAULT.max_quote_chars),
     "source_index_out_of_range": _("there is no such source"),
     "quote_too_short_for_fuzzy": _("not verbatim, and too short for a similarity match"),
     "fuzzy_disabled": _("not verbatim, and --no-fuzzy is set"),
@@ -266,13 +253,7 @@ def _summary(result: AlignResult, sources: Sequence[NamedSource]) -> Message:
         " not found {failed:.0%}, near misses {near_miss:.0%}, ambiguous {ambiguous:.0%}, critical {critical:.0%}",
         n=rates.quotes,
         aligned=len(result.aligned),
-        exact=rates.exact,
-        normalized=rates.normalized,
-        fuzzy=rates.fuzzy,
-        failed=rates.failed,
-        near_miss=rates.near_miss,
-        ambiguous=rates.ambiguous,
-        critical=rates.critical,
+        **rates.model_dump(exclude={"quotes"}),
     )
 
 
@@ -313,10 +294,7 @@ def _escaped(cell: str) -> str:
     "standard input",
 )
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(["json", "md"]),
-    help="output format (default: a table for the terminal)",
+    "--format", "form", type=click.Choice(["json", "md"]), help="output format (default: a table)"
 )
 @click.option(
     "--threshold",
@@ -345,25 +323,23 @@ def align(
     from gigamind.evidence.align import align_all
 
     config = replace(DEFAULT.accepting(threshold), fuzzy=not no_fuzzy)
-    _check_streams((*source_names, quotes_name))
-    sources = [read_source(name, config.max_source_chars) for name in source_names]
-    quotes = read_quotes(quotes_name, sources)
-    result = align_all(quotes, [source.text for source in sources], config=config)
-    shown = _print_markdown if form == "md" else print_table
-    show_result(_document(result, sources), lambda: shown(result, sources))
-    if require_all and result.failed:
-        raise click.exceptions.Exit(1)
-
-
-def _check_streams(names: Sequence[str]) -> None:
-    if Counter(names)[STDIN] > 1:
+    if (*source_names, quotes_name).count(STDIN) > 1:
         raise InputError(
             _('"-" (standard input) can be read only once: use it for one source or for the quotes')
         )
+    sources = [read_source(name, config.max_source_chars) for name in source_names]
+    quotes = read_quotes(quotes_name, sources)
+    result = align_all(quotes, [source.text for source in sources], config=config)
 
+    def show() -> None:
+        if form == "md":
+            click.echo(markdown(result, sources))
+        else:
+            print_table(result, sources)
 
-def _print_markdown(result: AlignResult, sources: Sequence[NamedSource]) -> None:
-    click.echo(markdown(result, sources))
+    show_result(_document(result, sources), show)
+    if require_all and result.failed:
+        raise click.exceptions.Exit(1)
 
 
 def _document(result: AlignResult, sources: Sequence[NamedSource]) -> "AlignDocument":

@@ -17,8 +17,10 @@ Callback = TypeVar("Callback", bound=Callable[..., Any])
 _ALL, _QUIET = "gigamind.help_all", "gigamind.quiet"
 _MANY = 30  # a page of help with more options shows only the main ones
 EVERYWHERE = _("General")
+OUTPUT_LANGUAGE = _("language of the output; auto follows LC_ALL, LC_MESSAGES or LANG")
 CONFIG_VARIABLE = "GIGAMIND_CONFIG"
 _PLAIN = "Options"
+_LANGUAGES = click.Choice(get_args(LanguageChoice))
 _MIN_SIMILARITY = 0.5  # of a mistyped command to the one that is suggested
 
 
@@ -59,11 +61,16 @@ class Command(click.Command):
         super().__init__(*arguments, **settings)
         self.examples = tuple(examples)
         if not any(param.name == "lang" for param in self.params):
-            self.params.append(_lang())
-        self.params += [_quiet(), _config()] if configured else [_quiet()]
+            choices: dict[str, Any] = {"type": _LANGUAGES, "group": EVERYWHERE}
+            self.params.append(_common_option("--lang", _set_language, OUTPUT_LANGUAGE, **choices))
+        text = _("print only results and errors, no progress or warnings")
+        quiet = _common_option("--quiet", _keep_quiet, text, is_flag=True, group=EVERYWHERE)
+        self.params += [quiet, _config()] if configured else [quiet]
         self._shortened = len(self.params) > _MANY
         if self._shortened:
-            self.params.append(_help_all())
+            text = _("show this message with all options and exit")
+            shown = _common_option("--help-all", _show_all, text, is_flag=True, is_eager=True)
+            self.params.append(shown)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  click's own
         if ctx.params.get("lang") and ctx.obj is not None:
@@ -106,9 +113,7 @@ class Command(click.Command):
                     formatter.write_dl(records)
         if left:
             formatter.write_paragraph()
-            more = _(
-                "--help-all also shows the options of these groups: {groups}.", groups=list(left)
-            )
+            more = _("--help-all also shows these groups: {groups}.", groups=list(left))
             formatter.write_text(call_translator(ctx)(more))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -164,11 +169,7 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
 def lang_option(text: Message, *, show_default: bool = True) -> Callable[[Callback], Callback]:
     """Return `--lang` for a command whose options are not from a model."""
     return click.option(
-        "--lang",
-        type=click.Choice(get_args(LanguageChoice)),
-        default="auto",
-        show_default=show_default,
-        help=text,
+        "--lang", type=_LANGUAGES, default="auto", show_default=show_default, help=text
     )
 
 
@@ -186,35 +187,11 @@ def _common_option(
     return GroupedOption([flag], expose_value=False, callback=callback, help=text, **settings)
 
 
-def _lang() -> click.Parameter:
-    text = _("language of the output; auto follows LC_ALL, LC_MESSAGES or LANG")
-    choices = click.Choice(get_args(LanguageChoice))
-    return _common_option("--lang", _set_language, text, type=choices, group=EVERYWHERE)
-
-
-def _quiet() -> click.Parameter:
-    text = _("print only results and errors, no progress or warnings")
-    return _common_option("--quiet", _keep_quiet, text, is_flag=True, group=EVERYWHERE)
-
-
 def _config() -> click.Parameter:
-    return _common_option(
-        "--config",
-        _read_config,
-        _(
-            "read options from this file (default: gigamind.toml in this folder or the nearest one above)"
-        ),
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        envvar=CONFIG_VARIABLE,
-        is_eager=True,
-        group=EVERYWHERE,
-    )
-
-
-def _help_all() -> click.Parameter:
-    text = _("show this message with all options and exit")
-    return _common_option("--help-all", _show_all, text, is_flag=True, is_eager=True)
+    text = _("read options from this file (default: the nearest gigamind.toml)")
+    file: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "FILE"}
+    settings = {**file, "envvar": CONFIG_VARIABLE, "is_eager": True, "group": EVERYWHERE}
+    return _common_option("--config", _read_config, text, **settings)
 
 
 def _set_language(ctx: click.Context, param: click.Parameter, value: LanguageChoice | None) -> None:

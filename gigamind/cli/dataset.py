@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gigamind.datasets.describe import Description
     from gigamind.datasets.jsonl import Dataset
 
-_path = click.Path(path_type=Path)
+_path, _share = click.Path(path_type=Path), click.FloatRange(0, 1)
 _MAX_PROBLEMS = 10  # in one message
 _WIDTH = 120  # columns without a terminal
 # Values of `Description.counts` that are not from rows.
@@ -52,26 +52,14 @@ _dataset_option = click.option(
     )
 )
 @click.argument("files", nargs=-1, type=_path)
-@click.option(
-    "--dataset",
-    "paths",
-    type=_path,
-    multiple=True,
-    help="dataset, one JSON object per line; same as an argument",
-)
+@click.option("--dataset", "paths", type=_path, multiple=True, help="dataset; same as an argument")
 @click.option("--notes", type=_path, help="also check that notes and ranges exist in this vault")
 @click.option("--strict", is_flag=True, help="treat names that match several notes as problems")
 @click.option(
-    "--min-rows",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    show_default=True,
-    help="share of rows that an evaluation would require",
+    "--min-rows", type=_share, default=0.5, show_default=True, help="required share of valid rows"
 )
 @click.option(
-    "--fix",
-    type=_path,
-    help="file for the same queries with expected spans moved to the current position of their text in --notes",
+    "--fix", type=_path, help="file for the queries with spans moved to their text in --notes"
 )
 @prints_json
 def check(
@@ -120,13 +108,7 @@ def _write_fixed(named: tuple[Path, ...], notes: Path | None, out: Path) -> None
     if not isinstance(checked, CheckedDataset):
         raise InputError(_("--fix: {file} is not a dataset of queries.", file=named[0]))
     count = write_reanchored(out, checked, read_vault(notes))
-    line = n_(
-        "{n} of {rows:,} rows has new offsets: {file}",
-        "{n:,} of {rows:,} rows have new offsets: {file}",
-        n=count,
-        rows=checked.rows,
-        file=out,
-    )
+    line = _("new offsets in {n:,} of {all:,} rows: {file}", n=count, all=checked.rows, file=out)
     print_line(line, err=True)
 
 
@@ -166,12 +148,8 @@ def stats(path: Path, form: str) -> None:
 )
 @_dataset_option
 @click.option("--out", type=_path, required=True, help="file for the sampled rows")
-@click.option(
-    "--size", required=True, help="sample size: a count such as 50 or a share such as 0.2"
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=42, show_default=True, help="random seed"
-)
+@click.option("--size", required=True, help="sample size: a count like 50 or a share like 0.2")
+@click.option("--seed", type=click.IntRange(0), default=42, show_default=True, help="random seed")
 @prints_json
 def draw(path: Path, out: Path, size: str, seed: int) -> None:
     """Sample usable rows without replacement, in their original order."""
@@ -193,10 +171,7 @@ def draw(path: Path, out: Path, size: str, seed: int) -> None:
     chosen = sample(usable, wanted, seed)
     write_lines(out, [lines[number - 1].decode().strip() for number in chosen])
     counts = {"rows": len(chosen), "usable": len(usable)}
-    line = _(
-        "{chosen:,} of {usable:,} rows: {file}", chosen=len(chosen), usable=len(usable), file=out
-    )
-    show_written(out, counts, line)
+    show_written(out, counts, _("{rows:,} of {usable:,} rows: {file}", **counts, file=out))
 
 
 @dataset.command(
@@ -205,9 +180,7 @@ def draw(path: Path, out: Path, size: str, seed: int) -> None:
     )
 )
 @_dataset_option
-@click.option(
-    "--labels", type=_path, required=True, help='unjudged.jsonl of a run with "gain" filled in'
-)
+@click.option("--labels", type=_path, required=True, help='unjudged.jsonl with "gain" filled in')
 @click.option("--out", type=_path, required=True, help="file for the rows with the new judgments")
 @prints_json
 def label(path: Path, labels: Path, out: Path) -> None:
@@ -224,12 +197,7 @@ def label(path: Path, labels: Path, out: Path) -> None:
     gains = read_gains(labels, {item.id for item in queries.items})
     write_rows(out, labelled(queries.items, gains))
     counts = {"judgements": sum(map(len, gains.values())), "queries": len(gains)}
-    line = _(
-        "{judgments:,} judgments for {queries:,} queries: {file}",
-        judgments=counts["judgements"],
-        queries=len(gains),
-        file=out,
-    )
+    line = _("{judgements:,} judgments for {queries:,} queries: {file}", **counts, file=out)
     show_written(out, counts, line)
 
 
@@ -252,22 +220,16 @@ def _described(path: Path) -> "Description":
 
 
 def _read(path: Path) -> "Dataset[Any]":
-    from gigamind.datasets.jsonl import (
-        dataset_kind,
-        read_answers,
-        read_links,
-        read_queries,
-        read_questions,
-    )
+    from gigamind.datasets import jsonl
 
-    kind = dataset_kind(path)
+    kind = jsonl.dataset_kind(path)
     if kind == "links":
-        return read_links(path)
+        return jsonl.read_links(path)
     if kind == "queries":
-        return read_queries(path)
-    questions = read_questions(path)
+        return jsonl.read_queries(path)
+    questions = jsonl.read_questions(path)
     answered = any(item.answer is not None for item in questions.items)
-    return read_answers(path) if answered else questions
+    return jsonl.read_answers(path) if answered else questions
 
 
 def _checked_rows(rows: "Dataset[Any]", notes: Path | None) -> "CheckedRows[Any] | None":

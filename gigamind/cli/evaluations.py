@@ -1,5 +1,6 @@
 """`gigamind eval search`, `links` and `answers`: run an evaluation, here or as a flow, and show its results."""
 
+import functools
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -16,19 +17,10 @@ from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 
-_flow = click.option(
-    "--flow",
-    is_flag=True,
-    cls=GroupedOption,
-    group="Prefect",
-    first=False,
-    help="run as a Prefect flow and publish artifacts",
-)
-_runner = click.option(
+_option = functools.partial(click.option, cls=GroupedOption, group="Prefect", first=False)
+_flow = _option("--flow", is_flag=True, help="run as a Prefect flow and publish artifacts")
+_runner = _option(
     "--runner",
-    cls=GroupedOption,
-    group="Prefect",
-    first=False,
     help="with --flow, where the work runs: threads:4, processes:2, dask:ADDRESS, ray:ADDRESS, dask:local:2, ...",
 )
 
@@ -104,26 +96,20 @@ def _evaluate(
 
 search = _command_of(
     SearchEvalOptions,
-    _(
-        "Measure retrieval quality: hit@k, MRR, nDCG, evidence spans, unanswerable queries and latency."
-    ),
+    _("Measure retrieval: hit@k, MRR, nDCG, evidence spans, unanswerable queries and latency."),
     "gigamind eval search --dataset queries.jsonl --notes vault",
     "gigamind eval search --dataset queries.jsonl --system run:mine.trec --json",
     "gigamind eval search --dataset queries.jsonl --notes vault --compare eval/baselines --fail-on-regression",
 )
 links = _command_of(
     LinkEvalOptions,
-    _(
-        "Measure how many removed links are suggested again: precision, recall, novelty, spans and calibration."
-    ),
+    _("Measure how many removed links return: precision, recall, novelty, spans, calibration."),
     "gigamind eval links --dataset links.jsonl --notes vault-without-links",
     "gigamind eval links --dataset links.jsonl --notes vault-without-links --topk 3 --json",
 )
 answers = _command_of(
     AnswerEvalOptions,
-    _(
-        "Judge answers claim by claim: correctness with quotes from the notes, utility, use of sources and grounding."
-    ),
+    _("Judge answers claim by claim: correctness by quotes, utility, use of sources, grounding."),
     "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --max-cost-usd 2",
     "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --dry-run",
 )

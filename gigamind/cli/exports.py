@@ -10,7 +10,7 @@ from gigamind.cli.command import Group
 from gigamind.cli.errors import print_warning
 from gigamind.cli.output import prints_json, show_written
 from gigamind.errors import InputError
-from gigamind.i18n import _, n_
+from gigamind.i18n import _
 
 if TYPE_CHECKING:
     from gigamind.records.schema import Record
@@ -28,9 +28,7 @@ def export() -> None:
 
 @export.command(examples=("gigamind export trec eval/out/20261123-101500 --out trec",))
 @_run
-@click.option(
-    "--out", type=_path, required=True, help="folder to create for run.trec and qrels.trec"
-)
+@click.option("--out", type=_path, required=True, help="folder for run.trec and qrels.trec")
 @prints_json
 def trec(run: Path, out: Path) -> None:
     """Write rankings and relevance judgments for trec_eval and ir_measures, which compute the same metrics."""
@@ -47,17 +45,9 @@ def trec(run: Path, out: Path) -> None:
     }
     files = {"run.trec": trec_run(rankings, "gigamind"), "qrels.trec": trec_qrels(grades)}
     write_texts(out, files)
-    names = [
-        *rankings,
-        *(note for notes in (*rankings.values(), *grades.values()) for note in notes),
-    ]
-    if count := encoded_names(names):
-        message = n_(
-            "{n} name contains spaces or % and is percent-encoded in both files",
-            "{n:,} names contain spaces or % and are percent-encoded in both files",
-            n=count,
-        )
-        print_warning(message)
+    named = (note for notes in (*rankings.values(), *grades.values()) for note in notes)
+    if count := encoded_names([*rankings, *named]):
+        print_warning(_("percent-encoded names with spaces or % in both files: {n:,}", n=count))
     counts = {"rankings": len(rankings), "judged": len(grades)}
     line = _(
         "{rankings:,} rankings, judgments for {judged:,} queries: {folder}", **counts, folder=out
@@ -96,13 +86,10 @@ def _read(run: Path, *tasks: str) -> "Record[Any, Any]":
 
     record = read_run(run, KINDS)
     if tasks and record.run.task not in tasks:
-        message = _(
-            "{run} is a run of {task}; this command exports runs of {tasks}",
-            run=run,
-            task=record.run.task,
-            tasks=tasks,
+        task = record.run.task
+        raise InputError(
+            _("{run}: a run of {task}, not of {tasks}", run=run, task=task, tasks=tasks)
         )
-        raise InputError(message)
     return record
 
 

@@ -16,7 +16,7 @@ from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_written
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.options import validated
-from gigamind.i18n import Message, Text, _, joined, n_
+from gigamind.i18n import Text, _, joined, n_
 from gigamind.llm.options import ModelOptions
 
 if TYPE_CHECKING:
@@ -32,16 +32,10 @@ class QueryWriterOptions(ModelOptions):
     """Options of the model that writes questions: their number and cost limits."""
 
     max_unanswerable: int = Field(
-        1,
-        ge=0,
-        description="limit of unanswerable questions per note, for --model, near misses and --leave-out",
+        1, ge=0, description="unanswerable questions per note (--model, near misses, --leave-out)"
     )
-    max_tokens: int = Field(
-        4_096, ge=1, description="token limit per reply; doubled once if a reply is cut off"
-    )
-    ledger: Path | None = Field(
-        None, description="log of requests (default: .gigamind/attempts.jsonl)"
-    )
+    max_tokens: int = Field(4_096, ge=1, description="reply token limit; doubled once if cut off")
+    ledger: Path | None = Field(None, description="request log (default: .gigamind/attempts.jsonl)")
     dry_run: bool = Field(default=False, description="count the requests to --model, then stop")
 
 
@@ -64,14 +58,9 @@ def write_with_model(
     askable, empty = askable_notes(vault)
     _warn(vault.warnings, empty)
     if options.dry_run:
-        characters = sum(len(note.text) for note in askable)
-        line = n_(
-            "{n} request of {characters:,} characters",
-            "{n:,} requests, one per note, of {characters:,} characters in total",
-            n=len(askable),
-            characters=characters,
-        )
-        show_written(out, {"calls": len(askable), "characters": characters}, line)
+        counts = {"calls": len(askable), "characters": sum(len(note.text) for note in askable)}
+        line = _("requests, one per note: {calls:,}; characters: {characters:,}", **counts)
+        show_written(out, counts, line)
         return
     from gigamind.tasks.search.write_queries import QuestionLimits, write_queries
 
@@ -86,9 +75,7 @@ def write_with_model(
     _report_losses(written)
     if not written.rows:
         message = _(
-            "No questions from {notes:,} notes; {file} was not written.",
-            notes=len(askable),
-            file=out,
+            "No questions from {n:,} notes; {file} was not written.", n=len(askable), file=out
         )
         raise EvaluationError(message)
     write_rows(out, written.rows)
@@ -131,16 +118,10 @@ def _report_losses(written: "WrittenRows") -> None:
     ),
 )
 @click.option("--notes", type=_path, required=True, help="the vault; it is not changed")
-@click.option(
-    "--out-notes", type=_path, required=True, help="folder for the copy without the links"
-)
-@click.option(
-    "--dataset", type=_path, required=True, help="file for the rows, one per removed link"
-)
+@click.option("--out-notes", type=_path, required=True, help="folder for a copy without the links")
+@click.option("--dataset", type=_path, required=True, help="file for rows, one per removed link")
 @click.option("--remove-ratio", default=0.3, help="share of links to remove, above 0 and up to 1")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=42, help="random seed for choosing the links"
-)
+@click.option("--seed", type=click.IntRange(0), default=42, help="random seed for the choice")
 @prints_json
 def generate_links(
     notes: Path, out_notes: Path, dataset: Path, remove_ratio: float, seed: int
@@ -152,12 +133,7 @@ def generate_links(
     sources = len({row.source_note for row in generated.rows})
     _warn(generated.warnings)
     counts = {"rows": len(generated.rows), "links": generated.links, "notes": sources}
-    removed = _(
-        "Removed {removed:,} of {links:,} links from {notes:,} notes.",
-        removed=len(generated.rows),
-        links=generated.links,
-        notes=sources,
-    )
+    removed = _("Removed {rows:,} of {links:,} links from {notes:,} notes.", **counts)
     places = (_("Notes: {folder}", folder=out_notes), _("Dataset: {file}", file=dataset))
     show_written(dataset, counts, joined((removed, *places), "\n"))
 
@@ -172,12 +148,8 @@ def generate_links(
 )
 @click.option("--notes", type=_path, required=True, help="the vault; it is not changed")
 @click.option("--out", type=_path, required=True, help="file for the rows")
-@click.option(
-    "--max-per-note", type=_count, default=3, help="limit of answerable questions per note"
-)
-@click.option(
-    "--include-headers", is_flag=True, help="also generate questions from headings of level 1 to 3"
-)
+@click.option("--max-per-note", type=_count, default=3, help="answerable questions per note")
+@click.option("--include-headers", is_flag=True, help="also ask about headings of level 1 to 3")
 @click.option(
     "--forms",
     default="title",
@@ -191,12 +163,8 @@ def generate_links(
     help="share of notes to leave out of --out-notes; questions about what only they contain are added as unanswerable",
 )
 @click.option("--out-notes", type=_path, help="folder for the copy without those notes")
-@click.option(
-    "--limit", type=_count, help="total number of questions, balanced over notes and forms"
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=42, help="random seed for choosing the questions"
-)
+@click.option("--limit", type=_count, help="number of questions, balanced over notes and forms")
+@click.option("--seed", type=click.IntRange(0), default=42, help="random seed for the choice")
 @options_of(QueryWriterOptions)
 @prints_json
 @click.pass_context
@@ -238,18 +206,12 @@ def generate_queries(
     from gigamind.datasets.generate_queries import QueryForms
     from gigamind.datasets.generate_queries import generate_queries as generate
 
-    wanted = QueryForms(
-        _forms(forms, include_headers=include_headers),
-        max_per_note,
-        options.max_unanswerable,
-        leave_out,
-        limit,
-        seed,
-    )
+    chosen = _forms(forms, include_headers=include_headers)
+    wanted = QueryForms(chosen, max_per_note, options.max_unanswerable, leave_out, limit, seed)
     generated = generate(notes, out, wanted, out_notes)
     _warn(generated.warnings, generated.empty_notes)
     rows = len(generated.rows)
-    lines: list[Message] = [
+    lines = [
         n_(
             "{n} question for review: {file}",
             "{n:,} questions for review: {file}",
@@ -268,12 +230,7 @@ def generate_queries(
         lines.append(line)
     if out_notes:
         left_out = len(generated.left_out)
-        message = _(
-            "Notes without {left_out:,} left-out ones: {folder}",
-            left_out=left_out,
-            folder=out_notes,
-        )
-        lines.append(message)
+        lines.append(_("Notes without {n:,} left-out ones: {folder}", n=left_out, folder=out_notes))
     lines.append(
         _("Generated questions are easier than real ones; reports on this dataset say so.")
     )
@@ -285,9 +242,7 @@ def _forms(named: str, *, include_headers: bool) -> tuple[Form, ...]:
     names = FORMS if named == "all" else [name.strip() for name in named.split(",")]
     if unknown := [name for name in names if name not in FORMS]:
         message = _(
-            "--forms: unknown form {form!r}. Use all, or some of {forms}.",
-            form=unknown[0],
-            forms=FORMS,
+            "--forms: unknown form {form!r}. Use all or {forms}.", form=unknown[0], forms=FORMS
         )
         raise InputError(message)
     return tuple(form for form in FORMS if form in names or (include_headers and form == "heading"))

@@ -11,7 +11,7 @@ from gigamind.cli.command import Group
 from gigamind.cli.errors import print_line
 from gigamind.cli.output import is_json, prints_json, show_written
 from gigamind.errors import InputError
-from gigamind.i18n import Message, _, joined, n_
+from gigamind.i18n import _, joined, n_
 
 if TYPE_CHECKING:
     from gigamind.interop.answer_sets import Answered
@@ -53,9 +53,7 @@ def collection() -> None:
     examples=("gigamind import trec qrels.txt --topics topics.tsv --out cranfield",)
 )
 @click.argument("qrels", type=_path)
-@click.option(
-    "--topics", type=_path, help="query texts: TREC topics, tab-separated values or JSON Lines"
-)
+@click.option("--topics", type=_path, help="query texts: TREC topics, TSV or JSON Lines")
 @_import_command
 def trec(qrels: Path, topics: Path | None) -> "Imported":
     """Convert relevance judgments QRELS ("query 0 document grade") and topics into a graded queries.jsonl."""
@@ -117,7 +115,10 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
     write_texts(out, imported.files())
     show_warning_lines(plain_console(stderr=True), imported.warnings)
     dataset = out / imported.name
-    line = _written_line(len(imported.rows), len(imported.notes), out)
+    counts = {"rows": len(imported.rows), "notes": len(imported.notes)}
+    line = n_("{n} row: {folder}", "{n:,} rows: {folder}", n=counts["rows"], folder=out)
+    if imported.notes:
+        line = _("{rows:,} rows, {notes:,} notes: {folder}", **counts, folder=out)
     if imported.name == "queries.jsonl":
         notes = ["--notes", str(out / "notes")] if imported.notes else []
         following = ["search", "--dataset", str(dataset), *notes]
@@ -125,7 +126,6 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
     else:
         following, more = ["answers", "--dataset", str(dataset)], ["--model", "MODEL"]
     if not evaluation:
-        counts = {"rows": len(imported.rows), "notes": len(imported.notes)}
         following = _("Next: {command}", command=" ".join(["gigamind eval", *following, *more]))
         show_written(dataset, counts, joined((line, following), "\n"))
         return
@@ -134,15 +134,3 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
     print_line(line, err=True)
     code = evaluate.main([*following, *evaluation], "gigamind eval", standalone_mode=False)
     click.get_current_context().exit(int(code or 0))
-
-
-def _written_line(rows: int, notes: int, folder: Path) -> Message:
-    if not notes:
-        return n_("{n} row: {folder}", "{n:,} rows: {folder}", n=rows, folder=folder)
-    return n_(
-        "{n} row, {notes:,} notes: {folder}",
-        "{n:,} rows, {notes:,} notes: {folder}",
-        n=rows,
-        notes=notes,
-        folder=folder,
-    )

@@ -78,8 +78,7 @@ def _next_steps(notes: str, dataset: Path) -> Message:
     if dataset.is_file():
         return run
     missing = _(
-        "{file} does not exist yet. Write one question per line, or generate questions for review:",
-        file=dataset,
+        "{file} does not exist yet. Write a question per line, or generate some:", file=dataset
     )
     generate = f"  gigamind eval generate-queries --notes {notes} --out {dataset}"
     return joined((missing, generate, run), "\n")

@@ -29,17 +29,16 @@ _FIGURES = {
 }
 
 
+_Paths = Annotated[tuple[Path, ...], Field(min_length=1)]
+
+
 class FitOptions(BaseModel):
     """Options of a fit; `dataset` and `notes` go in pairs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
-    dataset: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(
-        description="labelled queries, one JSON object per line; repeatable"
-    )
-    notes: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(
-        description="the vault of each --dataset, in the same order"
-    )
+    dataset: _Paths = Field(description="labelled queries, one JSON object per line; repeatable")
+    notes: _Paths = Field(description="the vault of each --dataset, in the same order")
     out: Path = Field(description="judge file to write")
     leave_out: LeaveOut = Field(
         "auto",
@@ -54,9 +53,7 @@ class FitOptions(BaseModel):
         description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
     )
     embedding_api_base: str | None = Field(None, description="base URL for litellm embeddings")
-    cache_dir: Path | None = Field(
-        None, description="folder for vectors and indexes (default: the user's cache folder)"
-    )
+    cache_dir: Path | None = Field(None, description="cache folder (default: the user's)")
 
 
 @click.group(cls=Group)

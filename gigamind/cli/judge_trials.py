@@ -18,7 +18,7 @@ from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
-from gigamind.i18n import Message, _, joined, n_
+from gigamind.i18n import Message, _, joined
 from gigamind.llm.ask import open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.options import ModelOptions
@@ -92,22 +92,17 @@ def try_judge(
             for model in models.values():
                 await model.close()
 
+    hint = _RESUME.get(options.store_mode)
     try:
         report = asyncio.run(run())
     except UnaskedError as error:
-        hint = _RESUME.get(options.store_mode)
         raise UnaskedError(joined(filter(None, (error.message, hint)), ". ")) from error
     except KeyboardInterrupt:
         if seen:
             so_far = trial.so_far(on_trial, seen)
             show_result(so_far, lambda: show(so_far))
-        stopped = n_(
-            "Stopped: the results above cover the first case.",
-            "Stopped: the results above cover the first {n:,} cases.",
-            n=len(seen),
-        )
-        hint = _RESUME.get(options.store_mode)
-        print_line(joined((stopped, hint), " ") if hint else stopped, err=True)
+        stopped = _("Stopped: the results above cover the first cases ({n:,}).", n=len(seen))
+        print_line(joined(filter(None, (stopped, hint)), " "), err=True)
         raise
     finally:
         print_cost(ledger.totals())
@@ -167,13 +162,8 @@ def _regress(reason: Message) -> NoReturn:
 
 
 _HEAD = (
-    "",
-    _("attacks"),
-    _("succeeded [95 %]"),
-    _("model's own verdict"),
-    _("unmeasured"),
-    _("no verdict"),
-    _("flagged"),
+    *("", _("attacks"), _("succeeded [95 %]"), _("model's own verdict")),
+    *(_("unmeasured"), _("no verdict"), _("flagged")),
 )
 
 
@@ -215,7 +205,12 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
     )
     report = try_judge(judge, options, trial, lambda outcome: click.echo(_attack_table(outcome)))
     if report.proves_little:
-        print_line(_attack_caution(report), err=True)
+        caution = _(
+            "Caution: this trial proves little. The judge is wrong even without {unmeasured:,} of {n:,} attacks.",
+            unmeasured=report.overall.unmeasured,
+            n=report.overall.attacks,
+        )
+        print_line(caution, err=True)
     if options.max_success_rate is not None:
         fooled, limit = report.overall.fooled, options.max_success_rate
         problem = _("--max-success-rate {limit:g}: no attack could be measured", limit=limit)
@@ -226,28 +221,12 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
             )
 
 
-def _attack_caution(report: "AttackReport") -> Message:
-    return n_(
-        "Caution: {unmeasured:,} of {n} attack could not be measured because the judge is wrong without it."
-        " This trial proves little.",
-        "Caution: {unmeasured:,} of {n:,} attacks could not be measured because the judge is wrong without them."
-        " This trial proves little.",
-        n=report.overall.attacks,
-        unmeasured=report.overall.unmeasured,
-    )
-
-
 def _attack_table(report: "AttackReport") -> str:
     groups = [report.overall, *report.by_family, *report.by_language, *report.by_place]
     rows = [
         (
-            group.name,
-            str(group.attacks),
-            percent(group.fooled),
-            percent(group.told),
-            str(group.unmeasured),
-            str(group.unscored),
-            str(group.flagged),
+            *(group.name, str(group.attacks), percent(group.fooled), percent(group.told)),
+            *map(str, (group.unmeasured, group.unscored, group.flagged)),
         )
         for group in groups
     ]
@@ -258,12 +237,10 @@ class TestOptions(TrialOptions):
     """Options of a trial by unit tests and by deceptive judges of labelled answers."""
 
     min_passed: Rate | None = Field(
-        None,
-        description="exit with 4 if a smaller share of the tests with a verdict passes, 0 to 1",
+        None, description="exit with 4 if a smaller share of tests with a verdict passes, 0 to 1"
     )
     dataset: Path | None = Field(
-        None,
-        description="labelled answers for the deceptive judges, as JSON Lines (default: the included examples)",
+        None, description="labelled answers for deceptive judges (default: the included examples)"
     )
     notes: Path | None = Field(None, description="the vault with the notes that --dataset names")
 
@@ -306,7 +283,12 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
         )
         report = try_judge(judge, options, trial, _show_tests)
     if report.overall.unscored:
-        print_line(_test_caution(report), err=True)
+        caution = _(
+            "Caution: tests without a verdict, not counted in the rates: {unscored:,} of {n:,}.",
+            unscored=report.overall.unscored,
+            n=report.overall.tests,
+        )
+        print_line(caution, err=True)
     if options.min_passed is not None:
         passed, limit = report.overall.passed, options.min_passed
         problem = _("--min-passed {limit:g}: no test could be measured", limit=limit)
@@ -343,15 +325,6 @@ def _deceptive_table(deceptive: "CardLiars") -> str:
     names = (judge.name for judge in deceptive.liars)
     rows = [(name, *row.figures) for name, row in zip(names, view.rows, strict=True)]
     return f"{view.lead}\n\n{table(('', *view.head), rows)}\n"
-
-
-def _test_caution(report: "UnitTestReport") -> Message:
-    return n_(
-        "Caution: {unscored:,} of {n} test has no verdict and is not counted in the rates.",
-        "Caution: {unscored:,} of {n:,} tests have no verdict and are not counted in the rates.",
-        n=report.overall.tests,
-        unscored=report.overall.unscored,
-    )
 
 
 def _show_tests(report: "UnitTestReport") -> None:

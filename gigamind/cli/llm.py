@@ -29,29 +29,23 @@ llm.add_command(check)
 
 @llm.command(
     "serve",
+    context_settings={"show_default": True},
     examples=("gigamind llm serve qwen2.5-1.5b-instruct.gguf --context 16384",),
     epilog="Exit codes: 0 stopped by Ctrl-C or SIGTERM; 1 invalid input.",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @_port_option(help="port on 127.0.0.1; 0 picks a free one")
 @click.option(
-    "--context",
-    type=click.IntRange(min=512),
-    default=8192,
-    show_default=True,
-    help="tokens per request, prompt and reply together",
+    "--context", type=click.IntRange(512), default=8192, help="tokens per prompt and reply together"
 )
 @click.option(
     "--slots",
     help="requests computed at the same time; commands that use the server read this number",
     type=click.IntRange(1, 256),
     default=1,
-    show_default=True,
 )
 @click.option(
-    "--threads",
-    type=click.IntRange(1, 512),
-    help="threads to compute with (default: half of the processor's, because other load slows them down)",
+    "--threads", type=click.IntRange(1, 512), help="threads (default: half of the processor's)"
 )
 def serve(*, file: Path, port: int, context: int, slots: int, threads: int | None) -> None:
     """Serve a local GGUF model FILE on loopback until you press Ctrl-C."""
@@ -60,10 +54,7 @@ def serve(*, file: Path, port: int, context: int, slots: int, threads: int | Non
     with serving(file, port=port, context=context, slots=slots, threads=threads) as url:
         model = shlex.quote(f"openai/{file.stem}")
         _wait(
-            _(
-                "{url} is ready until you press Ctrl-C. Add to any command that uses a model:",
-                url=url,
-            ),
+            _("{url} is ready until you press Ctrl-C. Add to commands that use a model:", url=url),
             f"  --model {model} --api-base {url}",
         )
 
@@ -74,9 +65,7 @@ def serve(*, file: Path, port: int, context: int, slots: int, threads: int | Non
     epilog="Exit codes: 0 shown; 1 invalid input; 3 a provider cannot be reached.",
 )
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option(
-    "--cancel", is_flag=True, help="cancel open batches; finished requests are still charged"
-)
+@click.option("--cancel", is_flag=True, help="cancel open batches; finished requests are charged")
 def batches(*, out: Path, cancel: bool) -> None:
     """Show the progress of the batches of the interrupted run with the output folder OUT."""
     from gigamind.evaluation.unfinished import unfinished_folder
@@ -112,10 +101,7 @@ def fake_server(port: int) -> None:
                 _("{url} is ready until you press Ctrl-C. Try in another shell:", url=server.url),
                 f"  gigamind llm check --model openai/judge --api-base {server.url}",
                 _("Replies only fit the schema; their verdicts mean nothing."),
-                _(
-                    "Faults are requested by name, such as --model {model}",
-                    model="'openai/judge;fault=429;times=1'",
-                ),
+                _("Faults by name: --model {model}", model="'openai/judge;fault=429;times=1'"),
             )
     except OSError as error:
         raise taken_port(port, error) from error

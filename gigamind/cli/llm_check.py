@@ -55,14 +55,9 @@ _OPTIONS = ("model", "api_base", "key_variable", "structured", "prices", "model_
 class CheckOptions(ModelOptions):
     """Options of a check: a model is required, and its server is not measured first."""
 
-    model: str | None = Field(
-        description="model name as in litellm: openai/..., anthropic/..., ollama_chat/..."
-    )
+    model: str | None = Field(description="model as in litellm: openai/..., ollama_chat/...")
     model_timeout_s: float | None = Field(
-        DEFAULT_TIMEOUT_S,
-        ge=0.1,
-        allow_inf_nan=False,
-        description="time limit per request in seconds",
+        DEFAULT_TIMEOUT_S, ge=0.1, allow_inf_nan=False, description="timeout per request in seconds"
     )
 
 
@@ -116,13 +111,7 @@ def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checke
         raise checkup.error
     failed = sum(1 for read in reads if read.error)
     if failed:
-        message = n_(
-            "{failed} of {n} case failed",
-            "{failed:,} of {n:,} cases failed",
-            n=len(reads),
-            failed=failed,
-        )
-        raise EvaluationError(message)
+        raise EvaluationError(_("failed cases: {failed:,} of {n:,}", failed=failed, n=len(reads)))
 
 
 async def _check_once(model: "LanguageModel") -> "Checkup":
@@ -298,12 +287,14 @@ def _show_checkup(model: "LanguageModel", checkup: "Checkup") -> None:
         print_line(line)
     if attempt and not attempt.http_status:
         print_line(_("latency   {latency:.0f} ms", latency=attempt.latency_ms))
-        line = _(
-            "tokens    {prompt:,} prompt, {completion:,} completion",
-            prompt=attempt.prompt_tokens,
-            completion=attempt.completion_tokens,
+        prompt, reply = attempt.prompt_tokens, attempt.completion_tokens
+        print_line(
+            _(
+                "tokens    {prompt:,} prompt, {completion:,} completion",
+                prompt=prompt,
+                completion=reply,
+            )
         )
-        print_line(line)
         if attempt.cost_pico_usd is not None:
             source = _PRICE_SOURCES.get(attempt.cost_source, attempt.cost_source)
             cost = attempt.cost_pico_usd / 1e12

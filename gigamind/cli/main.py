@@ -185,10 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     given = sys.argv[1:] if arguments is None else list(arguments)
     with stoppable() as stop:
         if given and given[0] in _LONG and not _HELP & set(given) and ctrl_c_is_ignored():
-            hint = _(
-                "Ctrl-C is ignored because this process runs in the background. Stop it with: kill {pid}",
-                pid=os.getpid(),
-            )
+            hint = _("Ctrl-C is ignored in the background. Stop with: kill {pid}", pid=os.getpid())
             click.echo(translator(CallLanguage(given).language)(hint), err=True)
         code = _run(given, stop)
     gc.freeze()  # the process ends: the last collection can skip everything in memory

@@ -36,23 +36,17 @@ class ExtractionOptions(ModelOptions, AlignOptions):
     prompt_lang: Literal["auto", "ko", "en"] = Field(
         "auto", description="language of the prompt; auto uses the session's language"
     )
-    max_tokens: int = Field(
-        4_096, ge=1, description="token limit per reply; doubled once if a reply is cut off"
-    )
+    max_tokens: int = Field(4_096, ge=1, description="reply token limit; doubled once if cut off")
     ledger: Path | None = Field(
         None, description="log of requests (default: attempts.jsonl next to the event log)"
     )
 
 
 _POLL_SECONDS = 0.25
+_file = click.Path(path_type=Path, dir_okay=False)
 
 _log_option = click.option(
-    "--log",
-    "log_path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=DEFAULT_LOG,
-    show_default=True,
-    help="the event log",
+    "--log", "log_path", type=_file, default=DEFAULT_LOG, show_default=True, help="the event log"
 )
 
 
@@ -120,9 +114,7 @@ def graduate(
         session_name if session_name == STDIN else sessions.session_id(Path(session_name).stem)
     )
     session = parse_session(called, lines, session_name)
-    if (
-        extracted_name is None
-    ):  # before the log is opened, so that the model blocks no other process
+    if extracted_name is None:  # before the log is opened: the model must block no other process
         language = None if options.prompt_lang == "auto" else options.prompt_lang
         dropped: Counter[str] = Counter()
         extraction = ask_model(
@@ -185,10 +177,7 @@ def graduate_all(
 )
 @_log_option
 @click.option(
-    "--after",
-    type=click.IntRange(min=0),
-    default=0,
-    help="print only events after this sequence number",
+    "--after", type=click.IntRange(0), default=0, help="print events after this sequence number"
 )
 @click.option("--follow", is_flag=True, help="wait for new events until interrupted")
 def events(log_path: Path, after: int, *, follow: bool) -> None:
@@ -220,12 +209,9 @@ def _print_report(report: "SessionReport") -> None:
         print_line(_("{session}: failed: {reason}", session=name, reason=report["reasons"][0]))
         return
     line = _(
-        "{session}: {verified:,} of {entries:,} entries verified; quotes: {aligned:,} found, {missing:,} not found",
-        session=name,
-        verified=report["verified"],
-        entries=report["entries"],
-        aligned=report["quotes_aligned"],
-        missing=report["quotes_failed"],
+        "{session}: {verified:,} of {entries:,} entries verified; quotes: {quotes_aligned:,} found, {quotes_failed:,}"
+        " not found",
+        **{**report, "session": name},
     )
     print_line(line)
     for reason in report["reasons"]:

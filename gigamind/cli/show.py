@@ -65,10 +65,7 @@ def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
     for work in checked.estimate():
         console.print(say(_("estimate: {work}", work=work.describe())))
     if least := checked.least_calls():
-        line = _(
-            "--max-calls {n:,} is enough to judge one item completely; fewer may judge none",
-            n=least,
-        )
+        line = _("--max-calls {n:,} judges one item completely; fewer may judge none", n=least)
         console.print(say(line))
     if config:
         console.print(say(_("from {file}: {options}", file=config.file, options=config.options)))
@@ -170,12 +167,7 @@ def show_release(verdict: ReleaseVerdict, out: Path | None, say: Translator) -> 
         for item in comparison.lost
     ]
     worse = [
-        _(
-            "worse: {question} ({id}): {change}",
-            question=_short(item.text),
-            id=item.id,
-            change=item.what,
-        )
+        _("worse: {text} ({id}): {change}", text=_short(item.text), id=item.id, change=item.what)
         for item in comparison.changes
         if item.change == "worse"
     ]

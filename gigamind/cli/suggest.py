@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from gigamind.choices import SHOWN_CONFIDENCE
-from gigamind.cli.command import command, is_quiet, lang_option
+from gigamind.cli.command import OUTPUT_LANGUAGE, command, is_quiet, lang_option
 from gigamind.cli.errors import print_line
 from gigamind.cli.output import is_json, prints_json, show_result
 from gigamind.errors import InputError
@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from gigamind.vault.notes import Note, Vault
 
 _LINES = {".jsonl", ".md"}
-_PHRASES_LEFT_OUT = _(
-    "Phrases were left out because they are less often right than names. --phrases includes them."
-)
+_PHRASES_LEFT_OUT = _("Phrases were left out: names are more often right. --phrases adds them.")
 _UNCALIBRATED = _(
-    "The vault has too few links to calibrate confidence, so the values come from other vaults."
+    "The vault has too few links to calibrate confidence; other vaults' values are used."
 )
 _path = click.Path(path_type=Path)
 _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
@@ -48,57 +46,28 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
 @click.option("--notes", type=_path, default=".", help="the vault")
 @click.option("--max", "most", type=click.IntRange(min=1), default=10, help="suggestions per note")
 @click.option(
-    "--min-confidence",
-    type=_share,
-    default=SHOWN_CONFIDENCE,
-    help="leave out suggestions with a lower confidence",
+    "--min-confidence", type=_share, default=SHOWN_CONFIDENCE, help="lowest confidence to suggest"
 )
+@click.option("--include-linked", is_flag=True, help="also suggest notes that it already links to")
 @click.option(
-    "--include-linked",
-    is_flag=True,
-    help="also suggest notes that the note already links to elsewhere",
-)
-@click.option(
-    "--semantic/--no-semantic",
-    default=True,
-    help="also suggest phrases that refer to a note without naming it, or only names",
+    "--semantic/--no-semantic", default=True, help="suggest phrases that mean a note, or names only"
 )
 @click.option(
     "--embedder",
     default=DEFAULT_EMBEDDER,
     help="embedding model that compares meanings: use-multilingual, e5-small, fastembed:<model> or litellm:<model>",
 )
-@click.option(
-    "--context-chars",
-    type=_count,
-    default=400,
-    help="characters around an anchor that are compared with a note",
-)
+@click.option("--context-chars", type=_count, default=400, help="characters of context per anchor")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.option(
-    "--out",
-    type=_path,
-    metavar="FILE",
-    help="with --all, file for all suggestions: .md for reading, .jsonl for programs",
+    "--out", type=_path, metavar="FILE", help="with --all, file for suggestions: .md or .jsonl"
 )
-@click.option(
-    "--apply",
-    "copy",
-    type=_path,
-    metavar="COPY",
-    help="folder for a copy of the vault with the links",
-)
-@click.option(
-    "--in-place", is_flag=True, help="write the links into the notes; --undo reverts this"
-)
+@click.option("--apply", "copy", type=_path, metavar="COPY", help="folder of a copy with the links")
+@click.option("--in-place", is_flag=True, help="write links into the notes; --undo reverts this")
 @click.option("--yes", is_flag=True, help="link all suggested names without confirmation")
 @click.option("--phrases", is_flag=True, help="with --yes, also link phrases")
-@click.option(
-    "--undo", "undo_file", type=_path, metavar="FILE", help="remove the links that --in-place wrote"
-)
-@lang_option(
-    _("language of the output; auto follows LC_ALL, LC_MESSAGES or LANG"), show_default=False
-)
+@click.option("--undo", "undo_file", type=_path, metavar="FILE", help="remove links of --in-place")
+@lang_option(OUTPUT_LANGUAGE, show_default=False)
 @prints_json
 @click.pass_context
 def suggest(
@@ -175,11 +144,7 @@ def suggest(
         has_phrases = False
         for note in chosen:
             suggestions = suggester.suggest(note, options)
-            names = [
-                suggestion
-                for suggestion in suggestions
-                if phrases or not yes or not suggestion.is_phrase
-            ]
+            names = [one for one in suggestions if phrases or not yes or not one.is_phrase]
             has_phrases |= len(names) < len(suggestions)
             all_suggested.append(Suggested(note, names))
             progress.stage(_("Notes"), len(all_suggested), len(chosen))
@@ -231,12 +196,9 @@ def _check_choices(name: str | None, *, every: bool, out: Path | None, applied: 
             _("--out saves the suggestions of --all. Leave --apply, --in-place and --json out.")
         )
     if out.suffix not in _LINES:
-        message = _(
-            "--out {file}: the name must end in one of {endings}",
-            file=out,
-            endings=sorted(_LINES),
+        raise InputError(
+            _("--out {file}: must end in one of {endings}", file=out, endings=sorted(_LINES))
         )
-        raise InputError(message)
 
 
 def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:
@@ -284,13 +246,10 @@ def _show(
     if out is not None:
         from gigamind.datasets.write import write_lines
 
-        as_text = out.suffix == ".md"
-        write_lines(
-            out,
-            [suggestions.vault_text(all_suggested, writer, say)]
-            if as_text
-            else suggestions.as_json(all_suggested),
-        )
+        lines = suggestions.as_json(all_suggested)
+        if out.suffix == ".md":
+            lines = [suggestions.vault_text(all_suggested, writer, say)]
+        write_lines(out, lines)
     click.echo(suggestions.summary(all_suggested, writer, say, names_first=names_first))
     where = _("For all suggestions by note, add --out FILE.md (or .jsonl).")
     if out:

@@ -21,17 +21,11 @@ from gigamind.vault.notes import Note, Vault
 _CONTEXT_CHARS = 60  # code points of its line on either side of a link
 # The second four are the same keys on a Korean keyboard.
 _REFUSALS = {
-    "no_text": _(
-        "it is not in running text (but in code, a heading, a link, HTML, math or a comment)"
-    ),
+    "no_text": _("it is in code, a heading, a link, HTML, math or a comment"),
     "address": _("it is part of an address or a tag"),
-    "brackets": _(
-        "it is in or right after brackets, and some programs would read them as one link"
-    ),
+    "brackets": _("it is in or right after brackets, which some programs read as one link"),
     "overlaps": _("it overlaps another suggestion"),
-    "otherwise": _(
-        "a link here would change how the surrounding Markdown is read, such as bold text"
-    ),
+    "otherwise": _("a link here would change the surrounding Markdown, such as bold text"),
 }
 _ANSWERS = {"y": "y", "n": "n", "a": "a", "q": "q", "ㅛ": "y", "ㅜ": "n", "ㅁ": "a", "ㅂ": "q"}
 
@@ -43,11 +37,9 @@ def check_terminal() -> None:
         InputError: standard input is not a terminal.
     """
     if not sys.stdin.isatty():
-        message = _(
-            "There is no terminal to confirm links. Add --yes to link names from --min-confidence on,"
-            " and --phrases to link phrases, too."
+        raise InputError(
+            _("There is no terminal to confirm links. Add --yes, and --phrases for phrases.")
         )
-        raise InputError(message)
 
 
 def into_copy(
@@ -203,9 +195,7 @@ class _Questions:
             confidence=suggestion.confidence_text,
             reason=suggestion.reason,
         )
-        where = _(
-            "{place} ({number:,} of {total:,})", place=place, number=self.done, total=self._total
-        )
+        where = _("{place} ({n:,} of {total:,})", place=place, n=self.done, total=self._total)
         lines = (self._say(where), context.strip(), printable(self._say(question)))
         click.echo("\n" + "\n  ".join(lines), err=True)
 

@@ -259,8 +259,8 @@ def _aligned(
 
 def _checked(span: Span, match: _Match, source: Source) -> str:
     """Return the source under `span` at the level of the match; raises if the edit distance is another."""
-    is_raw = match.level == "raw"
-    matched = span.slice(source.text) if is_raw else source.level(match.level).under(span)
+    level = match.level
+    matched = span.slice(source.text) if level == "raw" else source.level(level).under(span)
     inside = 0 <= span.start < span.end <= len(source.text)
     if not inside or Levenshtein.distance(match.form, matched) != match.distance:
         text = _(

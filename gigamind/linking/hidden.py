@@ -1,4 +1,4 @@
-"""Hide as many links of a vault as it is assumed to lack, to check whether they are suggested again."""
+"""Hide some links of a vault, the share that it probably lacks, to check whether they are suggested again."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -43,7 +43,7 @@ class Meant:
 
 
 class Meanings:
-    """The notes of a vault by meaning; `names` are those of each path, the title first; `cache` may be None.
+    """The notes of a vault by meaning; `names` has the names of each path, the title first; `cache` may be None.
 
     Raises:
         EmbeddingError: the model failed.

@@ -1,5 +1,6 @@
 """Prometheus metrics of the service, and the cost of its evaluations today."""
 
+import functools
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -28,40 +29,20 @@ class Figures:
     """The metrics of one service."""
 
     def __init__(self, today: Callable[[], str] = lambda: f"{datetime.now(UTC):%F}") -> None:
-        self.registry = CollectorRegistry()
+        registry = self.registry = CollectorRegistry()
         self._today = today
         self._day, self._usd_of_day = today(), 0.0
-        self.asks = Counter(
-            "gigamind_asks", "Questions", ["feature", "status"], registry=self.registry
-        )
-        self.streams = Gauge("gigamind_streams", "Answers in progress", registry=self.registry)
-        self.first_byte = Histogram(
-            "gigamind_first_text_seconds",
-            "Time until the first text",
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
-        self.evaluating = Histogram(
-            "gigamind_evaluation_seconds",
-            "Time of quality check and evaluation",
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
-        self.evaluations = Counter(
-            "gigamind_evaluations",
-            "Evaluations by confidence",
-            ["confidence"],
-            registry=self.registry,
-        )
-        self.calls = Counter(
-            "gigamind_model_calls", "Requests to models", ["role", "status"], registry=self.registry
-        )
-        self.usd = Counter(
-            "gigamind_cost_usd",
-            "Cost of requests with known prices",
-            ["role"],
-            registry=self.registry,
-        )
+        count = functools.partial(Counter, registry=registry)
+        time_of = functools.partial(Histogram, buckets=_SECONDS, registry=registry)
+        self.asks = count("gigamind_asks", "Questions", ["feature", "status"])
+        self.streams = Gauge("gigamind_streams", "Answers in progress", registry=registry)
+        self.first_byte = time_of("gigamind_first_text_seconds", "Time until the first text")
+        text = "Time of quality check and evaluation"
+        self.evaluating = time_of("gigamind_evaluation_seconds", text)
+        text = "Evaluations by confidence"
+        self.evaluations = count("gigamind_evaluations", text, ["confidence"])
+        self.calls = count("gigamind_model_calls", "Requests to models", ["role", "status"])
+        self.usd = count("gigamind_cost_usd", "Cost of requests with known prices", ["role"])
 
     def tally(self) -> Tally:
         """Return a ledger whose rows are counted here."""

@@ -143,13 +143,11 @@ class Desk:
             note = self.vault.note(ask.options.note_id)
             if note is None:
                 raise InputError(_("{note}: no such note", note=ask.options.note_id))
-            whole = [(note, Span(0, 0))]
-            return self._shown(whole, [None])
+            return self._shown([(note, Span(0, 0))], [None])
         return _given(ask.options)
 
     async def _in_turn(self, call: Callable[[str], Result], query: str) -> Result:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._searching, call, query)
+        return await asyncio.get_running_loop().run_in_executor(self._searching, call, query)
 
     def _search_context(self, query: str) -> Context:
         hits = self._retriever.search(query)
@@ -167,8 +165,8 @@ class Desk:
             tuple(context_note.path for context_note in context),
             tuple(scores[: len(context)]),
             tuple(
-                _shift(note, context_note.start)
-                for (note, _span), context_note in zip(notes, context, strict=False)
+                len(note.text[: part.start].encode("utf-16-le")) // 2
+                for (note, _span), part in zip(notes, context, strict=False)
             ),
         )
 
@@ -188,10 +186,6 @@ def _given(options: AskOptions) -> Context:
     sources = tuple(Source(title, text) for title, text in zip(named, texts, strict=True))
     none = (None,) * len(texts)
     return Context(sources, none, none, (0,) * len(texts))
-
-
-def _shift(note: Note, start: int) -> int:
-    return len(note.text[:start].encode("utf-16-le")) // 2
 
 
 def open_desk(options: ServiceOptions) -> Desk:

@@ -31,19 +31,14 @@ class ServiceOptions(ModelOptions, ContextOptions, CacheOptions):
 
     notes: Path = Field(description="the vault (folder of Markdown notes)")
     model: str | None = Field(..., description="model that answers, named as in litellm")  # pyright: ignore[reportGeneralTypeIssues, reportIncompatibleVariableOverride]  required here
-    judge_model: str | None = Field(
-        None, description="model that evaluates answers (default: --model)"
-    )
-    host: str = Field(
-        "127.0.0.1", description="address to listen on; any address but loopback requires --token"
-    )
+    judge_model: str | None = Field(None, description="model for evaluation (default: --model)")
+    host: str = Field("127.0.0.1", description="listening address; only loopback needs no --token")
     port: int = Field(8000, ge=0, le=65_535, description="port; 0 picks a free one")
     token: Annotated[str, Field(min_length=16)] | None = Field(
         None, description="bearer token that callers must send; safer in $GIGAMIND_SERVICE_TOKEN"
     )
     second_look: bool = Field(
-        default=False,
-        description="check doubtful claims a second time; one more request per answer",
+        default=False, description="check doubtful claims twice; one more request per answer"
     )
     evaluate_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         1.0, description="share of answers to evaluate, chosen by a hash of question and answer"
@@ -51,27 +46,17 @@ class ServiceOptions(ModelOptions, ContextOptions, CacheOptions):
     daily_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         None, description="daily limit for the cost of evaluations in USD"
     )
-    judge: Path | None = Field(
-        None, description="judge file of kind search_qa to use instead of the default"
-    )
+    judge: Path | None = Field(None, description="search_qa judge file instead of the default")
     judge_lang: PromptLanguage = Field(
         "auto", description="language of the judge's prompt; auto uses the question's language"
     )
     mode: Mode = Field("hybrid", description="search mode: keyword, semantic, or both (hybrid)")
     fusion: FusionName = Field("weighted", description="fusion in hybrid mode")
-    embedder: str = Field(
-        DEFAULT_EMBEDDER, description="embedding model; see `gigamind eval search --help`"
-    )
+    embedder: str = Field(DEFAULT_EMBEDDER, description="embedding model; see eval search --help")
     answer_tokens: int = Field(1_024, ge=64, le=64_000, description="token limit per answer")
-    feedback: Path | None = Field(
-        None, description="folder for the users' feedback on answers (default: not recorded)"
-    )
-    asks_per_minute: int = Field(
-        60, ge=1, le=100_000, description="limit of questions per minute and address"
-    )
-    max_streams: int = Field(
-        256, ge=1, le=256, description="concurrent answers; further requests get status 503"
-    )
+    feedback: Path | None = Field(None, description="folder for feedback of users (default: none)")
+    asks_per_minute: int = Field(60, ge=1, le=100_000, description="questions a minute per address")
+    max_streams: int = Field(256, ge=1, le=256, description="concurrent answers; then status 503")
 
     @model_validator(mode="after")
     def _check_public_host(self) -> Self:

@@ -68,7 +68,7 @@ def is_single(clusters: Clusters) -> bool:
 
 
 def effective_items(clusters: Clusters) -> float:
-    """Return the number of independent items if those of a cluster are equal: n^2 / sum of sizes^2 (Kish 1965)."""
+    """Return the number of independent items if each cluster has equal ones: n^2 / sum of sizes^2 (Kish 1965)."""
     sizes = summed(np.ones(clusters.size), numbered(clusters, clusters.size))
     return clusters.size**2 / float((sizes**2).sum())
 

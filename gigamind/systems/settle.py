@@ -12,7 +12,7 @@ from gigamind.interop.ranking import Oddity, RankedNote, Ranking
 def settle(
     ranking: Ranking[RankedNote], topk: int, identify: Callable[[str], str | None]
 ) -> Ranking[RankedNote]:
-    """Return the first `topk` distinct notes of a ranking by the names of `identify`, None for an unknown one."""
+    """Return the first `topk` distinct notes by `identify` (None: unknown); scores that are not finite become None."""
     odd: Counter[Oddity] = Counter(ranking.oddities)
     hits: dict[str, RankedNote] = {}
     for hit in ranking.hits:
