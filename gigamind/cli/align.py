@@ -253,13 +253,7 @@ def _summary(result: AlignResult, sources: Sequence[NamedSource]) -> Message:
         " not found {failed:.0%}, near misses {near_miss:.0%}, ambiguous {ambiguous:.0%}, critical {critical:.0%}",
         n=rates.quotes,
         aligned=len(result.aligned),
-        exact=rates.exact,
-        normalized=rates.normalized,
-        fuzzy=rates.fuzzy,
-        failed=rates.failed,
-        near_miss=rates.near_miss,
-        ambiguous=rates.ambiguous,
-        critical=rates.critical,
+        **rates.model_dump(exclude={"quotes"}),
     )
 
 

@@ -22,30 +22,18 @@ FILE = "gigamind.toml"
 _CONFIG_PATH = "gigamind.config"  # the file that options come from
 _DEFAULT_GROUP = "eval"  # tables of its commands have the command's name alone
 _SHARED = {"tune.search": "search"}  # a command -> the other table that it also takes options from
-_OF_ONE_RUN = {
-    "out",
-    "resume",
-    "compare",
-    "changed",
-    "junit",
-    "fail_on_regression",
-    "save_snapshot",
-}  # not shared
+_OF_ONE_RUN = {  # not shared
+    *("out", "resume", "compare", "changed", "junit", "fail_on_regression", "save_snapshot")
+}
 _NOT_IN_A_FILE = {"config", "quiet", "help", "help_all"}
 _TABLE = re.compile(r"\s*\[(?P<name>[^\[\]]+)\]")
 
 
 @runtime_checkable
 class Checking(Protocol):
-    """An option that checks its own values, as those of a model do."""
+    """An option that checks its own values, as those of a model do, and raises an InputError."""
 
-    def check(self, value: object, where: str) -> None:
-        """Check a value from a file.
-
-        Raises:
-            InputError: the value is not allowed.
-        """
-        ...
+    def check(self, value: object, where: str) -> None: ...
 
 
 class ConfigFile(NamedTuple):
@@ -108,10 +96,7 @@ def read_config(path: Path) -> ConfigFile:
 
 
 def options_from_file(context: click.Context, named: Path | None) -> dict[str, Any]:
-    """Return the values that a command's table in the file has for its options, by parameter.
-
-    Args:
-        named: the file; if None, the one in the working directory or the nearest folder above it.
+    """Return a command's options in a file, by default the nearest `gigamind.toml`, by parameter.
 
     Raises:
         InputError: the file cannot be read, or has an unknown table or option; names file and line.
@@ -213,7 +198,6 @@ def _homes(root: click.Context) -> dict[str, click.Group]:
 
 
 def _shared_values(config: ConfigFile, table: str, context: click.Context) -> dict[str, Any]:
-    """Return this command's options from another command's table, except those of a single run."""
     other = _SHARED.get(table)
     if other is None:
         return {}
@@ -299,11 +283,7 @@ def _wrong_value(where: str, value: object, demand: Text) -> InputError:
 
 
 def _from_folder(config: ConfigFile, value: object, name: str) -> object:
-    """Return a path, or a list of paths, relative to the working directory instead of the file's folder.
-
-    Raises:
-        InputError: the value is not a path.  A number would name an open file of this process.
-    """
+    # A number would name an open file of this process.
     if isinstance(value, list):
         return [_from_folder(config, path, name) for path in cast("list[object]", value)]
     if not isinstance(value, str) or "\0" in value:

@@ -220,22 +220,16 @@ def _described(path: Path) -> "Description":
 
 
 def _read(path: Path) -> "Dataset[Any]":
-    from gigamind.datasets.jsonl import (
-        dataset_kind,
-        read_answers,
-        read_links,
-        read_queries,
-        read_questions,
-    )
+    from gigamind.datasets import jsonl
 
-    kind = dataset_kind(path)
+    kind = jsonl.dataset_kind(path)
     if kind == "links":
-        return read_links(path)
+        return jsonl.read_links(path)
     if kind == "queries":
-        return read_queries(path)
-    questions = read_questions(path)
+        return jsonl.read_queries(path)
+    questions = jsonl.read_questions(path)
     answered = any(item.answer is not None for item in questions.items)
-    return read_answers(path) if answered else questions
+    return jsonl.read_answers(path) if answered else questions
 
 
 def _checked_rows(rows: "Dataset[Any]", notes: Path | None) -> "CheckedRows[Any] | None":

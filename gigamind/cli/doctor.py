@@ -7,7 +7,7 @@ import re
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, requires
@@ -57,12 +57,7 @@ _AREAS = {
 
 
 class Finding(BaseModel):
-    """The result of one check.
-
-    Attributes:
-        status: a note needs no action; a problem does.
-        mend: how to fix it; "" if there is nothing to fix.
-    """
+    """The result of one check; only a problem needs action, and `mend` says how to fix it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -73,12 +68,7 @@ class Finding(BaseModel):
 
 
 class DoctorDocument(BaseModel):
-    """The JSON document of `gigamind doctor`.
-
-    Attributes:
-        keys: names of variables for keys, and whether they are set.
-        cache_bytes: size of the caches.
-    """
+    """The JSON document of `gigamind doctor`; `keys` has the variables for keys and whether they are set."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -209,11 +199,8 @@ def _check_packages(checkup: _Checkup) -> tuple[dict[str, str | None], dict[str,
 def _check_config(checkup: _Checkup, named: Path | None, root: click.Context) -> None:
     path = named or find_config(Path.cwd())
     if path is None:
-        checkup.note(
-            "config",
-            _("no gigamind.toml in this folder or above"),
-            _("optional; create one with gigamind init"),
-        )
+        fix = _("optional; create one with gigamind init")
+        checkup.note("config", _("no gigamind.toml in this folder or above"), fix)
         return
     try:
         config = read_config(path)
@@ -228,11 +215,7 @@ def _check_config(checkup: _Checkup, named: Path | None, root: click.Context) ->
 
 
 def _check_paths(checkup: _Checkup) -> None:
-    wanted: Sequence[tuple[str, Callable[[Path], bool]]] = (
-        ("notes", Path.is_dir),
-        ("dataset", Path.is_file),
-    )
-    for name, exists in wanted:
+    for name, exists in (("notes", Path.is_dir), ("dataset", Path.is_file)):
         for table, value in checkup.configured(name).items():
             given = cast("list[str]", value) if isinstance(value, list) else [str(value)]
             for path in map(Path, given):
@@ -282,11 +265,9 @@ def _check_disk(checkup: _Checkup, cache: Path) -> int:
         free = shutil.disk_usage(existing).free
         least = min(least or free, free)
         if free < LEAST_FREE:
-            checkup.problem(
-                "disk",
-                _("{size} free at {path}", size=_megabytes(free), path=existing),
-                _("free some space, or use another disk with {option}", option=option),
-            )
+            problem = _("{size} free at {path}", size=_megabytes(free), path=existing)
+            fix = _("free some space, or use another disk with {option}", option=option)
+            checkup.problem("disk", problem, fix)
     checkup.ok("disk", _("{size} free", size=_megabytes(least)))
     return least
 
@@ -312,14 +293,9 @@ def _check_embedder(checkup: _Checkup) -> None:
                 "embedder", _('{name}: used over HTTP; the section "keys" shows its key', name=name)
             )
         else:
-            checkup.problem(
-                "embedder",
-                _("{name}: unknown embedder", name=name),
-                _(
-                    "use {names}, fastembed:<model or folder> or litellm:<model>",
-                    names=list(_PACKAGES_OF),
-                ),
-            )
+            names = list(_PACKAGES_OF)
+            fix = _("use {names}, fastembed:<model or folder> or litellm:<model>", names=names)
+            checkup.problem("embedder", _("{name}: unknown embedder", name=name), fix)
 
 
 _PACKAGES_OF = {
@@ -334,11 +310,8 @@ def _check_prefect(checkup: _Checkup) -> None:
     installed = version_of("prefect")
     address = without_secrets(os.environ.get("PREFECT_API_URL", "").rstrip("/"))
     if installed and address and not address.endswith("/api"):
-        checkup.problem(
-            "prefect",
-            _("PREFECT_API_URL does not end in /api, so the server cannot be found"),
-            f"PREFECT_API_URL={address}/api",
-        )
+        problem = _("PREFECT_API_URL does not end in /api, so the server cannot be found")
+        checkup.problem("prefect", problem, f"PREFECT_API_URL={address}/api")
     elif installed and address:
         line = _("{version}, server {address} (not contacted)", version=installed, address=address)
         checkup.ok("prefect", line)
@@ -395,11 +368,8 @@ def _check_variables(checkup: _Checkup, root: click.Context) -> None:
 def _check_terminal(checkup: _Checkup) -> None:
     encoding = (sys.__stdout__ and sys.__stdout__.encoding) or "utf-8"
     if not encoding.lower().startswith("utf"):
-        checkup.problem(
-            "terminal",
-            _("its encoding {encoding} cannot show all text", encoding=encoding),
-            "export PYTHONIOENCODING=utf-8",
-        )
+        problem = _("its encoding {encoding} cannot show all text", encoding=encoding)
+        checkup.problem("terminal", problem, "export PYTHONIOENCODING=utf-8")
 
 
 def _megabytes(size: int) -> str:

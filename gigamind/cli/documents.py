@@ -38,14 +38,11 @@ class CompareFile(Report):
 
 
 class DryRunDocument(Report):
-    """An evaluation with `--dry-run`.
+    """An evaluation with `--dry-run`: `estimate` is the expected work of the run without stored results.
 
     Attributes:
-        ready: number of items to evaluate, in a few words.
         notes_hash: "" without a vault.
-        estimate: expected work of the run without stored results.
         least_calls: smallest `--max-calls` that judges one item completely; 0 if no model is used.
-        config: the file that some options came from; null without one.
     """
 
     ready: Text
@@ -59,13 +56,7 @@ class DryRunDocument(Report):
 
 
 class DatasetCheckDocument(Report):
-    """The result of `gigamind dataset check`.
-
-    Attributes:
-        rows: number of rows in the file.
-        usable: number of rows without a problem.
-        stops: why an evaluation would stop; null if it would not, or without a vault.
-    """
+    """The result of `gigamind dataset check`; `stops` is why an evaluation would stop, null if it would not."""
 
     dataset: str
     rows: int
@@ -137,13 +128,7 @@ class CheckedCase(Report):
 
 
 class ModelCheckDocument(Report):
-    """The result of `gigamind llm check`.
-
-    Attributes:
-        prompt_usd, completion_usd: price per million tokens; null without a price.
-        latency_ms: latency of one short call; null without a reply.
-        advice: how to fix the problem; null if every case was read.
-    """
+    """The result of `gigamind llm check`; prices are in USD per million tokens, null without a price."""
 
     model: str
     api_base: str | None

@@ -22,9 +22,7 @@ class EvaluationDocument(Report, Generic[Summary]):
     """A finished or interrupted evaluation.
 
     Attributes:
-        summary: content of summary.json.
-        comparison, gate: content of compare.json.  Both are null for a run that was not compared, but `gate` has the
-            floors and ceilings of --gates if there are any.
+        comparison, gate: null without a comparison, but `gate` has the floors and ceilings of --gates if there are any.
         refused: null if the run counts as a result.
     """
 

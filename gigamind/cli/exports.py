@@ -45,11 +45,8 @@ def trec(run: Path, out: Path) -> None:
     }
     files = {"run.trec": trec_run(rankings, "gigamind"), "qrels.trec": trec_qrels(grades)}
     write_texts(out, files)
-    names = [
-        *rankings,
-        *(note for notes in (*rankings.values(), *grades.values()) for note in notes),
-    ]
-    if count := encoded_names(names):
+    named = (note for notes in (*rankings.values(), *grades.values()) for note in notes)
+    if count := encoded_names([*rankings, *named]):
         print_warning(_("percent-encoded names with spaces or % in both files: {n:,}", n=count))
     counts = {"rankings": len(rankings), "judged": len(grades)}
     line = _(

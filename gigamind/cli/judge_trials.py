@@ -162,13 +162,8 @@ def _regress(reason: Message) -> NoReturn:
 
 
 _HEAD = (
-    "",
-    _("attacks"),
-    _("succeeded [95 %]"),
-    _("model's own verdict"),
-    _("unmeasured"),
-    _("no verdict"),
-    _("flagged"),
+    *("", _("attacks"), _("succeeded [95 %]"), _("model's own verdict")),
+    *(_("unmeasured"), _("no verdict"), _("flagged")),
 )
 
 
@@ -230,13 +225,8 @@ def _attack_table(report: "AttackReport") -> str:
     groups = [report.overall, *report.by_family, *report.by_language, *report.by_place]
     rows = [
         (
-            group.name,
-            str(group.attacks),
-            percent(group.fooled),
-            percent(group.told),
-            str(group.unmeasured),
-            str(group.unscored),
-            str(group.flagged),
+            *(group.name, str(group.attacks), percent(group.fooled), percent(group.told)),
+            *map(str, (group.unmeasured, group.unscored, group.flagged)),
         )
         for group in groups
     ]

@@ -114,9 +114,7 @@ def graduate(
         session_name if session_name == STDIN else sessions.session_id(Path(session_name).stem)
     )
     session = parse_session(called, lines, session_name)
-    if (
-        extracted_name is None
-    ):  # before the log is opened, so that the model blocks no other process
+    if extracted_name is None:  # before the log is opened: the model must block no other process
         language = None if options.prompt_lang == "auto" else options.prompt_lang
         dropped: Counter[str] = Counter()
         extraction = ask_model(

@@ -3,6 +3,7 @@
 import contextlib
 import os
 from collections.abc import Generator
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TaskID, TextColumn
@@ -64,13 +65,9 @@ class _OnTerminal:
     def stage(self, name: str, done: int, total: int) -> None:
         if name not in self._tasks:
             # `first`: items finished by an earlier run.
+            fields: dict[str, Any] = {"first": done, "trouble": "", "at_most": self._at_most}
             self._tasks[name] = self._bars.add_task(
-                translated(name),
-                total=total,
-                completed=done,
-                first=done,
-                trouble="",
-                at_most=self._at_most,
+                translated(name), total=total, completed=done, **fields
             )
         self._now = self._tasks[name]
         self._bars.update(self._now, completed=done, total=total)
@@ -93,13 +90,7 @@ def progress_bar() -> Generator[Progress]:
     if not console.is_terminal or os.environ.get("CI"):
         yield Lines(lambda line: tell(console, line))
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        _Rate(),
-        _Left(),
-        TextColumn("{task.fields[trouble]}", markup=False),
-    )
-    with Bars(*columns, console=console, transient=True) as bars:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    trouble = TextColumn("{task.fields[trouble]}", markup=False)
+    with Bars(*columns, _Rate(), _Left(), trouble, console=console, transient=True) as bars:
         yield _OnTerminal(bars)

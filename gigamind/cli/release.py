@@ -116,7 +116,6 @@ def history(runs: Path, *, out: Path | None, lang: LanguageChoice, seed: int) ->
 
 
 def _show_experiment(compared: "ComparedRuns", out: Path | None) -> None:
-    """Print the main metrics side by side, significant differences, and for two runs the verdict."""
     from rich.table import Table
 
     from gigamind.cli.show import plain_console, show_release
@@ -154,7 +153,6 @@ def _show_experiment(compared: "ComparedRuns", out: Path | None) -> None:
 
 
 def _show_history(histories: "Histories", out: Path | None, language: Language) -> None:
-    """Print the change points of each history."""
     from gigamind.cli.show import plain_console
     from gigamind.formats import share
     from gigamind.reports.figures import metric_name
@@ -162,13 +160,8 @@ def _show_history(histories: "Histories", out: Path | None, language: Language) 
 
     console, say = plain_console(), translator(language)
     for history in histories.histories:
-        line = n_(
-            "{subject}: {n} run",
-            "{subject}: {n:,} runs",
-            n=len(history.runs),
-            subject=subject(history, say),
-        )
-        console.print(say(line))
+        count, name = len(history.runs), subject(history, say)
+        console.print(say(n_("{subject}: {n} run", "{subject}: {n:,} runs", n=count, subject=name)))
         console.print(f"  {result(history, say)}")
         for change in history.changes:
             console.print(f"  {change_text(change, history, say)}: {cause_text(change, say)}")

@@ -246,13 +246,10 @@ def _show(
     if out is not None:
         from gigamind.datasets.write import write_lines
 
-        as_text = out.suffix == ".md"
-        write_lines(
-            out,
-            [suggestions.vault_text(all_suggested, writer, say)]
-            if as_text
-            else suggestions.as_json(all_suggested),
-        )
+        lines = suggestions.as_json(all_suggested)
+        if out.suffix == ".md":
+            lines = [suggestions.vault_text(all_suggested, writer, say)]
+        write_lines(out, lines)
     click.echo(suggestions.summary(all_suggested, writer, say, names_first=names_first))
     where = _("For all suggestions by note, add --out FILE.md (or .jsonl).")
     if out:

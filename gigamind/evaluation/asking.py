@@ -410,9 +410,8 @@ def _advice(first: ItemResult, out: Path) -> Message:
     """Return how to continue: resume the run, or if the error is final, run it in another way."""
     if first.is_final:
         return _(
-            "The error is final, so --resume {folder} would not repeat the request."
-            " Try {fix}, with another --out, or --store-mode refresh to ask the same model again."
-            " All requests are in {file}.",
+            "The error is final, so --resume {folder} would not repeat the request. Try {fix}, with another --out,"
+            " or --store-mode refresh to ask the same model again. All requests are in {file}.",
             folder=out,
             fix=_FIX_BY_CODE.get(first.code, _FIX),
             file=unfinished.unfinished_folder(out) / shards.ATTEMPTS_FILE,

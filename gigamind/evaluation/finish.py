@@ -322,10 +322,9 @@ def _reference(options: EvalOptions, kinds: Kinds) -> Reference | None:
 def _texts(
     task: Task[Any, Summary, Line], record: Record[Summary, Line], outputs: Outputs
 ) -> dict[str, str]:
-    files = (
-        {SUMMARY_FILE: task.view.markdown(record, outputs.lang)} if outputs.format != "json" else {}
-    )
-    files |= task.view.files(record)
+    files = task.view.files(record)
+    if outputs.format != "json":
+        files = {SUMMARY_FILE: task.view.markdown(record, outputs.lang)} | files
     if outputs.figures and record.items:
         from gigamind.reports.page.svg import svg_file
 

@@ -99,26 +99,17 @@ class Answering:
     async def events(self, answer_id: str, answered: Answered) -> AsyncIterator[Event]:
         """Yield the events of a stream."""
         ask, context = answered.ask, answered.context
-        yield _event(
-            "metadata",
-            {
-                "answer_id": answer_id,
-                "feature": ask.feature,
-                "lang": ask.language,
-                "matched_notes": context.matched(),
-            },
-        )
+        question = {"answer_id": answer_id, "feature": ask.feature, "lang": ask.language}
+        yield _event("metadata", {**question, "matched_notes": context.matched()})
         elapsed_s, first = Timer(), True
         async for piece in self._pieces(answered):
             if first:
                 self.figures.first_byte.observe(elapsed_s())
                 first = False
             yield _event("", {"chunk": piece})
-        if answered.error:
-            error = answered.error
-            yield _event(
-                "error", {"code": error.code, "message": translator(ask.language)(error.message)}
-            )
+        if error := answered.error:
+            message = translator(ask.language)(error.message)
+            yield _event("error", {"code": error.code, "message": message})
         yield DONE
         judged = answered.judged = Judged(None, None, {})
         async for name, value in self._judged(answered, judged):

@@ -235,12 +235,8 @@ def _add_asking(
         """Return whether an answer is judged, and why it has no evaluation."""
         answered = _known(_answering(request), answer_id)
         judged = answered.judged
-        why = judged.why if judged else {}
-        return {
-            "answer_id": answer_id,
-            "state": "done" if judged else "running",
-            "why": why or None,
-        }
+        state, why = ("done", judged.why or None) if judged else ("running", None)
+        return {"answer_id": answer_id, "state": state, "why": why}
 
 
 def _chat(answer_id: str, answered: Answered) -> dict[str, Any]:

@@ -28,12 +28,10 @@ class Feedback:
             private_folder(folder)
             (folder / LABELS).open("ab").close()
         except OSError as error:
-            problem = _(
-                "--feedback {folder} cannot be written: {reason}",
-                folder=folder,
-                reason=reason_of(error),
-            )
-            raise InputError(problem) from error
+            reason = reason_of(error)
+            raise InputError(
+                _("--feedback {folder} cannot be written: {reason}", folder=folder, reason=reason)
+            ) from error
 
     def rate(self, answer_id: str, answered: Answered, *, good: bool, claim: int | None) -> None:
         """Store a rating; with the id of a claim, a label of that claim.

@@ -7,6 +7,7 @@ class QualityItemReport(Report):
     """One item of the checklist.
 
     Attributes:
+        text: The question, in the language of the request.
         yes: The result by the rule of the judge file.
         `told`: The model's reply; null if no model was called.
         quote: The model's proof; empty without one.

@@ -244,6 +244,7 @@ class AnswerItemReport(Report):
         quality: Checklist result; null without a checklist, or if the check failed.
         votes: Votes of the panel members; empty without a panel.
         quality_code: Why the check failed, as in errors.jsonl; empty otherwise.
+        verdict: Verdict of a custom judge, instead of an evaluation.
         unread: Optional fields of replies that could not be read; absent if all could.
         contexts: The system's context for each of `notes`; absent without a system.
         oddities: Data-quality problems of the contexts, with counts.

@@ -43,9 +43,8 @@ def free_judges(run: Chosen[UnanswerableJudge] | None, engine: Engine | None) ->
     for kind in get_args(FreeJudge):
         if kind == "answer_score" and engine.balance is None:
             continue
-        judge = (
-            chosen if chosen.kind == kind else load_question_judge(judge_path(kind), "en", embedder)
-        )
+        own = chosen.kind == kind
+        judge = chosen if own else load_question_judge(judge_path(kind), "en", embedder)
         if isinstance(judge, RuleJudge):
             judges[kind] = judge
     return FreeJudges(judges, engine)

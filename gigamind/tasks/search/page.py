@@ -341,18 +341,15 @@ def headline(record: RunRecord, comparison: Comparison | None, say: Translator) 
 
 def cards(record: RunRecord, comparison: Comparison | None, say: Translator) -> list[Card]:
     """Return the main metrics, the p95 latency last."""
-    main = [
-        card(figure, comparison, say) for figure in figures.main_metrics(record.summary.overall)
-    ]
-    return [*(metric for metric in main if metric.about), *_latency(record, comparison, say)]
+    main = figures.main_metrics(record.summary.overall)
+    shown = (card(figure, comparison, say) for figure in main)
+    return [*(metric for metric in shown if metric.about), *_latency(record, comparison, say)]
 
 
 def _result(record: RunRecord) -> Text:
-    counts = record.summary.overall.counts
-    missed, unanswerable, far = _errors(record.summary.overall, "far", counts.unanswerable)
-    refused, answerable, refusals = _errors(
-        record.summary.overall, "false_refusals", counts.answerable
-    )
+    overall, counts = record.summary.overall, record.summary.overall.counts
+    missed, unanswerable, far = _errors(overall, "far", counts.unanswerable)
+    refused, answerable, refusals = _errors(overall, "false_refusals", counts.answerable)
     errors = {"missed": missed, "unanswerable": unanswerable, "far": far}
     has_verdicts = counts.unanswerable and record.run.judge
     if not counts.answerable and has_verdicts:
@@ -362,7 +359,7 @@ def _result(record: RunRecord) -> Text:
         )
     if not counts.answerable:
         return _("No queries were evaluated.")
-    first = record.summary.overall.search.get("hit_at_1")
+    first = overall.search.get("hit_at_1")
     values = {
         "hits": round((first or 0.0) * counts.answerable),
         "queries": counts.answerable,
