@@ -124,7 +124,6 @@ def ratio(over: Floats, under: Floats) -> Floats:
 
 
 def _padded(rows: Sequence[Iterable[float]], lengths: Sequence[int], filler: float) -> Floats:
-    """Return rows of different lengths as one table, at least one column wide."""
     flat = np.fromiter(chain.from_iterable(rows), np.float64, sum(lengths))
     width = max(1, *lengths)
     if len(flat) == width * len(lengths):

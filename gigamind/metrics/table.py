@@ -55,8 +55,6 @@ def register(metric: Metric) -> None:
 
 
 def _checked(key: str, of: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a third-party function whose errors name its metric."""
-
     def checked(*given: object) -> object:
         try:
             value = of(*given)

@@ -101,24 +101,19 @@ def end_of_gate(run_id: str, result: Mapping[str, Any], say: Translator) -> Any:
 
     verdict = ReleaseVerdict.load(result["release"])
     gate = verdict.gate
-    about = _(
-        "Release gate of {run} (phase {phase}): {verdict}",
-        run=run_id,
-        phase=gate.phase,
-        verdict=_VERDICTS[gate.verdict],
-    )
+    values = {"run": run_id, "phase": gate.phase, "verdict": _VERDICTS[gate.verdict]}
+    about = _("Release gate of {run} (phase {phase}): {verdict}", **values)
     _emit_verdict(verdict, Path(result["out"]))
     if gate.verdict == "warned":
         return Completed(name="RegressedSoft", message=in_run_language(about), data=dict(result))
     if gate.verdict in {"passed", "inconclusive"}:
         return None
-    ended, name = (
-        (ReleaseStopped, "Regressed") if gate.verdict == "failed" else (NoVerdict, "NotComparable")
-    )
+    is_failed = gate.verdict == "failed"
     reason = _first_of(deciding_reasons(verdict.release, say))
-    stopped = ended(_("{verdict}: {reason}", verdict=about, reason=reason))
+    text = _("{verdict}: {reason}", verdict=about, reason=reason)
+    stopped = ReleaseStopped(text) if is_failed else NoVerdict(text)
     stopped.result = result
-    return failed(stopped, name)
+    return failed(stopped, "Regressed" if is_failed else "NotComparable")
 
 
 def _first_of(reasons: Sequence[str]) -> Text:

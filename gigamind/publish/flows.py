@@ -137,7 +137,6 @@ def _evaluated_in(
 
 
 def _why_nothing(refused: Refused | None) -> Message:
-    """Return why a resumed run sent no requests; its own refusal would advise to resume it again."""
     if refused is not None and refused["over_budget"]:
         return _("its budget is used up")
     return _("it has no open requests")
@@ -189,7 +188,6 @@ def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | 
 def _judged(
     options: EvalOptions, batches: Sequence[Batch], out: Path, pool: Pool | None, run: str
 ) -> Verdicts | None:
-    """Judge the results of the batches: in shards on a pool, else in a task of the flow's own process."""
     from gigamind.publish import scaleout
     from gigamind.tasks.steps import STEPS
 
@@ -317,10 +315,7 @@ def _form(model: type[EvalOptions]) -> type[BaseModel]:
         titled = ConfigDict(extra="forbid", title=shown.title())
         section_model = create_model(f"{task.title()}{shown.title()}", __config__=titled, **kinds)
         needed = any(field.is_required() for field in section_fields.values())
-        sections[shown] = (
-            (section_model, ...)
-            if needed
-            else (section_model, Field(default_factory=section_model))
-        )
+        default: Any = ... if needed else Field(default_factory=section_model)
+        sections[shown] = (section_model, default)
     titled = ConfigDict(extra="forbid", title=task.title())
     return create_model(f"{task.title()}Options", __config__=titled, **sections)

@@ -101,9 +101,7 @@ class Pool:
             if self._broken and not self._running:
                 self._restart(jobs)
             while (
-                not self._broken
-                and len(self._running) < self.places
-                and (job := jobs.following()) is not None
+                not self._broken and len(self._running) < self.places and (job := jobs.following())
             ):
                 self._start(job)
             if not self._running:

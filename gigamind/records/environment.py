@@ -59,7 +59,6 @@ def describe_hardware() -> Hardware:
 
 @functools.cache
 def _git_commit() -> str | None:
-    """Return the commit of the checkout that this code runs from; None for an installed package."""
     folder = Path(__file__).resolve().parents[2]
     if not (folder / ".git").exists():
         return None

@@ -23,9 +23,7 @@ batch_poll key_variable model_timeout_s max_wait max_in_flight requests_per_minu
 max_calls max_minutes store store_mode warmup timeout_ms max_concurrency speed_passes cold_start
 """
 _NO_CONDITION = frozenset(_ASIDE.split())
-_LOOKED_AT = (
-    10  # folders examined per requested run, as a folder may contain runs of several vaults
-)
+_LOOKED_AT = 10  # folders examined per requested run, as some belong to other vaults
 
 
 @dataclass(frozen=True, slots=True)

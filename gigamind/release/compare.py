@@ -93,14 +93,13 @@ def _worse_in(items: Sequence[SnapshotItem], worse: Sequence[SnapshotItem]) -> S
     """
     sizes = Counter(name for item in items for name in item.slices)
     shared = set(worse[0].slices).intersection(*(item.slices for item in worse)) if worse else ()
-    significant = [
-        part for part in shared if len(sizes) * (sizes[part] / len(items)) ** len(worse) < ALPHA
-    ]
-    return min(
-        significant,
-        key=lambda name: (SLICE_KINDS.index(name[0]), sizes[name], name[1]),
-        default=None,
-    )
+    n, k = len(items), len(worse)
+    significant = [part for part in shared if len(sizes) * (sizes[part] / n) ** k < ALPHA]
+
+    def order(name: SliceName) -> tuple[int, int, str]:
+        return SLICE_KINDS.index(name[0]), sizes[name], name[1]
+
+    return min(significant, key=order, default=None)
 
 
 def _item_change(item_id: str, change: Change, before: Shown, after: Shown) -> ItemChange:
@@ -127,11 +126,8 @@ def _silent(
     task: Task, pairs: Sequence[tuple[Any, Any]], is_known: Callable[[Any], bool]
 ) -> tuple[LostItem, ...]:
     """Return the items for which the baseline knows something that the current run does not; no metric has them."""
-    return tuple(
-        _lost_item(task, before)
-        for before, after in pairs
-        if is_known(before) and not is_known(after)
-    )
+    silent = (before for before, after in pairs if is_known(before) and not is_known(after))
+    return tuple(_lost_item(task, item) for item in silent)
 
 
 def _lost_item(task: Task, item: Any) -> LostItem:  # noqa: ANN401  of the task's own kind
@@ -166,22 +162,16 @@ def metric_changes(
         [tuple(_change_of(name, paired, twins.get(name)) for name, paired in compared.items())]
     )
     sides = [task.counts(items) for items in zip(*pairs, strict=True)] or [{}, {}]
-    tested = [
-        change.model_copy(
-            update={
-                "baseline_n": sides[0].get(change.metric, 0),
-                "current_n": sides[1].get(change.metric, 0),
-            }
-        )
-        for change in changes
-    ]
+    tested: list[MetricChange] = []
+    for change in changes:
+        n_before, n_after = (side.get(change.metric, 0) for side in sides)
+        update = {"baseline_n": n_before, "current_n": n_after}
+        tested.append(change.model_copy(update=update))
     untested = [
         _untested(figure.metric, len(pairs), figure.baseline, figure.current)
         for figure in task.untested(pairs)
     ]
-    before, after = (
-        (task.figures(items) for items in zip(*pairs, strict=True)) if pairs else ({}, {})
-    )
+    before, after = [task.figures(items) for items in zip(*pairs, strict=True)] or [{}, {}]
     alone = [
         _untested(name, 0, before.get(name), after.get(name))
         for name in dict.fromkeys((*before, *after))
@@ -219,22 +209,16 @@ def _twins(
 def adjusted(compared: Sequence[Sequence[MetricChange]]) -> list[tuple[MetricChange, ...]]:
     """Return the changes of each comparison, Holm-adjusted over all; equal metrics count as one test.
 
-    The permutation test swaps the runs on random items, which changes equal metrics equally: the number of tests is
-    fixed in advance.
+    The permutation test swaps the runs on random items, which changes equal metrics equally.
     """
     tested = [None if change.same_as else change.p_value for own in compared for change in own]
     p_values = iter(holm(tested))
     adjusted_changes: list[tuple[MetricChange, ...]] = []
     for own in compared:
         holm_p_values = {change.metric: next(p_values) for change in own}
-        adjusted_changes.append(
-            tuple(
-                change.model_copy(
-                    update={"p_adjusted": holm_p_values[change.same_as or change.metric]}
-                )
-                for change in own
-            )
-        )
+        updates = ({"p_adjusted": holm_p_values[c.same_as or c.metric]} for c in own)
+        both = zip(own, updates, strict=True)
+        adjusted_changes.append(tuple(change.model_copy(update=new) for change, new in both))
     return adjusted_changes
 
 

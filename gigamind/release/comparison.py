@@ -13,9 +13,7 @@ from gigamind.release.model import Checks, EvalSnapshot, SliceName, SnapshotHit,
 from gigamind.stats.paired import ALPHA, MIN_PAIRS
 
 Snapshot = EvalSnapshot[Any, Any]
-COMPARE_VERSION = (
-    "1.2"  # 1.1 left out metrics that one run lacks, and gave verdicts over changed notes
-)
+COMPARE_VERSION = "1.2"  # 1.1 lacked metrics of one run, and gave verdicts over changed notes
 Severity = Literal["refuse", "no-verdict", "no-checks", "warn"]
 
 
@@ -53,10 +51,9 @@ def relaxation(mismatch: Mismatch, key: Relaxable) -> Message:
     what, detail = _RELAXED[key], mismatch.detail
     if detail:
         what = _("{what} ({detail})", what=what, detail=detail)
+    values = {"what": what, "key": key}
     return _(
-        "Relaxed: {what}. --changed {key} or [comparable] in gates.toml allows this.",
-        what=what,
-        key=key,
+        "Relaxed: {what}. --changed {key} or [comparable] in gates.toml allows this.", **values
     )
 
 
@@ -152,8 +149,7 @@ class SpeedChange(Report):
     """A time in milliseconds; null if a run did not measure it.
 
     Attributes:
-        ratio: current / baseline, in units of the reference load; null unless both runs have it.  `low`, `high`: its 99
-            % interval.
+        ratio: current / baseline, in units of the load; null unless both have it.  `low`, `high`: its 99 % interval.
         query_ms: mean time of the baseline's timed queries.
         of_system: the time is that of another system, called over a network or in its own process.
         of_file: the other system is known from a run file, which has no times.

@@ -124,6 +124,8 @@ def compare_with_first(
     )
     figures = [first.kind.figures(first.items), *(comparison.figures for comparison in compared)]
     slices, left_out = _slices([first, *others], seed, confidence)
+    method = "bonferroni" if len(others) > 1 else "none"
+    rows = zip(named, runs, setups, evaluated, figures, strict=True)
     return Experiment(
         task=first.task,
         runs=tuple(
@@ -135,15 +137,11 @@ def compare_with_first(
                 lacks=len(union) - len(ids),
                 figures=own,
             )
-            for label, run, setup, ids, own in zip(
-                named, runs, setups, evaluated, figures, strict=True
-            )
+            for label, run, setup, ids, own in rows
         ),
         shared=len(common),
         partial=tuple(name for name in union if name not in common),
-        correction=Correction(
-            intervals="bonferroni" if len(others) > 1 else "none", confidence=confidence
-        ),
+        correction=Correction(intervals=method, confidence=confidence),
         comparisons=_adjusted(compared),
         slices=slices,
         tags_left_out=left_out,
@@ -151,7 +149,6 @@ def compare_with_first(
 
 
 def _distinct(labels: Sequence[str]) -> list[str]:
-    """Return the labels, with a number behind those that several runs have."""
     times = Counter(labels)
     seen: Counter[str] = Counter()
     named: list[str] = []
@@ -221,18 +218,9 @@ def _slice(
     before, *others = ({item.id: item for item in _only(run, ids).items} for run in runs)
     pairs = [[(item, other[key]) for key, item in before.items()] for other in others]
     task = runs[0].kind
-    return SliceChanges(
-        kind=name[0],
-        key=name[1],
-        items=len(ids),
-        metrics=tuple(
-            tuple(
-                _cautious(change)
-                for change in metric_changes(task, both, seed=seed, confidence=confidence)
-            )
-            for both in pairs
-        ),
-    )
+    changes = (metric_changes(task, both, seed=seed, confidence=confidence) for both in pairs)
+    metrics = tuple(tuple(map(_cautious, found)) for found in changes)
+    return SliceChanges(kind=name[0], key=name[1], items=len(ids), metrics=metrics)
 
 
 def _cautious(change: MetricChange) -> MetricChange:

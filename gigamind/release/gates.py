@@ -7,7 +7,7 @@ from gigamind.choices import Phase, Relaxable
 from gigamind.i18n import _
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import is_lower_better, is_mean
-from gigamind.records.card import CheckedCard, JudgeCard
+from gigamind.records.card import JudgeCard
 from gigamind.records.judged import JudgeReport
 from gigamind.release.comparison import Comparison, LostItem, MetricChange, SpeedChange, relaxation
 from gigamind.release.model import BLOCK, EvalSnapshot
@@ -68,15 +68,9 @@ def _lost_rule(lost: _Lost, task: str, policy: Policy, phase: Phase) -> RuleResu
         "limit": f"{allowed:g}",
         "example": lost.items[0].id if lost.items else "",
     }
+    why, kept = f"lost_{lost.metric}", 1 - count / lost.total
     rule = _rule(
-        lost.metric,
-        status,
-        f"lost_{lost.metric}",
-        remarks,
-        values,
-        baseline=1.0,
-        current=1 - count / lost.total,
-        limit=allowed,
+        lost.metric, status, why, remarks, values, baseline=1.0, current=kept, limit=allowed
     )
     return _softened(rule, phase, soft=blocks <= set(policy.phases[phase].soft))
 
@@ -120,7 +114,6 @@ def _softened(rule: RuleResult, phase: Phase, *, soft: bool) -> RuleResult:
 def _changed(
     rule: RuleResult, status: Status, remarks: tuple[str, ...], values: Mapping[str, str]
 ) -> RuleResult:
-    """Return the rule with another status and other remarks."""
     given = {**rule.values, **values}
     explanation = explain(rule.why, remarks, given)
     update = {"status": status, "remarks": remarks, "values": given, "explanation": explanation}
@@ -147,38 +140,34 @@ def judge_release(
         InputError: the policy names an unknown metric.
     """
     policy.refuse_unknown(comparison.task)
-    differing = [
-        mismatch
-        for mismatch in comparison.mismatches
-        if mismatch.relaxed_by in policy.comparable.relax
-    ]
-    relaxed: tuple[Relaxable, ...] = tuple(
-        mismatch.relaxed_by for mismatch in differing if mismatch.relaxed_by
-    )
+    allowed = policy.comparable.relax
+    differing = [one for one in comparison.mismatches if one.relaxed_by in allowed]
+    relaxed: tuple[Relaxable, ...] = tuple(one.relaxed_by for one in differing if one.relaxed_by)
     refusals = [
-        mismatch.meaning
-        for mismatch in comparison.mismatches
-        if mismatch.severity == "refuse"
-        or (mismatch.severity == "no-verdict" and mismatch.relaxed_by not in relaxed)
+        one.meaning
+        for one in comparison.mismatches
+        if one.severity == "refuse"
+        or (one.severity == "no-verdict" and one.relaxed_by not in relaxed)
     ]
     if not comparison.shared:
         refusals.append(_("The runs have no item in common. Create a new baseline."))
     if refusals:
         return GateResult(phase=phase, verdict="not-comparable", rules=(), reasons=tuple(refusals))
     checked = checked_card(card, policy, phase, comparison.task, languages) if card else None
-    rules = (
+    rules = [
         *_quality_rules(comparison, policy, phase, judge),
         *lost_rules(comparison, policy, phase, judge),
         *_speed(comparison, policy),
-        *_card(judge, checked, policy),
-    )
+    ]
+    if judge and judge.asks_a_model:
+        rules.append(card_rule(checked, judge, policy.quality.cards))
     verdict = _verdict(rules)
     deciding = [rule for rule in rules if _is_reason(rule, verdict)]
     deciding.sort(key=lambda rule: rule.why not in UNKNOWABLE)
     reasons = [rule.explanation for rule in deciding]
     reasons += [relaxation(one, one.relaxed_by) for one in differing if one.relaxed_by]
     return GateResult(
-        phase=phase, verdict=verdict, rules=rules, reasons=tuple(reasons), relaxed=relaxed
+        phase=phase, verdict=verdict, rules=tuple(rules), reasons=tuple(reasons), relaxed=relaxed
     )
 
 
@@ -207,13 +196,11 @@ def _quality_rules(
     ]
     bounds = _bounds(comparison.figures, policy, concerned)
     soft_at_worst = policy.phases[phase].at_worst
-    rules = [
-        _softened(
-            rule, phase, soft=block in soft or (rule.why == "worst" and block in soft_at_worst)
-        )
-        for rule in (*changes, *bounds)
-        if (block := rule.metric.partition(".")[0])
-    ]
+    rules: list[RuleResult] = []
+    for rule in (*changes, *bounds):
+        block = rule.metric.partition(".")[0]
+        is_soft = block in soft or (rule.why == "worst" and block in soft_at_worst)
+        rules.append(_softened(rule, phase, soft=is_soft))
     if changes and not bounds and all(rule.status == "skipped" for rule in changes):
         rules.append(_rule(QUALITY, "inconclusive", "nothing_held", (), {"units": comparison.task}))
     return rules
@@ -259,15 +246,6 @@ def _is_reason(rule: RuleResult, verdict: GateVerdict) -> bool:
     if verdict == "passed":
         return False
     return rule.status == verdict or (rule.metric == METRIC and rule.status == "warned")
-
-
-def _card(
-    judge: JudgeReport | None, checked: CheckedCard | None, policy: Policy
-) -> list[RuleResult]:
-    """Return the rule on the judge report; a judge without a model needs none."""
-    if judge is None or not judge.asks_a_model:
-        return []
-    return [card_rule(checked, judge, policy.quality.cards)]
 
 
 def _varies(name: str, policy: Policy, judge: JudgeReport | None) -> bool:
@@ -320,11 +298,8 @@ def _worst(name: str) -> float:
 def at_worst(run: EvalSnapshot[Any, Any], policy: Policy) -> list[str]:
     """Return the gated metrics at their worst value: with this run as a baseline they could not get worse."""
     figures = run.kind.figures(run.items)
-    return [
-        name
-        for name in policy.gated
-        if figures.get(name) == _worst(name) and policy.bound(name) is None
-    ]
+    free = (name for name in policy.gated if policy.bound(name) is None)
+    return [name for name in free if figures.get(name) == _worst(name)]
 
 
 def _unmeasured(
@@ -381,14 +356,8 @@ def _speed(comparison: Comparison, policy: Policy) -> list[RuleResult]:
     rules = {"search_p95": policy.speed.search_p95, "cold_start": policy.speed.cold_start}
     if not comparison.same_hardware:
         return [
-            _rule(
-                change.name,
-                "skipped",
-                "other_hardware",
-                baseline=change.baseline_ms,
-                current=change.current_ms,
-            )
-            for change in comparison.speed
+            _rule(c.name, "skipped", "other_hardware", baseline=c.baseline_ms, current=c.current_ms)
+            for c in comparison.speed
         ]
     ruled = [(change, speed_rule(change, rules[change.name])) for change in comparison.speed]
     if policy.speed.systems == "hold":

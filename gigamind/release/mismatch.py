@@ -34,72 +34,41 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
     embedders = _embedders(baseline, current)
     systems = _pair(_system_name(baseline), _system_name(current))
     hardware = _pair(baseline.hardware.cpu, current.hardware.cpu)
+    same_system = _system(baseline) == _system(current)
+    judge = _("The runs used different judges or thresholds, so their verdicts are not comparable.")
+    models = _(
+        "The embedding models differ ({detail}), so their scores are not comparable.",
+        detail=embedders,
+    )
+    model = _("A model with the same name answered in another version ({detail}).", detail=served)
+    sample = _(
+        "Different items were sampled ({detail}), so items outside the sample may have got worse.",
+        detail=drawn,
+    )
+    speed = _("The hardware differs ({detail}), so speed is not compared.", detail=hardware)
+    schema = _("The runs built their indexes differently (chunks, tokens or scores).")
     return (
         (baseline.dataset_hash != current.dataset_hash, _dataset(baseline, current)),
+        (baseline.judge_fingerprint != current.judge_fingerprint, _refused("judge", judge)),
+        (bool(embedders), _refused("embedding model", models, embedders)),
         (
-            baseline.judge_fingerprint != current.judge_fingerprint,
-            _refused(
-                "judge",
-                _(
-                    "The runs used different judges or thresholds, so their verdicts are not comparable."
-                ),
-            ),
-        ),
-        (
-            bool(embedders),
-            _refused(
-                "embedding model",
-                _(
-                    "The embedding models differ ({detail}), so their scores are not comparable.",
-                    detail=embedders,
-                ),
-                embedders,
-            ),
-        ),
-        (
-            _system(baseline) != _system(current),
+            not same_system,
             _open("system", "settings", _systems(baseline, current, systems), systems),
         ),
         (
-            bool(settings) and _system(baseline) == _system(current),
+            bool(settings) and same_system,
             _open(_SETTINGS[current.task], "settings", _settings(current.task, settings), settings),
         ),
+        (bool(served), _open("model version", "models", model, served)),
+        (bool(drawn), _open("sample", "sample", sample, drawn)),
         (
-            bool(served),
-            _open(
-                "model version",
-                "models",
-                _(
-                    "A model with the same name answered in another version ({detail}).",
-                    detail=served,
-                ),
-                served,
-            ),
-        ),
-        (
-            bool(drawn),
-            _open(
-                "sample",
-                "sample",
-                _(
-                    "Different items were sampled ({detail}), so items outside the sample may have got worse.",
-                    detail=drawn,
-                ),
-                drawn,
-            ),
-        ),
-        (
-            baseline.notes_hash != current.notes_hash
-            or baseline.notes_hash_mode != current.notes_hash_mode,
+            (baseline.notes_hash, baseline.notes_hash_mode)
+            != (current.notes_hash, current.notes_hash_mode),
             _open("notes", "notes", _NOTES[current.task]),
         ),
         (
             baseline.hardware.hash != current.hardware.hash,
-            _open(
-                "hardware",
-                "hardware",
-                _("The hardware differs ({detail}), so speed is not compared.", detail=hardware),
-            ),
+            _open("hardware", "hardware", speed),
         ),
         (
             checks_of(marks) not in {"none", "compared"},
@@ -107,11 +76,7 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
         ),
         (
             baseline.environment.rag_schema_version != current.environment.rag_schema_version,
-            Mismatch(
-                what="index schema",
-                severity="warn",
-                meaning=_("The runs built their indexes differently (chunks, tokens or scores)."),
-            ),
+            Mismatch(what="index schema", severity="warn", meaning=schema),
         ),
     )
 
@@ -198,9 +163,8 @@ _FIX = _("Create a new baseline.")
 
 
 def _refused(what: str, meaning: Message, detail: Text = "") -> Mismatch:
-    return Mismatch(
-        what=what, severity="refuse", meaning=joined([meaning, _FIX], " "), detail=detail
-    )
+    both = joined([meaning, _FIX], " ")
+    return Mismatch(what=what, severity="refuse", meaning=both, detail=detail)
 
 
 def same_questions(baseline: Snapshot, current: Snapshot) -> bool:
@@ -231,13 +195,8 @@ def _open(what: str, key: Relaxable, meaning: Message, detail: Text = "") -> Mis
         " rerun with `--changed {key}`.",
         key=key,
     )
-    return Mismatch(
-        what=what,
-        severity="no-verdict",
-        meaning=joined([meaning, fix], " "),
-        relaxed_by=key,
-        detail=detail,
-    )
+    both = joined([meaning, fix], " ")
+    return Mismatch(what=what, severity="no-verdict", meaning=both, relaxed_by=key, detail=detail)
 
 
 def _samples(baseline: Snapshot, current: Snapshot) -> bool:
@@ -307,22 +266,12 @@ def _changed(
     current: Mapping[str, object],
     names: Iterable[str] | None = None,
 ) -> Text:
-    """Return the differing settings that both have, with both values; "" if none differs."""
-    both = (
-        (name, baseline[name], current[name])
-        for name in (current if names is None else names)
-        if name in baseline and name in current
-    )
-    changes = [
-        _(
-            "{name} {before} -> {after}",
-            name=name,
-            before=_plain(name, old),
-            after=_plain(name, new),
-        )
-        for name, old, new in both
-        if old != new
-    ]
+    known = baseline.keys() & current.keys()
+    changes: list[Message] = []
+    for name in current if names is None else names:
+        if name in known and baseline[name] != current[name]:
+            before, after = _plain(name, baseline[name]), _plain(name, current[name])
+            changes.append(_("{name} {before} -> {after}", name=name, before=before, after=after))
     return joined(changes, ", ") if changes else ""
 
 

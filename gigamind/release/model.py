@@ -230,9 +230,7 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
     def figures(self, items: Sequence[Item]) -> dict[str, float]:
         """Return every metric of one run that is defined."""
         pairs = [(item, item) for item in items]
-        means = {
-            name: [value for value, _current in both] for name, both in self.values(pairs).items()
-        }
+        means = {name: [old for old, _new in both] for name, both in self.values(pairs).items()}
         figures = {name: fsum(values) / len(values) for name, values in means.items() if values}
         for name, both in self.terms(pairs).items():
             over, under = (fsum(term[place] for term, _current in both) for place in (0, 1))
@@ -309,9 +307,8 @@ def check_values(pairs: Sequence[tuple[SnapshotCheck | None, SnapshotCheck | Non
         return {}
     values: Values = {PASS_RATE: [(float(a.passed), float(b.passed)) for a, b in both]}
     for name in dict.fromkeys(name for _before, current in both for name in current.yes):
-        values[f"{BLOCK}.{name}"] = [
-            (float(a.yes[name]), float(b.yes[name])) for a, b in both if name in a.yes
-        ]
+        yes = ((a.yes[name], b.yes[name]) for a, b in both if name in a.yes)
+        values[f"{BLOCK}.{name}"] = [(float(old), float(new)) for old, new in yes]
     return values
 
 
@@ -326,9 +323,8 @@ def check_change(before: SnapshotCheck | None, after: SnapshotCheck | None) -> t
     gain = (len(gained) - len(lost)) / len(after.yes)
     verdict = _("checklist")
     if before.passed != after.passed:
-        verdict = (
-            _("checklist failed -> passed") if after.passed else _("checklist passed -> failed")
-        )
+        ways = _("checklist passed -> failed"), _("checklist failed -> passed")
+        verdict = ways[after.passed]
     parts = [_("no longer met: {items}", items=lost)] if lost else []
     parts += [_("now met: {items}", items=gained)] if gained else []
     return gain, _("{verdict} ({items})", verdict=verdict, items=joined(parts))

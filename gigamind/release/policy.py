@@ -222,7 +222,6 @@ def _read(file: Path) -> dict[str, object]:
 
 
 def _merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
-    """Return `below` with the values of `above`: tables are merged, all other values are replaced."""
     merged = {**below, **above}
     for name in below.keys() & above.keys():
         tables = below[name], above[name]

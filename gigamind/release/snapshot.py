@@ -73,7 +73,6 @@ def read_run(out: Path, kinds: Kinds) -> Record[Any, Any]:
 
 
 def _adopt(judge: JudgeReport | None, path: Path) -> None:
-    """Register the metrics of a team's own judge under the names in its run."""
     try:
         adopt(report.metric() for report in (judge.metrics if judge else ()))
     except ValueError as error:

@@ -1,7 +1,6 @@
 """The page for a release manager, as Markdown for Prefect's UI (no links to files), and a short form for CI."""
 
 import base64
-import functools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -125,6 +124,7 @@ def decide(
     `release` is None without a baseline. `refused` says why the run is no result.
     """
     end = _end_of(record.run.status, release, refused, bounds)
+    kinds = items_by_kind(release.comparison) if release else []
     rules = _ranked(release.gate) if release else []
     reasons = [*missed_bounds(bounds, say), *_reasons(release, refused, say)]
     llm = view.llm(record.summary)
@@ -152,7 +152,7 @@ def decide(
         costs=list(_costs(llm, say)) if llm else [],
         lost=list(_lost(record.errors, say)),
         worst=_worst(release.comparison, say) if release else [],
-        worse=_worse(release.comparison) if release else 0,
+        worse=sum(len(items) for _kind, items in kinds[:2]),
     )
 
 
@@ -224,6 +224,10 @@ def _brief(
         "compared": False,
         "passed": 0,
     }
+
+    def shown_change(what: str) -> str:
+        return _cut(_arrowed(say(what)))
+
     text = render(
         "brief.md.jinja",
         say=say,
@@ -232,7 +236,7 @@ def _brief(
         shown_reasons=shown_reasons,
         more=max(0, len(reasons) - _REASONS),
         shown=_WORST,
-        what=functools.partial(_changed, say),
+        what=shown_change,
         **{**empty, **parts},
     )
     unmentioned = _MENTION.sub("@\u200b", text)  # a name in a question must not notify anybody
@@ -286,7 +290,6 @@ def _end_of(
 
 
 def _reasons(release: Release | None, refused: str | None, say: Translator) -> list[str]:
-    """Return the reasons of the result, the deciding ones first."""
     own = [say(refused)] if refused else []
     if release is None:
         return own
@@ -437,28 +440,20 @@ def _lost(errors: Sequence[ErrorReport], say: Translator) -> Iterator[tuple[str,
         yield say(n_("{n} other error", "{n:,} other errors", n=rest)), "errors.jsonl", ""
 
 
-def _lost_kind(kind: str, count: int) -> Message:
+def _lost_kind(kind: str, n: int) -> Message:
     match kind:
         case "row":
-            return n_(
-                "{n} invalid row of the dataset", "{n:,} invalid rows of the dataset", n=count
-            )
+            return n_("{n} invalid row of the dataset", "{n:,} invalid rows of the dataset", n=n)
         case "verdict":
-            return n_("{n} item without a verdict", "{n:,} items without a verdict", n=count)
+            return n_("{n} item without a verdict", "{n:,} items without a verdict", n=n)
         case "check":
             return n_(
                 "{n} item without a checklist result",
                 "{n:,} items without a checklist result",
-                n=count,
+                n=n,
             )
         case _item:
-            return n_(
-                "{n} item could not be evaluated", "{n:,} items could not be evaluated", n=count
-            )
-
-
-def _worse(comparison: Comparison) -> int:
-    return len(comparison.lost) + sum(change.change == "worse" for change in comparison.changes)
+            return n_("{n} item could not be evaluated", "{n:,} items could not be evaluated", n=n)
 
 
 def _worst(comparison: Comparison, say: Translator) -> list[tuple[str, str, str, str]]:
@@ -500,10 +495,6 @@ def _ranking(hits: Sequence[SnapshotHit], wanted: set[str], say: Translator) -> 
     if later > _HITS:
         shown.append(f"… {later}. **{inline(notes[later - 1])}**")
     return " · ".join(shown) or say(_("nothing found"))
-
-
-def _changed(say: Translator, what: str) -> str:
-    return _cut(_arrowed(say(what)))
 
 
 def _arrowed(text: str) -> str:

@@ -35,9 +35,8 @@ def _certified(checked: CheckedCard | None, judge: JudgeReport) -> Message:
         return _(
             "Not certified: the judge report is about another judge. Its file, prompt or schema differs."
         )
-    missing = shortfalls(
-        replace(checked, required_scales=checked.required_scales or every_scale(card))
-    )
+    required = checked.required_scales or every_scale(card)
+    missing = shortfalls(replace(checked, required_scales=required))
     values = {
         "date": card.created_at[:10],
         "labels": labels_text(card.labels, card.labels.count),
@@ -46,7 +45,7 @@ def _certified(checked: CheckedCard | None, judge: JudgeReport) -> Message:
     if not missing:
         return _("Certified on {date} with {labels}: {figures}.", **values)
     return _(
-        "Compared with {labels} on {date}: {figures}. The release gates require more: {reasons}.",
+        "The judge was compared with {labels} on {date}: {figures}. This does not meet the release gates: {reasons}.",
         reasons=joined(shortfall.text for shortfall in missing),
         **values,
     )
@@ -81,11 +80,9 @@ def tried(look: SecondLookReport, lang: Language = "en") -> str:
 
 
 def _scale(scale: CardScale) -> Message:
-    names = (
-        ("quadratic_kappa", "mean_absolute_error")
-        if scale.kind == "graded"
-        else ("balanced_accuracy", "cohen_kappa")
-    )
+    names = ("balanced_accuracy", "cohen_kappa")
+    if scale.kind == "graded":
+        names = ("quadratic_kappa", "mean_absolute_error")
     group = scale.overall
     values = {
         "scale": scale_name(scale.name),

@@ -167,8 +167,7 @@ def notices(
 ) -> Iterator[str]:
     """Yield what a reader must know before trusting the metrics; `section`: the page has a section with all warnings.
 
-    `not_run`, `unjudged` and `generated` count items not evaluated, without the verdict due, and generated from the
-    notes.
+    `not_run`, `unjudged` and `generated` count items not evaluated, without a due verdict, and made from the notes.
     """
     yield from map(say, _of_run(record, not_run, unjudged, generated, section=section))
     if comparison:

@@ -126,7 +126,6 @@ def _usd(part: UsageReport) -> Message:
 
 
 def _unread(llm: LlmReport, say: Translator) -> str:
-    """Return the unreadable parts of replies; "" if there are none."""
     unread = llm.all_unread
     if not unread:
         return ""
@@ -140,8 +139,6 @@ def _unread(llm: LlmReport, say: Translator) -> str:
 
 
 def _parts(llm: LlmReport, say: Translator) -> Iterator[dict[str, object]]:
-    """Yield the counts of verdicts; evaluations and checks separately if there are both."""
-
     def values(part: LlmReport | CoverageReport) -> dict[str, object]:
         judged = part.outcomes.get("scored", 0)
         return {"judged": judged, "items": part.items, "share": percent(part.coverage)}

@@ -161,7 +161,6 @@ def _fusion(setting: SearchSetting) -> Text:
 
 
 def _varies(tuning: Tuning, name: str) -> bool:
-    """Return whether an option has several values among the settings that it applies to."""
     own = [tuned.setting for tuned in tuning.settings]
     if name == "title_weight":
         own = [setting for setting in own if setting.fusion == "balanced"]
@@ -169,7 +168,6 @@ def _varies(tuning: Tuning, name: str) -> bool:
 
 
 def _beside(tuning: Tuning) -> list[str]:
-    """Return the metrics shown beside the one that chose."""
     deepest = max(
         (int(name.rpartition("_")[2]) for name in tuning.as_is.figures if "_at_" in name), default=1
     )
