@@ -208,7 +208,7 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
     report = try_judge(judge, options, trial, lambda outcome: click.echo(_attack_table(outcome)))
     if report.proves_little:
         caution = _(
-            "Caution: {x:,} of {n:,} attacks are unmeasured: the judge is wrong without them. This trial proves little.",
+            "Caution: {x:,} of {n:,} attacks are unmeasured: the judge errs without them. This trial proves little.",
             x=report.overall.unmeasured,
             n=report.overall.attacks,
         )
