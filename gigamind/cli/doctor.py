@@ -289,7 +289,9 @@ def _check_embedder(checkup: _Checkup) -> None:
         elif provider == "fastembed" and model:
             checkup.note("embedder", _("{name}: downloaded at first use", name=name))
         elif provider == "litellm" and model:
-            checkup.note("embedder", _("{name}: used over HTTP; for its key, see keys", name=name))
+            checkup.note(
+                "embedder", _('{name}: used over HTTP; the section "keys" shows its key', name=name)
+            )
         else:
             names = list(_PACKAGES_OF)
             fix = _("use {names}, fastembed:<model or folder> or litellm:<model>", names=names)

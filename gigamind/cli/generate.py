@@ -232,7 +232,9 @@ def generate_queries(
         left_out = len(generated.left_out)
         lines.append(_("Notes without {n:,} left-out ones: {folder}", n=left_out, folder=out_notes))
     lines.append(
-        _("Generated questions are easier than real ones; reports on this dataset say so.")
+        _(
+            "Generated questions are easier than real ones; reports on this dataset include this warning."
+        )
     )
     counts = {form: count for form, (count, _able) in generated.by_form.items()}
     show_written(out, {"rows": rows, **counts}, joined(lines, "\n"))

@@ -74,7 +74,7 @@ def squad(file: Path) -> "Imported":
 
 @collection.command(examples=("gigamind import beir scifact --split test --out scifact-rows",))
 @click.argument("folder", type=_path)
-@click.option("--split", help="file in qrels/ (default: the only one, or test)")
+@click.option("--split", help='file in qrels/ (default: the only file, or "test")')
 @_import_command
 def beir(folder: Path, split: str | None) -> "Imported":
     """Convert a BEIR folder (corpus.jsonl, queries.jsonl, qrels/) into a graded queries.jsonl and notes."""

@@ -218,7 +218,7 @@ def _line(read: "CaseRead") -> str:
 
 def _show_next_steps(settings: "ModelSettings", judges: Sequence[str]) -> None:
     click.echo()
-    print_line(_("The replies can be read. To check whether the verdicts are correct:"))
+    print_line(_("The replies have a valid format. To check whether the verdicts are correct:"))
     for name in judges or ("search_qa", "unanswerable_llm"):
         click.echo(f"  gigamind judge test {name} --model {settings.model}")
 

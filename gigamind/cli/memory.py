@@ -90,7 +90,7 @@ def graduate(
     log_path: Path,
     **given: Any,  # noqa: ANN401  checked by the options model
 ) -> None:
-    """Verify the extracted entries of one session by their evidence.
+    """Verify the entries extracted from one session against their evidence.
 
     The entries come from a file (--extracted) or a language model (--model). Repeating the command for the same
     session adds nothing to the log and sends no requests.

@@ -42,7 +42,7 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
     ),
 )
 @click.option("--note", "name", help="path or name of one note in the vault")
-@click.option("--all", "every", is_flag=True, help="all notes of the vault")
+@click.option("--all", "every", is_flag=True, help="all notes in the vault")
 @click.option("--notes", type=_path, default=".", help="the vault")
 @click.option("--max", "most", type=click.IntRange(min=1), default=10, help="suggestions per note")
 @click.option(
@@ -65,7 +65,7 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
 @click.option("--apply", "copy", type=_path, metavar="COPY", help="folder of a copy with the links")
 @click.option("--in-place", is_flag=True, help="write links into the notes; --undo reverts this")
 @click.option("--yes", is_flag=True, help="link all suggested names without confirmation")
-@click.option("--phrases", is_flag=True, help="with --yes, also link phrases")
+@click.option("--phrases", is_flag=True, help="with --yes, also turn suggested phrases into links")
 @click.option("--undo", "undo_file", type=_path, metavar="FILE", help="remove links of --in-place")
 @lang_option(OUTPUT_LANGUAGE, show_default=False)
 @prints_json

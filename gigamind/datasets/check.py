@@ -287,7 +287,7 @@ class _QueryChecker(RowChecker[QueryItem]):
             for path in self._paths(item, f"gains[{shortened(name)}]", (name,)):
                 if path in graded:
                     problem = _("{path} is graded twice", path=shortened_path(path))
-                    self.reject(item, "gains", problem, _("Keep one of its names"))
+                    self.reject(item, "gains", problem, _("Use only one of these names"))
                 elif path in qrels and gain <= 0:
                     problem = _(
                         "{path} is an expected note with the grade {grade}",

@@ -201,7 +201,9 @@ def _decode(line: int, row: bytes) -> str | RowError:
         return row.decode()
     except UnicodeDecodeError as error:
         problem = _("invalid UTF-8 at byte {byte} of the line", byte=error.start)
-        fix = _("Convert the file: iconv -f CP949 -t UTF-8 (or from its own encoding)")
+        fix = _(
+            "Convert the file to UTF-8: iconv -f CP949 -t UTF-8 (replace CP949 with its encoding)"
+        )
         return RowError(line, "", "", problem, fix)
 
 

@@ -11,7 +11,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import ReleaseVerdict, announce, read_reference
 from gigamind.evaluation.task import Task
-from gigamind.i18n import Language, LanguageChoice, _, language_of, translator
+from gigamind.i18n import LANGUAGES, Language, LanguageChoice, _, language_of, translator
 from gigamind.release.comparison import Snapshot
 from gigamind.release.experiment import Experiment, compare_with_first
 from gigamind.release.model import FILE
@@ -85,7 +85,7 @@ def compare_runs(
     kinds = {name: task.compared for name, task in tasks.items()}
     last = read_baseline(paths[-1], kinds)
     choice = last.config.get("lang") if lang == "auto" else lang
-    language = language_of("ko" if choice == "ko" else "en" if choice == "en" else "auto")
+    language = language_of(str(choice) if choice in LANGUAGES else "auto")
     reference = read_reference(paths[0], options, last.task, kinds)
     between = [read_baseline(path, kinds, last.task) for path in paths[1:-1]]
     verdict, report = None, ""

@@ -78,7 +78,7 @@ def read_json_run(
     content = read_bytes(path, _("the run"))
     problems: list[Message] = []
     rows = _json_rows(placed_lines(path, decoded(path, content)), problems, read, ids)
-    empty = _("{file}: no usable lines. Write one per line: {form}.", file=path, form=form)
+    empty = _("{file}: no usable lines. Write one entry per line: {form}.", file=path, form=form)
     return _run_of(path, content, rows, problems, empty)
 
 

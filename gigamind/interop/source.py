@@ -47,7 +47,8 @@ def decoded(path: Path, content: bytes) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(
             _(
-                "{file}:{line}: not {encoding}. Convert the file: iconv -f CP949 -t UTF-8 (or from its own encoding).",
+                "{file}:{line}: not {encoding}. Convert the file to UTF-8:"
+                " iconv -f CP949 -t UTF-8 (replace CP949 with its encoding).",
                 file=path,
                 line=line,
                 encoding=encoding.removesuffix("-sig").upper(),

@@ -67,7 +67,7 @@ class Sender(Booking):
             if not call.place or not call.place.timed_out or call.place.crowded:
                 raise
             message = _(
-                "{reason}. It was the only request in flight: raise --model-timeout-s, or use a faster server.",
+                "{reason}. No other request was running: raise --model-timeout-s, or use a faster server.",
                 reason=error.message,
             )
             self._limiter.give_up(message)

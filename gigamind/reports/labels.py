@@ -44,7 +44,7 @@ LABELS: Mapping[str, Message] = {
     "veto_citation": _("it cites a note"),
     "veto_number": _("it has a number of its own"),
     "veto_word_of_a_note": _("it has words from a note"),
-    "veto_states": _("it states a fact of its own"),
+    "veto_states": _("it adds a fact that the source does not state"),
     "veto_no_words": _("it does not say that the notes lack the answer"),
     "veto_answered": _("a claim next to it is the answer"),
     "veto_proven": _("a note proves it"),

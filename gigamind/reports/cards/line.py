@@ -45,7 +45,7 @@ def _certified(checked: CheckedCard | None, judge: JudgeReport) -> Message:
     if not missing:
         return _("Certified on {date} with {labels}: {figures}.", **values)
     return _(
-        "Compared with {labels} on {date}: {figures}. The release gates require more: {reasons}.",
+        "The judge was compared with {labels} on {date}: {figures}. This does not meet the release gates: {reasons}.",
         reasons=joined(shortfall.text for shortfall in missing),
         **values,
     )

@@ -155,7 +155,7 @@ _BEHAVIOURS: Mapping[str, Message] = {
     "always_supported": _("says supported, without a quote or with an invented one"),
     "no_claims": _("says that no sentence is a claim"),
     "abstains": _("says that every sentence is an abstention"),
-    "swaps_ids": _("gives each claim the verdict of the next one"),
+    "swaps_ids": _("gives each claim the verdict of the next claim"),
     "quotes_the_question": _("quotes the question or the answer"),
 }
 

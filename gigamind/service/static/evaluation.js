@@ -47,7 +47,7 @@ export const REASONS = {
   quota_exhausted: _("The quota at the model server is used up."),
   server_error: _("The model server failed. Try again in a moment."),
   timeout: _("The model did not answer in time. Try again in a moment."),
-  malformed_response: _("The response of the model server is not readable."),
+  malformed_response: _("The response of the model server could not be parsed."),
   auth_failed: _("The model server rejected the API key."),
   bad_request: _("The model server rejected the request."),
   context_too_long: _("The text is too long for the model."),

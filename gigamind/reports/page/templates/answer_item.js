@@ -71,7 +71,7 @@ const VETOES = {
   citation: _("it cites a note"),
   number: _("it has a number of its own"),
   word_of_a_note: _("it has words from a note"),
-  states: _("it states a fact of its own"),
+  states: _("it adds a fact that the source does not state"),
   no_words: _("it does not say that the notes lack the answer"),
   answered: _("a claim next to it is the answer"),
   proven: _("a note proves it"),
