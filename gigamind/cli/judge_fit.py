@@ -78,8 +78,7 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
     refuse_existing_file("--out", options.out)
     if len(options.dataset) != len(options.notes):
         message = _(
-            "--dataset is given {datasets} times and --notes {vaults} times."
-            " Give each dataset its vault, in the same order.",
+            "--dataset is given {datasets} times and --notes {vaults} times. Give each dataset its vault in order.",
             datasets=len(options.dataset),
             vaults=len(options.notes),
         )

@@ -18,7 +18,7 @@ from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
-from gigamind.i18n import Message, _, joined
+from gigamind.i18n import Message, _, joined, n_
 from gigamind.llm.ask import open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.options import ModelOptions
@@ -101,7 +101,9 @@ def try_judge(
         if seen:
             so_far = trial.so_far(on_trial, seen)
             show_result(so_far, lambda: show(so_far))
-        stopped = _("Stopped: the results above cover the first cases ({n:,}).", n=len(seen))
+        stopped = n_(
+            "Stopped after the first case.", "Stopped after the first {n:,} cases.", n=len(seen)
+        )
         print_line(joined(filter(None, (stopped, hint)), " "), err=True)
         raise
     finally:
@@ -206,8 +208,8 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
     report = try_judge(judge, options, trial, lambda outcome: click.echo(_attack_table(outcome)))
     if report.proves_little:
         caution = _(
-            "Caution: this trial proves little. The judge is wrong even without {unmeasured:,} of {n:,} attacks.",
-            unmeasured=report.overall.unmeasured,
+            "Caution: {x:,} of {n:,} attacks are unmeasured: the judge errs without them. This trial proves little.",
+            x=report.overall.unmeasured,
             n=report.overall.attacks,
         )
         print_line(caution, err=True)
@@ -285,7 +287,7 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
     if report.overall.unscored:
         unscored, n = report.overall.unscored, report.overall.tests
         text = _(
-            "Caution: tests without a verdict, not in the rates: {x:,} of {n:,}.", x=unscored, n=n
+            "Caution: {x:,} of {n:,} tests without a verdict are not in the rates.", x=unscored, n=n
         )
         print_line(text, err=True)
     if options.min_passed is not None:

@@ -40,8 +40,6 @@ def _ended(task: BarTask) -> int:
 
 
 class _Rate(ProgressColumn):
-    """Items per second."""
-
     def render(self, task: BarTask) -> Text:
         return Text(rate_of(_ended(task), task.elapsed or 0.0), style="progress.data.speed")
 

@@ -38,7 +38,7 @@ def check_terminal() -> None:
     """
     if not sys.stdin.isatty():
         raise InputError(
-            _("There is no terminal to confirm links. Add --yes, and --phrases for phrases.")
+            _("There is no terminal to confirm links. --yes links names from --min-confidence on.")
         )
 
 

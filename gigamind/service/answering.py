@@ -96,7 +96,6 @@ class Answering:
         answered.judged = await self.judge(answered)
 
     async def events(self, answer_id: str, answered: Answered) -> AsyncIterator[Event]:
-        """Yield the events of a stream."""
         ask, context = answered.ask, answered.context
         question = {"answer_id": answer_id, "feature": ask.feature, "lang": ask.language}
         yield _event("metadata", {**question, "matched_notes": context.matched()})

@@ -88,7 +88,6 @@ class Ask(BaseModel):
 
     @property
     def is_evaluated(self) -> bool:
-        """Whether the answer is evaluated against the notes."""
         return self.feature == "search_qa" or (
             self.feature == "insight" and self.options.mode == "search"
         )
@@ -109,7 +108,6 @@ class Context:
     shifts: tuple[int, ...]
 
     def matched(self) -> list[dict[str, object]]:
-        """Return the notes as in `event: metadata`."""
         return [
             {"note_id": name, "title": source.title, "score": score}
             for source, name, score in zip(self.sources, self.ids, self.scores, strict=True)
