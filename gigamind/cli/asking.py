@@ -65,10 +65,11 @@ def print_cost(spent: Totals, model: str = "") -> None:
     cost = _("unknown")
     if spent.micro_usd is not None:
         cost = _("{usd:.6f} USD", usd=spent.micro_usd / 1e6)
+    calls, stored = spent.http_calls, spent.store_hits
     line = _(
-        "requests: {requests:,}, from the store: {stored:,}, cost: {cost}",
-        requests=spent.http_calls,
-        stored=spent.store_hits,
+        "requests: {n:,}, from the store: {stored:,}, cost: {cost}",
+        n=calls,
+        stored=stored,
         cost=cost,
     )
     print_line(joined((model, line), ": ") if model else line, err=True)

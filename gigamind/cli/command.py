@@ -117,7 +117,6 @@ class Command(click.Command):
             formatter.write_text(call_translator(ctx)(more))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples and the epilog."""
         if self.examples:
             with formatter.section("Examples"):
                 for example in self.examples:

@@ -283,12 +283,11 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
         )
         report = try_judge(judge, options, trial, _show_tests)
     if report.overall.unscored:
-        caution = _(
-            "Caution: tests without a verdict, not counted in the rates: {unscored:,} of {n:,}.",
-            unscored=report.overall.unscored,
-            n=report.overall.tests,
+        unscored, n = report.overall.unscored, report.overall.tests
+        text = _(
+            "Caution: tests without a verdict, not in the rates: {x:,} of {n:,}.", x=unscored, n=n
         )
-        print_line(caution, err=True)
+        print_line(text, err=True)
     if options.min_passed is not None:
         passed, limit = report.overall.passed, options.min_passed
         problem = _("--min-passed {limit:g}: no test could be measured", limit=limit)

@@ -109,9 +109,8 @@ def history(runs: Path, *, out: Path | None, lang: LanguageChoice, seed: int) ->
     histories = read_history(runs, seed=seed)
     if out:
         page = render_history(histories, language_of(lang))
-        write_texts(
-            out, {"history.html": page, "history.json": text_of(histories, indent=2) + "\n"}
-        )
+        data = text_of(histories, indent=2) + "\n"
+        write_texts(out, {"history.html": page, "history.json": data})
     show_result(histories, lambda: _show_history(histories, out, language_of(lang)))
 
 

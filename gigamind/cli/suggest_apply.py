@@ -184,9 +184,8 @@ class _Questions:
         line = max(note.text.rfind("\n", 0, span.start) + 1, note.document.body_start)
         left = note.text[max(line, span.start - _CONTEXT_CHARS) : span.start]
         right = note.text[span.end : span.end + _CONTEXT_CHARS].split("\n", 1)[0]
-        context = (
-            printable(left) + click.style(printable(insertion.link), bold=True) + printable(right)
-        )
+        link = click.style(printable(insertion.link), bold=True)
+        context = printable(left) + link + printable(right)
         place = place_of(suggestion, note)
         question = _(
             '"{anchor}" → {target}, confidence {confidence}: {reason}',

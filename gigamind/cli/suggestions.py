@@ -73,14 +73,8 @@ def summary(
     With `names_first`, names come before phrases, because the confidence of phrases is not calibrated.
     """
     rows = [(note, suggestion) for note, suggestions in every for suggestion in suggestions]
-    rows.sort(
-        key=lambda row: (
-            names_first and row[1].is_phrase,
-            -row[1].confidence,
-            row[0].path,
-            row[1].span,
-        )
-    )
+    rows.sort(key=lambda row: (-row[1].confidence, row[0].path, row[1].span))
+    rows.sort(key=lambda row: names_first and row[1].is_phrase)  # stable
     lines = [_headline(every, say)]
     if rows:
         lines += ["", say(_("Highest confidence:"))]
@@ -129,13 +123,9 @@ def _with_suggestions(every: Sequence[Suggested]) -> list[Suggested]:
 
 def _headline(every: Sequence[Suggested], say: Translator) -> str:
     total = sum(len(suggested.suggestions) for suggested in every)
-    line = _(
-        "{suggestions} in {having:,} of {notes}.",
-        suggestions=_suggestion_count(total),
-        having=len(_with_suggestions(every)),
-        notes=n_("{n} note", "{n:,} notes", n=len(every)),
-    )
-    return say(line)
+    found, having = _suggestion_count(total), len(_with_suggestions(every))
+    notes = n_("{n} note", "{n:,} notes", n=len(every))
+    return say(_("{found} in {having:,} of {notes}.", found=found, having=having, notes=notes))
 
 
 def _suggestion_count(count: int) -> Message:

@@ -95,7 +95,7 @@ class Aggregate:
 
 
 def summarise(items: Iterable[Measured], seed: int) -> Aggregate:
-    """Return the figures of all items and of every slice, the same ones; equal sets of items get equal intervals."""
+    """Return the same figures for all items and every slice; equal sets of items get equal intervals."""
     ordered = sorted(items, key=lambda item: item.item_id)
     metrics = sorted({name for item in ordered for name in item.values})
 
@@ -126,17 +126,10 @@ def _summarise_slice(items: Sequence[Measured], metrics: Sequence[str], seed: in
 
 
 def _answerability(items: Sequence[Measured], seed: int) -> dict[str, Estimate]:
-    judged = [
-        (item.is_unanswerable, item.judged_unanswerable)
-        for item in items
-        if item.judged_unanswerable is not None
-    ]
-    return ratios(
-        verdict_terms(judged),
-        list(measure_verdicts(confusion([]))),
-        seed=seed,
-        label="unanswerable",
-    )
+    verdicts = ((item.is_unanswerable, item.judged_unanswerable) for item in items)
+    judged = [(is_so, judged_so) for is_so, judged_so in verdicts if judged_so is not None]
+    names = list(measure_verdicts(confusion([])))
+    return ratios(verdict_terms(judged), names, seed=seed, label="unanswerable")
 
 
 def ratios(

@@ -41,11 +41,8 @@ def describe_environment(
 
 def describe_hardware() -> Hardware:
     """Describe the machine, without anything that identifies its owner."""
-    cpu, cores, system = (
-        _cpu_model(),
-        os.cpu_count() or 0,
-        f"{platform.system()} {platform.machine()}",
-    )
+    cpu, cores = _cpu_model(), os.cpu_count() or 0
+    system = f"{platform.system()} {platform.machine()}"
     memory = round(_memory_bytes() / 2**30, 1)
     kind = f"{cpu}|{cores}|{round(memory)}|{system}"
     return Hardware(

@@ -45,7 +45,6 @@ class Figures:
         self.usd = count("gigamind_cost_usd", "Cost of requests with known prices", ["role"])
 
     def tally(self) -> Tally:
-        """Return a ledger whose rows are counted here."""
         return Tally(self._count)
 
     def _count(self, row: Attempt) -> None:
@@ -62,7 +61,6 @@ class Figures:
         return self._usd_of_day
 
     def text(self) -> bytes:
-        """Return all metrics in the format of Prometheus."""
         return generate_latest(self.registry)
 
 

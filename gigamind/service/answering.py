@@ -67,7 +67,6 @@ class Answering:
         self._answers: OrderedDict[str, Answered] = OrderedDict()
 
     def answered(self, answer_id: str) -> Answered | None:
-        """Return one of the last answers."""
         return self._answers.get(answer_id)
 
     async def begin(self, ask: Ask) -> tuple[str, Answered]:

@@ -74,7 +74,6 @@ class Ask(BaseModel):
 
     @property
     def language(self) -> Language:
-        """The language of the answer."""
         if self.options.lang:
             return self.options.lang
         return "ko" if question_language(self.content) == "ko" else "en"
@@ -127,7 +126,6 @@ class Desk:
         self.vault = vault
 
     async def search(self, query: str) -> list[Hit]:
-        """Search the vault; see `Retriever.search`."""
         return await self._in_turn(self._retriever.search, query)
 
     async def context(self, ask: Ask) -> Context:
@@ -171,7 +169,6 @@ class Desk:
         )
 
     def close(self) -> None:
-        """Close the index."""
         self._searching.shutdown(cancel_futures=True)
         self._retriever.close()
 

@@ -156,7 +156,6 @@ class Models:
         return evaluation_of(judgement, case, language).model_dump(mode="json")
 
     async def close(self) -> None:
-        """Close all connections."""
         for model in (self._answering, *self._judging.values(), *self._checking.values()):
             await model.close()
 

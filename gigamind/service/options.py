@@ -71,5 +71,4 @@ class ServiceOptions(ModelOptions, ContextOptions, CacheOptions):
 
     @property
     def retrieval(self) -> RetrievalSettings:
-        """Settings of the search for notes."""
         return self.searched_by(self.mode, self.fusion, self.embedder, self.cache)

@@ -50,6 +50,7 @@ def render_experiment(
     drawing = say(_("Differences of the main metrics with their CIs"))
     decided = release if release and not release.gate.is_refused else None
     rows = list(figure_rows(experiment, say))
+    limits = [] if decided else judge_limits(experiment.comparisons[-1], say)
     return rendered(
         "experiment.html.jinja",
         say,
@@ -66,10 +67,7 @@ def render_experiment(
         reasons=reason_texts(decided.gate, decided.comparison, say) if decided else [],
         no_verdict="" if decided else why_no_verdict(release, say),
         findings=[finding(experiment, place, say) for place in _others(experiment)],
-        notices=[
-            *notices(experiment, say),
-            *([] if decided else judge_limits(experiment.comparisons[-1], say)),
-        ],
+        notices=[*notices(experiment, say), *limits],
         setup_names=[setting_name(name, say) for name in experiment.reference.setup],
         run_rows=[
             (
