@@ -103,9 +103,9 @@ def _(message: LiteralString, /, **values: object) -> Message:
     return Message(message, values)
 
 
-def n_(one: LiteralString, many: LiteralString, /, *, n: int, **values: object) -> Message:
+def n_(singular: LiteralString, plural: LiteralString, /, *, n: int, **values: object) -> Message:
     """Return a message that counts `n`: `n_("{n} note", "{n:,} notes", n=len(notes))`."""
-    return Message(one, {"n": n, **values}, plural=many)
+    return Message(singular, {"n": n, **values}, plural=plural)
 
 
 def c_(context: LiteralString, message: LiteralString, /, **values: object) -> Message:
@@ -227,22 +227,29 @@ class Translator:
         """Render `_` of templates."""
         return self(Message(message, values))
 
-    def ngettext(self, one: str, many: str, /, *, n: int, **values: object) -> str:
+    def ngettext(self, singular: str, plural: str, /, *, n: int, **values: object) -> str:
         """Render `n_` of templates."""
-        return self(Message(one, {"n": n, **values}, plural=many))
+        return self(Message(singular, {"n": n, **values}, plural=plural))
 
     def _templates(self, message: Message) -> tuple[str, str]:
         """Return the English template and that of this language."""
-        known, one, many, n = self._catalogue, message.id, message.plural, message.values.get("n")
+        known, singular, plural, n = (
+            self._catalogue,
+            message.id,
+            message.plural,
+            message.values.get("n"),
+        )
         count = n if isinstance(n, int) else 0
-        english = many if many and count != 1 else one
-        if one in _CUSTOM:
-            return english, _CUSTOM[one].get(self.language, english)
-        if known is None or not one:  # "" is the header of a catalogue
+        english = plural if plural and count != 1 else singular
+        if singular in _CUSTOM:
+            return english, _CUSTOM[singular].get(self.language, english)
+        if known is None or not singular:  # "" is the header of a catalogue
             return english, english
         if message.context:
-            return english, known.pgettext(message.context, one)
-        return english, known.ngettext(one, many, count) if many else known.gettext(one)
+            return english, known.pgettext(message.context, singular)
+        return english, known.ngettext(singular, plural, count) if plural else known.gettext(
+            singular
+        )
 
 
 @cache
