@@ -564,7 +564,7 @@ def test_the_speed_of_another_system_is_only_told_unless_the_policy_holds_it(
     assert gate.verdict in {"passed", "warned"}
     for language in ("en", "ko"):
         text = render_comparison(compare(before, current), gate, language)
-        assert translator(language)("compare.mark_skipped") + " |" not in text
+        assert translator(language)(STATUS_MARKS["skipped"]) + " |" not in text
     held = verdict(before, current, policy(POLICY + '[speed]\nsystems = "hold"\n'))
     expected = {"warned": "failed", "skipped": "inconclusive"}.get(told, told)
     assert held.verdict == expected
