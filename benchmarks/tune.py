@@ -26,8 +26,8 @@ import numpy as np
 import gigamind
 from gigamind.datasets.check import CheckedQuery
 from gigamind.evaluation.progress import Quiet
+from gigamind.metrics.ranking import measure_rankings
 from gigamind.metrics.ranking_table import RankedQuery
-from gigamind.metrics.rankings import measure_rankings
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.stats.intervals import Matrix, bca_intervals, wilson
 from gigamind.stats.selection import LEVEL, Selection, select

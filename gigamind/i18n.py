@@ -7,13 +7,14 @@ Catalogues are locales/<language>/LC_MESSAGES/gigamind.po; `make catalogue` upda
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from gettext import GNUTranslations
 from io import BytesIO
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, Self, cast, get_args
 
 LOCALES = Path(__file__).parent / "locales"
 DOMAIN = "gigamind"
@@ -102,9 +103,9 @@ def _(message: LiteralString, /, **values: object) -> Message:
     return Message(message, values)
 
 
-def n_(one: LiteralString, many: LiteralString, /, *, n: int, **values: object) -> Message:
+def n_(singular: LiteralString, plural: LiteralString, /, *, n: int, **values: object) -> Message:
     """Return a message that counts `n`: `n_("{n} note", "{n:,} notes", n=len(notes))`."""
-    return Message(one, {"n": n, **values}, plural=many)
+    return Message(singular, {"n": n, **values}, plural=plural)
 
 
 def c_(context: LiteralString, message: LiteralString, /, **values: object) -> Message:
@@ -200,8 +201,6 @@ class Translator:
         self._catalogue = GNUTranslations(BytesIO(path.read_bytes())) if known else None
         self._join: Any = None
         if language == "ko":
-            from gigamind.particles import with_particles
-
             self._join = with_particles
 
     def __call__(self, text: str) -> str:
@@ -228,22 +227,29 @@ class Translator:
         """Render `_` of templates."""
         return self(Message(message, values))
 
-    def ngettext(self, one: str, many: str, /, *, n: int, **values: object) -> str:
+    def ngettext(self, singular: str, plural: str, /, *, n: int, **values: object) -> str:
         """Render `n_` of templates."""
-        return self(Message(one, {"n": n, **values}, plural=many))
+        return self(Message(singular, {"n": n, **values}, plural=plural))
 
     def _templates(self, message: Message) -> tuple[str, str]:
         """Return the English template and that of this language."""
-        known, one, many, n = self._catalogue, message.id, message.plural, message.values.get("n")
+        known, singular, plural, n = (
+            self._catalogue,
+            message.id,
+            message.plural,
+            message.values.get("n"),
+        )
         count = n if isinstance(n, int) else 0
-        english = many if many and count != 1 else one
-        if one in _CUSTOM:
-            return english, _CUSTOM[one].get(self.language, english)
-        if known is None or not one:  # "" is the header of a catalogue
+        english = plural if plural and count != 1 else singular
+        if singular in _CUSTOM:
+            return english, _CUSTOM[singular].get(self.language, english)
+        if known is None or not singular:  # "" is the header of a catalogue
             return english, english
         if message.context:
-            return english, known.pgettext(message.context, one)
-        return english, known.ngettext(one, many, count) if many else known.gettext(one)
+            return english, known.pgettext(message.context, singular)
+        return english, known.ngettext(singular, plural, count) if plural else known.gettext(
+            singular
+        )
 
 
 @cache
@@ -257,3 +263,88 @@ def script_messages(language: str) -> dict[str, Any]:
     """Return the table of the pages' scripts: English id -> text, or its plural forms; empty for English."""
     path = LOCALES / language / "LC_MESSAGES" / "scripts.json"
     return json.loads(path.read_text("utf-8")) if path.is_file() else {}
+
+
+# Korean particles (은/는, 이/가, 을/를) follow the last sound of the word before them. The sound is known for Hangul,
+# digits and Latin abbreviations, and guessed for Latin words from their spelling. Where it is unknown: 이(가).
+Pair = Literal["이/가", "은/는", "을/를", "과/와", "이었/였", "이라/라", "으로/로"]
+_PAIRS: dict[str, Pair] = {
+    "{}({})".format(*pair.split("/")): pair for pair in cast("tuple[Pair, ...]", get_args(Pair))
+}
+_PAIR = "|".join(map(re.escape, _PAIRS))
+
+# A particle agrees with the word before the bracket.
+_ASIDE = r"(?:(?<!\s)\s++)?[(（\[][^()（）\[\]]*[)）\]]\s*$"
+_SIGNS = r"[\s\"'”’」』》>)\]*_~`.,:;!?…]"
+_SILENT = rf"(?<!{_SIGNS}){_SIGNS}+$"
+FIRST_SYLLABLE, LAST_SYLLABLE = 0xAC00, 0xD7A3
+FINAL_CONSONANTS = 28  # a syllable's index modulo 28 is its final consonant
+_CLOSED_DIGITS = set("013678")  # 영 일 삼 육 칠 팔
+_CLOSED_LETTERS = set("LMNR")  # 엘 엠 엔 알
+_ENDS_IN_L = r"[178LR]$|[a-z]le?$"  # 일 칠 팔 엘 알, 메일, 파일
+_L = 8  # its number among the final consonants
+_OPEN_SIGNS = set("%+℃")  # 퍼센트, 플러스
+_LATIN = r"(?<![A-Za-z])[A-Za-z]+$"
+_CLOSED_WORD = r"""(?x)
+      [lmn]e?$                              # 이메일, 파일, 타임, 파이프라인
+    | ng$                                   # 미팅
+    | (?<![aeiou])[aeiou](?:[bcpt]|ck|k|pp)$  # 웹, 메트릭, 맵, 봇, 피드백, 앱
+    | ook$                                  # 북
+    """
+
+
+def with_particle(word: str, pair: Pair) -> str:
+    """Return the word with the form of the particle that fits its last sound."""
+    closed, opened = pair.split("/")
+    ends = ends_in_consonant(word)
+    if ends is None:
+        return f"{word}{closed}({opened})"
+    if pair == "으로/로" and _ends_in_l(word):  # 서울로
+        return word + opened
+    return word + (closed if ends else opened)
+
+
+def with_particles(literal: str, before: str = "") -> str:
+    """Return `before` and `literal` as one text, with the fitting form of each pair such as "은(는)" in the literal.
+
+    Pairs inside `before` stay, as they are part of somebody's text.
+    """
+    text, start = before, 0
+    for match in re.finditer(_PAIR, literal):
+        text = with_particle(text + literal[start : match.start()], _PAIRS[match[0]])
+        start = match.end()
+    return text + literal[start:]
+
+
+def _ends_in_l(word: str) -> bool:
+    spoken = _spoken_part(word)
+    if FIRST_SYLLABLE <= ord(spoken[-1]) <= LAST_SYLLABLE:
+        return (ord(spoken[-1]) - FIRST_SYLLABLE) % FINAL_CONSONANTS == _L
+    return re.search(_ENDS_IN_L, spoken) is not None
+
+
+def _spoken_part(word: str) -> str:
+    """Return the word without signs and brackets at its end, which are not read aloud."""
+    return re.sub(_SILENT, "", re.sub(_ASIDE, "", word)) or re.sub(_SILENT, "", word)
+
+
+def ends_in_consonant(word: str) -> bool | None:
+    """Return whether the last sound of a word is a consonant in Korean; None if its script does not show it."""
+    spoken = _spoken_part(word)
+    last = spoken[-1:]
+    if not last:
+        return None
+    if FIRST_SYLLABLE <= ord(last) <= LAST_SYLLABLE:
+        return (ord(last) - FIRST_SYLLABLE) % FINAL_CONSONANTS != 0
+    if last.isascii() and last.isdigit():
+        return last in _CLOSED_DIGITS
+    if last in _OPEN_SIGNS:
+        return False
+    latin = re.search(_LATIN, spoken)
+    return None if latin is None else _latin_ends_in_consonant(latin[0])
+
+
+def _latin_ends_in_consonant(word: str) -> bool:
+    if word.isupper():  # read letter by letter
+        return word[-1] in _CLOSED_LETTERS
+    return re.search(_CLOSED_WORD, word.lower()) is not None

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
-from gigamind.particles import FINAL_CONSONANTS, FIRST_SYLLABLE, LAST_SYLLABLE, ends_in_consonant
+from gigamind.i18n import FINAL_CONSONANTS, FIRST_SYLLABLE, LAST_SYLLABLE, ends_in_consonant
 from gigamind.spans import Span
 
 # Hangul jamo, kana, CJK ideographs with extension A, compatibility jamo, Hangul syllables, compatibility ideographs,

@@ -13,7 +13,7 @@ from answer_reply import answer_reply, supported
 import gigamind
 from gigamind import library
 from gigamind.datasets.generate_links import generate_links
-from gigamind.evaluation.experiment import hold_runs
+from gigamind.evaluation.experiment import compare_runs
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.llm.fake import running
 from gigamind.tasks import TASKS
@@ -127,7 +127,7 @@ def test_several_runs_are_compared_as_by_the_command_line():
     paths = [Path(f"runs/top{topk}") for topk in (10, 3, 1)]
     experiment = gigamind.compare(*kept)
     assert experiment == gigamind.compare(*paths)
-    assert experiment == hold_runs(paths, ReleaseOptions(), "auto", TASKS).experiment
+    assert experiment == compare_runs(paths, ReleaseOptions(), "auto", TASKS).experiment
     assert [run.label for run in experiment.runs] == ["top10", "top3", "top1"]
     bare = gigamind.evaluate_search(queries, vault, topk=1, **given)
     assert gigamind.compare(*kept[:2], bare).runs[2].label == bare.run.run_id

@@ -1,7 +1,6 @@
 import pytest
 
-from gigamind.i18n import translator
-from gigamind.particles import ends_in_consonant, with_particle, with_particles
+from gigamind.i18n import ends_in_consonant, with_particle, with_particles
 
 
 @pytest.mark.each(
@@ -69,8 +68,8 @@ def test_a_particle_fits_the_sound_before_it(text, told):
 
 @pytest.mark.each("digit", "0123456789")
 def test_what_was_and_what_leads_there_fit_a_figure(digit):
-    before = translator("ko")("rule.gone", metric="MRR", before=f"0.838{digit}", remarks="")
-    assert f"0.838{digit}{'이었' if digit in '013678' else '였'}으나" in before
+    before = with_particles("이었(였)으나", f"0.838{digit}")
+    assert before == f"0.838{digit}{'이었' if digit in '013678' else '였'}으나"
     whither = with_particles(f"0.838{digit}으로(로)")
     assert (
         whither == f"0.838{digit}{'으로' if digit in '036' else '로'}"

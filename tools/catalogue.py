@@ -324,6 +324,7 @@ def main(command: str, argument: str = "") -> int:
         for language in [argument] if argument else languages():
             update(language, keep=command == "keep")
             write_specified(language)
+            write_specified("en")
             left = len([*missing(language)])
             report = f"{_po(language).relative_to(ROOT)}: {left} messages to translate"
             sys.stdout.writelines(f"{line}\n" for line in (report, *missing_prompts(language)))

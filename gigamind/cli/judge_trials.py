@@ -164,7 +164,7 @@ def _regress(reason: Message) -> NoReturn:
 
 
 _HEAD = (
-    *("", _("attacks"), _("succeeded [95 %]"), _("model's own verdict")),
+    *("", _("attacks"), _("succeeded [95%]"), _("model's own verdict")),
     *(_("unmeasured"), _("no verdict"), _("flagged")),
 )
 
@@ -341,5 +341,5 @@ def _test_table(report: "UnitTestReport") -> str:
         (group.name, str(group.tests), percent(group.passed), str(group.unscored))
         for group in groups
     ]
-    head = ("", _("tests"), _("passed [95 %]"), _("no verdict"))
+    head = ("", _("tests"), _("passed [95%]"), _("no verdict"))
     return table([translated(name) for name in head], rows)

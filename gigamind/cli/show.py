@@ -199,7 +199,7 @@ def _short(text: str) -> str:
 
 
 def _figures(task: Task[Any, Any, Any], summary: Any, say: Translator) -> Table:  # noqa: ANN401  of the task's own kind
-    heads = (_("metric"), _("value"), _("95 % interval"), c_("number of items", "N"))
+    heads = (_("metric"), _("value"), _("95% interval"), c_("number of items", "N"))
     table = Table(*map(say, heads), box=None, pad_edge=False)
     main = blocks_of(task.name)[0]
     figures = main_figures(summary.overall)

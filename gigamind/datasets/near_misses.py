@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gigamind.datasets.question_forms import Draft
-from gigamind.particles import ends_in_consonant
+from gigamind.i18n import ends_in_consonant
 from gigamind.vault.notes import Note
 
 _YEAR = re.compile(r"(?<![\d.])(?:19|20)\d\d(?![\d.])")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gigamind.choices import Form
-from gigamind.particles import ends_in_consonant, with_particle
+from gigamind.i18n import ends_in_consonant, with_particle
 from gigamind.spans import Span
 from gigamind.text import sentences, tokens
 from gigamind.vault.identity import key

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import OSA
 
 from gigamind.evidence.critical import LIMIT, NEGATION
-from gigamind.particles import ends_in_consonant
+from gigamind.i18n import ends_in_consonant
 
 ELLIPSIS = "..."
 # The lookahead skips characters that begin no word, which saves a third of the time.

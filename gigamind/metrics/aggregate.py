@@ -9,8 +9,8 @@ import numpy as np
 from gigamind.i18n import _
 from gigamind.metrics.answerability import confusion, measure_verdicts, verdict_terms
 from gigamind.metrics.spec import Rows
-from gigamind.stats.estimate import Estimate
-from gigamind.stats.intervals import bounded_means, bounded_ratios
+from gigamind.stats.estimate import Estimate, ratios
+from gigamind.stats.intervals import bounded_means
 from gigamind.stats.slices import sliced
 
 _metric = Rows("search", None)
@@ -130,25 +130,6 @@ def _answerability(items: Sequence[Measured], seed: int) -> dict[str, Estimate]:
     judged = [(is_so, judged_so) for is_so, judged_so in verdicts if judged_so is not None]
     names = list(measure_verdicts(confusion([])))
     return ratios(verdict_terms(judged), names, seed=seed, label="unanswerable")
-
-
-def ratios(
-    rows: Sequence[Mapping[str, tuple[int, int]]], names: Sequence[str], *, seed: int, label: str
-) -> dict[str, Estimate]:
-    """Return each figure as the sum of its numerators by that of its denominators; `n` counts items in the latter.
-
-    `rows` are both of each item, by name; `label` determines the random draws of the intervals, with `seed`.
-    """
-    table = np.array([[row[name] for name in names] for row in rows], dtype=np.float64)
-    over, under = table.reshape(len(rows), len(names), 2).transpose(2, 0, 1)
-    intervals = bounded_ratios(over, under, seed=seed, label=label)
-    wholes, counts = under.sum(axis=0), (under > 0).sum(axis=0)
-    return {
-        name: Estimate(float(part / whole) if whole else None, interval, int(n), int(n))
-        for name, part, whole, interval, n in zip(
-            names, over.sum(axis=0), wholes, intervals, counts, strict=True
-        )
-    }
 
 
 def means(

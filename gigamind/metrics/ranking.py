@@ -1,14 +1,28 @@
-"""How well rankings (note paths, best first, each at most once) find the relevant notes (gain above 0) of queries.
+"""Metrics of rankings (note paths, best first, each at most once), and how much they depend on unjudged notes.
 
-Each function returns an array (n,) in [0, 1]. Queries without relevant notes get 0.0; callers leave them out of the
-mean.
+A note is relevant if its gain is above 0. Each function returns an array (n,) in [0, 1]. Queries without relevant notes
+get 0.0; callers leave them out of the mean. An unjudged note may be irrelevant, as in trec_eval, or have the highest
+gain of its query; the figures about that are NaN for queries not `is_judged`.
 """
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from gigamind.i18n import _
-from gigamind.metrics.ranking_table import Floats, RankingTable, at_rank, ratio
-from gigamind.metrics.spec import SHOWN, Rows, Use
+from gigamind.metrics.ranking_table import (
+    Floats,
+    RankedQuery,
+    RankingTable,
+    at_rank,
+    discounts,
+    ratio,
+    summed,
+    tables,
+)
+from gigamind.metrics.spec import SHOWN, Rows, Use, measured
+
+CUTOFFS = (1, 3, 5, 10)  # ranks in reports, in addition to the run's topk
 
 
 def hit(table: RankingTable, k: int) -> Floats:
@@ -51,6 +65,70 @@ def complete(table: RankingTable, k: int) -> Floats:
     return np.where(np.isnan(served), np.nan, (served == 1.0).astype(np.float64))
 
 
+def judged(table: RankingTable, k: int) -> Floats:
+    """Return the share of the first `k` notes that were judged, as `Judged` in ir_measures; NaN without results."""
+    returned = np.minimum(table.lengths, k).astype(np.float64)
+    holes = table.unjudged[:, :k].sum(axis=1)
+    share = np.full(len(returned), np.nan)
+    return np.divide(returned - holes, returned, out=share, where=table.is_judged & (returned > 0))
+
+
+def ndcg_low(table: RankingTable, k: int) -> Floats:
+    """Return the lowest nDCG@k over all relevances of the unjudged notes; it can be below trec_eval's."""
+    return _over_judged(table, k, low=True)
+
+
+def ndcg_high(table: RankingTable, k: int) -> Floats:
+    """Return the highest nDCG@k over all assignments of relevance to the unjudged notes."""
+    return _over_judged(table, k, low=False)
+
+
+def ndcg_changes(queries: Sequence[RankedQuery], k: int) -> Iterator[dict[str, float]]:
+    """Return each query's unjudged notes among the first `k`, and the change of nDCG@k if one were relevant."""
+    for part, table in tables(queries):
+        holes = table.unjudged[:, :k]
+        with_it = at_rank(table.dcg, k)[:, None] + table.ideal[:, :1] / table.logs[: holes.shape[1]]
+        ideal = np.broadcast_to(_ideal_with(table, k, 1)[:, None], with_it.shape)
+        changes = (ratio(with_it, ideal) - ndcg(table, k)[:, None]).tolist()
+        for row, query in enumerate(part):
+            yield {
+                query.ranking[at]: changes[row][at] for at in map(int, np.flatnonzero(holes[row]))
+            }
+
+
+def _over_judged(table: RankingTable, k: int, *, low: bool) -> Floats:
+    bounds = np.full(len(table.gains), np.nan)
+    if table.is_judged.any():
+        extreme = np.fmin if low else np.fmax
+        part = table.rows(table.is_judged)
+        bounds[table.is_judged] = extreme.reduce(list(_ndcg_by_count(part, k, low=low)))
+    return bounds
+
+
+def _ndcg_by_count(table: RankingTable, k: int, *, low: bool) -> Iterator[Floats]:
+    """Yield the lowest, or highest, nDCG@k if exactly 0, 1, 2, ... unjudged notes are relevant; NaN beyond."""
+    gain, dcg = table.ideal[:, 0], at_rank(table.dcg, k)
+    holes = table.unjudged[:, :k]
+    weights = np.sort(np.where(holes, 1.0 / table.logs[: holes.shape[1]], np.inf if low else 0.0))
+    if not low:
+        weights = weights[:, ::-1]
+    more, count = np.zeros(len(dcg)), holes.sum(axis=1)
+    yield ndcg(table, k)
+    for number in range(1, int(count.max()) + 1):
+        more = more + weights[:, number - 1]
+        enough = count >= number
+        value = ratio(dcg + gain * np.where(enough, more, 0.0), _ideal_with(table, k, number))
+        yield np.where(enough, np.minimum(value, 1.0), np.nan)  # two roundings can pass 1
+
+
+def _ideal_with(table: RankingTable, k: int, number: int) -> Floats:
+    """Return DCG@k of the ideal order if `k` or fewer further notes had the highest gain; they rank first."""
+    logs = discounts(k)
+    first = table.ideal[:, 0] * np.cumsum(1.0 / logs)[number - 1]
+    left = table.ideal[:, : k - number]
+    return first + summed(left, logs[number:])[:, -1] if left.size else first
+
+
 _metric = Rows("search", "rankings")
 METRICS = (
     _metric(
@@ -72,4 +150,45 @@ METRICS = (
     _metric(
         complete, "complete_at_{k}", _("complete@{k}", k="{k}"), Use(gate=True, main=1)
     ).described(_("queries whose first k notes contain all that an answer needs")),
+    _metric(judged, "judged_at_{k}", _("judged@{k}", k="{k}"), Use(undirected=True)),
+    _metric(ndcg_low, "ndcg_low_at_{k}", _("nDCG@{k}, lower bound", k="{k}")),
+    _metric(ndcg_high, "ndcg_high_at_{k}", _("nDCG@{k}, upper bound", k="{k}")),
 )
+
+
+def measure_rankings(queries: Sequence[RankedQuery], topk: int) -> list[dict[str, float | None]]:
+    """Return every metric of rankings of each query, by its name in the reports.
+
+    Cut-offs above `topk` are left out, and so are metrics of groups and judgements for queries without them.
+    """
+    cutoffs = sorted({k for k in CUTOFFS if k <= topk} | {topk})
+    rows: list[dict[str, float | None]] = []
+    for _places, table in tables(queries):
+        columns = dict(_columns(table, cutoffs))
+        names, values = tuple(columns), np.column_stack(list(columns.values()))
+        whole = not np.isnan(values).any()
+        for row in values.tolist():
+            figures = zip(names, row, strict=True)
+            rows.append(dict(figures) if whole else {n: v for n, v in figures if v == v})  # noqa: PLR0124  not NaN
+    return _with_own(rows, queries, cutoffs)
+
+
+def _columns(table: RankingTable, cutoffs: Sequence[int]) -> Iterator[tuple[str, Floats]]:
+    for metric, of in measured(METRICS, "rankings"):
+        if metric.has_cutoff:
+            yield from ((metric.at(k), of(table, k)) for k in cutoffs)
+        else:
+            yield metric.name, of(table)
+
+
+def _with_own(
+    rows: list[dict[str, float | None]], queries: Sequence[RankedQuery], cutoffs: Sequence[int]
+) -> list[dict[str, float | None]]:
+    """Return the rows with third-party metrics, which take a ranking and its qrels."""
+    for metric, of in measured((), "ranking"):
+        for row, query in zip(rows, queries, strict=True):
+            if metric.has_cutoff:
+                row |= {metric.at(k): of(query.ranking, query.qrels, k) for k in cutoffs}
+            else:
+                row[metric.name] = of(query.ranking, query.qrels)
+    return rows

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from gigamind.errors import OWN_FAULTS, InputError, fault_of
 from gigamind.i18n import Message, _, add_translations
-from gigamind.metrics import aggregate, answerability, grounding, links, rankings, spans
+from gigamind.metrics import aggregate, answerability, grounding, links, ranking, spans
 from gigamind.metrics.spec import MAIN, OWN, Metric, Rows, Use, in_language
 
 ENTRY_POINTS = "gigamind.metrics"
@@ -30,7 +30,7 @@ def _by_key(metrics: Sequence[Metric]) -> dict[str, Metric]:
 
 _OURS = _by_key(
     (
-        *rankings.METRICS,
+        *ranking.METRICS,
         *spans.METRICS,
         *answerability.METRICS,
         *aggregate.METRICS,

@@ -190,9 +190,9 @@ def worst_value_text(worst: Sequence[str], say: Translator) -> str:
             "Promote a better run, or set a minimum under [floors] or [ceilings] in gates.toml."
         )
     text = _(
-        "warning: the baseline is already at the worst value of {metrics}. The gate cannot detect a regression from this baseline. A run"
-        " that is no better passes with warnings where `at_worst` in gates.toml says so; elsewhere the runs are not"
-        " comparable. {fix}",
+        "warning: the baseline is already at the worst value of {metrics}. The gate cannot detect a regression from"
+        " this baseline. A run that is no better passes with warnings where `at_worst` in gates.toml says so;"
+        " elsewhere the runs are not comparable. {fix}",
         metrics=[metric_name(name, say) for name in worst],
         fix=fix,
     )

@@ -4,7 +4,7 @@ Whole rows are resampled, rows of a cluster (intervals.py) together, without res
 If all resamples agree, a mean of values in [0, 1] gets the interval of `widened`, and other figures get none.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from gigamind.stats.intervals import (
     Clusters,
     Interval,
     Matrix,
+    bounded_ratios,
     count,
     effective_items,
     has_no_width,
@@ -108,3 +109,22 @@ def _estimate(
     if is_share:
         return Estimate(value, widened(interval, value, effective_items(groups)), n, clusters)
     return Estimate(value, None if has_no_width(interval) else interval, n, clusters)
+
+
+def ratios(
+    rows: Sequence[Mapping[str, tuple[int, int]]], names: Sequence[str], *, seed: int, label: str
+) -> dict[str, Estimate]:
+    """Return each figure as the sum of its numerators by that of its denominators; `n` counts items in the latter.
+
+    `rows` are both of each item, by name; `label` determines the random draws of the intervals, with `seed`.
+    """
+    table = np.array([[row[name] for name in names] for row in rows], dtype=np.float64)
+    over, under = table.reshape(len(rows), len(names), 2).transpose(2, 0, 1)
+    intervals = bounded_ratios(over, under, seed=seed, label=label)
+    wholes, counts = under.sum(axis=0), (under > 0).sum(axis=0)
+    return {
+        name: Estimate(float(part / whole) if whole else None, interval, int(n), int(n))
+        for name, part, whole, interval, n in zip(
+            names, over.sum(axis=0), wholes, intervals, counts, strict=True
+        )
+    }

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ranked import measure_ranking, ndcg
 
-from gigamind.metrics.ranking_holes import ndcg_changes
+from gigamind.metrics.ranking import measure_rankings, ndcg_changes
 from gigamind.metrics.ranking_table import RankedQuery
-from gigamind.metrics.rankings import measure_rankings
 
 CUTOFFS = (1, 3, 5, 10, 50)
 THEIRS = {"hit": "Success", "ndcg": "nDCG", "recall": "R", "judged": "Judged"}

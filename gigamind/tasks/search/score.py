@@ -21,8 +21,8 @@ from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
 from gigamind.i18n import _, n_
 from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.judges.unanswerable import RuleJudge
+from gigamind.metrics.ranking import measure_rankings
 from gigamind.metrics.ranking_table import RankedQuery
-from gigamind.metrics.rankings import measure_rankings
 from gigamind.metrics.spans import measure_spans, out_of_reach
 from gigamind.outcome import Failure, Success
 from gigamind.records.schema import ErrorReport, Record, SpeedReport

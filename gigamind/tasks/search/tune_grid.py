@@ -10,8 +10,8 @@ from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import InputError
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.i18n import _
+from gigamind.metrics.ranking import measure_rankings
 from gigamind.metrics.ranking_table import RankedQuery
-from gigamind.metrics.rankings import measure_rankings
 from gigamind.metrics.table import is_lower_better
 from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning
 from gigamind.retrieval.grid import Grid

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gigamind.metrics.ranking_holes import ndcg_changes
+from gigamind.metrics.ranking import ndcg_changes
 from gigamind.metrics.ranking_table import RankedQuery
 from gigamind.records.folder import as_json
 from gigamind.tasks.search.schema import ItemReport, SummaryReport, UnjudgedHit, UnjudgedReport
