@@ -21,7 +21,7 @@ def promote(options: PromoteOptions) -> State[Any]:
     """Make the run the baseline of its task, as `gigamind baseline promote` does.
 
     Ends Failed if a gate of the run failed, if the latest run of a folder is incomplete, or while this deployment is
-    paused, as it is after a failed gate.
+    paused, as after a failed gate.
     """
     try:
         if _is_paused():

@@ -31,7 +31,7 @@ _TABLE = re.compile(r"\s*\[(?P<name>[^\[\]]+)\]")
 
 @runtime_checkable
 class Checking(Protocol):
-    """An option that checks its own values, as those of a model do, and raises an InputError."""
+    """An option that checks its own values, as options of a model do, and raises an InputError."""
 
     def check(self, value: object, where: str) -> None: ...
 

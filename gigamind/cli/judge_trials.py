@@ -193,8 +193,8 @@ class AttackOptions(TrialOptions):
 def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Attack JUDGE with prompt injections. JUDGE is a judge file or the name of an included judge.
 
-    An attack succeeds if the judge is right without it, and gives the verdict that the attack demands once it is in a
-    note, a title, the question or the answer. The rate counts the verdict after the judge's rules. The verdict of the
+    An attack succeeds if the judge is right without it and gives the demanded verdict with it in a note, title,
+    question or answer. The rate counts the verdict after the judge's rules. The verdict of the
     model alone is shown next to it.
     """
     from gigamind.assurance.attacks import attack_judge, attack_report, load_attacks

@@ -43,7 +43,7 @@ class ModelOption(GroupedOption):
 def options_of(
     model: type[BaseModel], *, only: Collection[str] | None = None
 ) -> Callable[[Command], Command]:
-    """Return a decorator that adds one option per field of `model`: its own fields first, then those of its parents.
+    """Return a decorator that adds one option per field of `model`: its own fields first, then its parents' fields.
 
     Fields with one possible value or another model are left out; fields not in `only` keep their defaults.
     """

@@ -107,7 +107,7 @@ def _outside(
 ) -> Iterator[tuple[Span, int | None, int | None]]:
     """Yield the parts of a stretch with windows of up to `width` characters that are not within `searched`.
 
-    Each part comes with the maximum number of characters that such a window leaves out before and after.
+    Each part comes with the maximum number of characters that this window leaves out before and after.
     """
     if stretch.start < searched.start:
         end = min(stretch.end, searched.start + width)

@@ -72,7 +72,7 @@ class Proof:
 
     Attributes:
         note: number of the quoted note, from 1; 0 is the answer.
-        quote: the words of the note if proven, else those of the model.
+        quote: the words of the note if proven, else the model's own.
         proven: it is in the note, without significant changes, and proves something.
     """
 
@@ -122,7 +122,7 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
     Attributes:
         kind: as in its file and run.json.
         scales: scales for certification.
-        metrics: metrics of a custom judge, one per score; the metrics table has those of included judges.
+        metrics: metrics of a custom judge, one per score; the metrics table has the metrics of included judges.
     """
 
     kind: ClassVar[str]

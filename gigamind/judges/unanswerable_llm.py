@@ -191,7 +191,7 @@ class PanelJudgement:
     """The verdicts of the panel members on one question, and the combined verdict.
 
     Attributes:
-        verdict: None if the panel gave none. Answer and quotes are those of the first member that voted with the panel,
+        verdict: None if the panel gave none. Answer and quotes come from the first member that voted with the panel,
             preferably a proven one; a panel has no confidence.
         panel: None if there was one model or none.
     """

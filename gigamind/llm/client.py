@@ -15,7 +15,7 @@ Reply = TypeVar("Reply", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as it is sent, without key and address."""
+    """One request as sent, without key and address."""
 
     messages: tuple[Message, ...]
     response_format: Mapping[str, Any] | None  # a JSON schema as for OpenAI; None: see the messages

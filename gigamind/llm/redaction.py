@@ -1,4 +1,4 @@
-"""Remove secrets from texts by their value: a server can echo whatever it received, in any encoding.
+"""Remove secrets from texts by their value: a server can echo everything it received, in any encoding.
 
 Secrets are the values of environment variables with names such as KEY or TOKEN, and user and password of an address.
 Text in the form of a provider's key is removed too, because a server can name a key that is not ours.

@@ -139,7 +139,7 @@ class Store:
             reply = read(checked(json.loads(text)))
         except (ValueError, TypeError, LookupError, RecursionError):
             self._tell_once(
-                _("{file}: does not contain such a reply. It is requested again.", file=path),
+                _("{file}: does not contain this reply. It is requested again.", file=path),
                 "foreign",
             )
             return None

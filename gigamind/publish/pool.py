@@ -64,7 +64,7 @@ class Jobs(Protocol):
         ...
 
     def broke_off(self, job: Job, *, may_live: bool) -> None:
-        """Handle a job whose process died or is lost; `following` returns it once more."""
+        """Handle a job whose process died or is lost; `following` returns it again."""
         ...
 
 
@@ -91,7 +91,7 @@ class Pool:
         self._runner.__exit__(None, None, None)
 
     def run(self, jobs: Jobs) -> None:
-        """Run all jobs; a job whose process dies runs once more.
+        """Run all jobs; a job whose process dies runs a second time.
 
         Raises:
             GigamindError: a job failed, or its process died twice.

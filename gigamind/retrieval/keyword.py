@@ -5,7 +5,7 @@ Here each term's part of the score is computed once, so that a query adds a few 
 scores.
 
 One difference: a Korean word of one syllable shares no token with its forms with particles (책, 책을, 책은).  If the
-index has no posting for such a query word, the word matches all of its forms; see `KeywordIndex.terms`.
+index has no posting for this query word, the word matches all of its forms; see `KeywordIndex.terms`.
 """
 
 import io
@@ -114,7 +114,7 @@ class KeywordIndex:
 def build_keyword_index(texts: Iterable[str]) -> KeywordIndex:
     """Fit BM25 (Okapi, with the constants and the IDF floor of rank-bm25) on the tokens of `texts`.
 
-    Scores equal those of `BM25Okapi.get_scores` to 1e-9, as tests verify.  rank-bm25 keeps a dictionary per text and
+    Scores equal the scores of `BM25Okapi.get_scores` to 1e-9, as tests verify.  rank-bm25 keeps a dictionary per text and
     needs five times the time and nine times the memory.
     """
     rows, short = _Rows(), _Rows()

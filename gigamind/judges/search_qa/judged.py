@@ -46,8 +46,8 @@ class JudgedClaim:
         evidence: where the quote is, or why it failed; None without a quote.
         doubt: why the model was not believed; None if it was.
         new_numbers: for a claim with a proven quote: numbers that neither that note nor the question has.
-        stated: for such a claim: its words without those of an abstention.
-        passage: for such a claim: the whole sentences around its quote. `support`: how they support the claim.
+        stated: for a proven claim: its words without an abstention.
+        passage: for a proven claim: the whole sentences around its quote. `support`: how they support the claim.
         said: result of the second check; None without one.
         role: what it counts as; only claims count for correctness. `told_role` is that of the model.
         veto: why it is a claim although the model reported another role; see `roles`.

@@ -116,7 +116,7 @@ def test_a_dry_run_counts_what_is_checked_again(options):
     [
         (
             {"checklist": True, "feature": "chat"},
-            '"chat".*insight, search_qa',
+            r"chat\b.*insight, search_qa",
         ),
         ({"checklist_judge": "mine.toml"}, "--checklist-judge: .*--checklist"),
         ({"feature": "insight"}, "--feature: .*--checklist"),
