@@ -103,7 +103,7 @@ def test_each_case_is_asked_about_in_its_own_language(gigamind, server, case, mo
     ("lang", "without", "figures"),
     [
         ("en", "Not certified", "unanswerable: balanced accuracy"),
-        ("ko", "인증되지 않음", "답변 불가: 균형 정확도"),
+        ("ko", "인증되지 않음", "균형 정확도"),
     ],
 )
 def test_the_report_of_a_run_says_how_far_its_judge_is_certified(
