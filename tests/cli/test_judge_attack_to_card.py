@@ -84,7 +84,7 @@ def test_attacks_in_another_language_are_of_another_judge(gigamind, judged, serv
     attack(gigamind, server, "unanswerable_llm", "--out", "ko.json", *korean)
     ended = gigamind("judge", "certify", "one", "--attacks", "ko.json", "--out", "card")
     assert ended.code == 1
-    assert "attacks on another judge" in ended.stderr
+    assert "ko.json: " in ended.stderr
     judged("two", *korean)
     ended = gigamind("judge", "certify", "two", "--attacks", "ko.json", "--out", "card")
     assert ended.code == 0, ended.stderr
@@ -100,38 +100,32 @@ def test_each_case_is_asked_about_in_its_own_language(gigamind, server, case, mo
 
 
 @pytest.mark.parametrize(
-    ("lang", "with_card", "without", "held", "figures", "nobody", "other"),
+    ("lang", "without", "figures"),
     [
-        (
-            *("en", "unanswerable: 3 labels, fewer than 30", "Not certified"),
-            *("Held against 3 labels of the dataset on", "unanswerable: balanced accuracy"),
-            *(": nobody has held", ": the card is of the model openai/judge"),
-        ),
-        (
-            *("ko", "답변 불가: 정답 3건으로 30건보다 적음", "인증되지 않음"),
-            *("데이터셋의 정답 3건과 견줌", "답변 불가: 균형 정확도"),
-            *(": 이 판정기를 정답과 견주어 본 적이", ": 인증서의 모델(openai/judge)"),
-        ),
+        ("en", "Not certified", "unanswerable: balanced accuracy"),
+        ("ko", "인증되지 않음", "균형 정확도"),
     ],
 )
 def test_the_report_of_a_run_says_how_far_its_judge_is_certified(
-    gigamind, judged, case, lang, with_card, without, held, figures, nobody, other
+    gigamind, judged, case, lang, without, figures
 ):
     model = ("--model", "openai/judge", "--lang", lang)
     judged("one", *model)
     assert without in (case / "one" / "report.html").read_text("utf-8")
-    assert f"{without}{nobody}" in (case / "one" / "summary.md").read_text("utf-8")
+    assert without in (case / "one" / "summary.md").read_text("utf-8")
     assert gigamind("judge", "certify", "one", "--out", "card").code == 0
     judged("two", *model, "--judge-card", "card")
-    assert with_card in (case / "two" / "report.html").read_text("utf-8")
+    assert without not in (case / "two" / "report.html").read_text("utf-8")
     summary = (case / "two" / "summary.md").read_text("utf-8")
-    assert held in summary
     assert figures in summary
+    (line,) = [line for line in summary.splitlines() if figures in line]
+    assert re.search(r"\b3\D+\b30\b", line)  # labels, and how many the gates require
     assert without not in summary
     judged("three", "--model", "openai/other", "--lang", lang, "--judge-card", "card")
     assert without in (case / "three" / "report.html").read_text("utf-8")
     told = (case / "three" / "summary.md").read_text("utf-8")
-    assert f"{without}{other}" in told
+    (line,) = [line for line in told.splitlines() if without in line]
+    assert "openai/judge" in line
 
 
 def test_a_judge_that_asks_no_model_needs_no_card(search, case):
@@ -183,7 +177,7 @@ def test_the_gate_asks_for_a_card_as_the_policy_says(gigamind, judged, gates, po
     given = ("--judge-card", "card") if card else ()
     ended = gigamind("compare", "one", "two", *gates(policy), *given)
     assert ended.code == code, ended.stdout
-    assert ("judge_card" in ended.stdout) == (policy != "ignore" and not card)
+    assert ("judge report: " in ended.stdout) == (policy != "ignore" and not card)
 
 
 def test_an_evaluation_ends_in_4_where_the_gates_require_a_card_that_its_judge_has_not(
@@ -193,7 +187,7 @@ def test_an_evaluation_ends_in_4_where_the_gates_require_a_card_that_its_judge_h
     judged("one", "--model", "openai/judge")
     compared = (*model, "--store", "store", "--compare", "one", *gates("require"))
     ended = search("--out", "two", *compared)
-    assert (ended.code, "judge_card: the judge has no card" in ended.stdout) == (4, True)
+    assert (ended.code, "judge report: " in ended.stdout) == (4, True)
     gigamind("judge", "certify", "one", "--out", "card")
     assert search("--out", "three", *compared, "--judge-card", "card").code == 0
 

@@ -1,10 +1,12 @@
 import json
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
 from judged_folders import write_judged_run
+from korean import HANGUL
 from reached import reached
 
 from gigamind.llm.fake import running
@@ -23,32 +25,16 @@ def run_folder(tmp_path, monkeypatch):
     return write_judged_run(tmp_path / "run", rows)
 
 
-@pytest.mark.parametrize(
-    ("lang", "verdict", "why", "headline"),
-    [
-        (
-            "en",
-            "It is not shown that this judge, held against its dataset's labels, may gate a release (4 labels).",
-            "  unanswerable: 4 labels, fewer than 30.",
-            "3 of 4 verdicts are as labelled (accuracy 0.750",
-        ),
-        (
-            "ko",
-            "이 판정기를 출시 게이트에 써도 되는지 데이터셋의 정답만으로는 아직 알 수 없습니다 (정답 4건).",
-            "  답변 불가: 정답 4건으로 30건보다 적음.",
-            "판정 4건 중 3건이 정답표와 같습니다 (정확도 0.750",
-        ),
-    ],
-)
-def test_a_card_is_written_and_its_headline_told(
-    gigamind, run_folder, lang, verdict, why, headline
-):
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_a_card_is_written_and_its_headline_shown(gigamind, run_folder, lang):
     ended = gigamind("judge", "certify", "run", "--out", "card", "--lang", lang)
     assert ended.code == 0, ended.stderr
-    told = ended.stdout.split("\n")
-    assert told[0] == verdict
-    assert why in told
-    assert headline in ended.stdout
+    verdict, why, *_, headline, _file = ended.stdout.splitlines()
+    assert "4" in verdict
+    assert why.startswith("  ")
+    assert re.findall(r"\d+", why) == ["4", "30"]  # labels, and how many are needed
+    assert "0.750" in headline
+    assert all((HANGUL.search(line) is not None) == (lang == "ko") for line in (verdict, why))
     assert ended.stdout.rstrip().endswith("judge_card.html")
     card = json.loads((run_folder.parent / "card" / "judge_card.json").read_text("utf-8"))
     assert card["scales"][0]["overall"]["figures"]["sensitivity"]["value"] == 1.0
@@ -64,24 +50,12 @@ def test_without_out_the_card_stands_where_that_of_the_flow_does(gigamind, run_f
 
 def test_cautions_go_to_standard_error(gigamind, run_folder):
     ended = gigamind("judge", "certify", run_folder, "--out", "card")
-    assert "Only 2 labels for unanswerable = yes" in ended.stderr
-    assert "One run only" in ended.stderr
+    assert "unanswerable = yes" in ended.stderr
+    assert "unanswerable = yes" not in ended.stdout
 
 
-@pytest.mark.parametrize(
-    ("lang", "line"),
-    [
-        (
-            "en",
-            "  quotes one line for every claim: correctness 1.000, unsupported but believed 1 / 1,",
-        ),
-        (
-            "ko",
-            "  모든 주장에 같은 줄을 인용함: 정확성 1.000, 근거 없이 인정된 주장 1 / 1,",
-        ),
-    ],
-)
-def test_what_liars_get_away_with_is_told_with_the_card(gigamind, run_folder, lang, line):
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_results_of_deceptive_judges_are_shown_with_the_card(gigamind, run_folder, lang):
     figures = {"correctness": 1.0, "passed_off": 1, "hidden": 0, "utility": None, "unscored": 0}
     counts = {"answers": 1, "unlabelled": 0, "claims": 2, "unsupported": 1}
     liars = counts | {
@@ -95,7 +69,7 @@ def test_what_liars_get_away_with_is_told_with_the_card(gigamind, run_folder, la
     tests.write_text(json.dumps({"fingerprint": "f" * 64, "liars": liars}), encoding="utf-8")
     ended = gigamind("judge", "certify", "run", "--tests", tests, "--out", "card", "--lang", lang)
     assert ended.code == 0, ended.stderr
-    assert line in ended.stdout
+    assert re.search(r"^  .+ 1\.000, .+ 1 / 1, .+ 0 / 2, ", ended.stdout, re.MULTILINE)
     assert read_card(run_folder.parent / "card").liars.liars[0].passed_off == 1
 
 
@@ -104,18 +78,18 @@ def test_repetitions_are_further_runs(gigamind, run_folder):
     told = json.loads((again / "run.json").read_text("utf-8"))
     (again / "run.json").write_text(json.dumps(told | {"run_id": "again"}), encoding="utf-8")
     ended = gigamind("judge", "certify", run_folder, again, "--out", "card")
-    assert "of two equal runs, 0.000 of the verdicts differ" in ended.stdout
+    assert re.search(r"^unanswerable: 0\.000 .*N = 4, 2 ", ended.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere", "--out", "card"], "run.json: missing"),
-        (["--out", "card"], "Missing argument 'RUN...'"),
-        (["run", "--out", "run"], "exists already"),
+        (["nowhere", "--out", "card"], "run.json: "),
+        (["--out", "card"], "RUN..."),
+        (["run", "--out", "run"], "--out run: "),
         (
             ["run", "--out", "card", "--labels", "labels.jsonl"],
-            "labels.jsonl:2: unanswerable: Field required",
+            "labels.jsonl:2: unanswerable: ",
         ),
     ],
 )

@@ -37,18 +37,18 @@ class Case(NamedTuple):
 
 CASES = [
     # Commands and options
-    Case("evla", 1, ("'evla'", "gigamind eval")),
-    Case("search --dataset queries.jsonl", 1, ("'search'", "gigamind eval search")),
-    Case("eval serach", 1, ("'serach'", "gigamind eval search")),
-    Case("dataset chek", 1, ("'chek'", "gigamind dataset check")),
-    Case("xyzzy", 1, ("'xyzzy'", "gigamind --help")),
-    Case("eval search", 1, ("'--dataset'", "gigamind eval search --dataset queries.jsonl --notes vault")),
-    Case("eval search --datset q.jsonl", 1, ("'--datset'", "--dataset")),
-    Case("eval search --dataset", 1, ("'--dataset'", "--help")),
-    Case(f"{ASKED} more", 1, ("(more)", "gigamind eval search --help")),
-    Case(f"{ASKED} --mode keywords", 1, ("'--mode'", "'semantic', 'hybrid', 'keyword'")),
-    Case(f"{ASKED} --lang kr", 1, ("'--lang'", "'auto', 'en', 'ko'")),
-    Case(f"{ASKED} --topk ten", 1, ("'--topk'", "gigamind eval search --help")),
+    Case("evla", 1, ("evla", "gigamind eval")),
+    Case("search --dataset queries.jsonl", 1, ("search", "gigamind eval search")),
+    Case("eval serach", 1, ("serach", "gigamind eval search")),
+    Case("dataset chek", 1, ("chek", "gigamind dataset check")),
+    Case("xyzzy", 1, ("xyzzy", "gigamind --help")),
+    Case("eval search", 1, ("--dataset", "gigamind eval search --dataset queries.jsonl --notes vault")),
+    Case("eval search --datset q.jsonl", 1, ("--datset", "--dataset")),
+    Case("eval search --dataset", 1, ("--dataset", "--help")),
+    Case(f"{ASKED} more", 1, ("more", "gigamind eval search --help")),
+    Case(f"{ASKED} --mode keywords", 1, ("--mode", "semantic, hybrid, keyword")),
+    Case(f"{ASKED} --lang kr", 1, ("--lang", "auto, en, ko")),
+    Case(f"{ASKED} --topk ten", 1, ("--topk", "gigamind eval search --help")),
     Case(f"{ASKED} --topk 0", 1, ("--topk 0", "1")),
     Case(f"{ASKED} --alpha 2", 1, ("--alpha 2.0", "1")),
     Case(f"{ASKED} --min-score 30", 1, ("--min-score 30", "0", "1")),
@@ -62,7 +62,7 @@ CASES = [
     Case("suggest-links --notes vault --all --in-place", 1, ("--yes",)),
     Case("suggest-links --notes vault --note deply", 1, ("--note deply", "deploy.md")),
     Case("suggest-links --notes vault --all --out links.txt", 1, ("--out links.txt", ".jsonl", ".md")),
-    Case("suggest-links --notes vault --all --min-confidence 80", 1, ("'--min-confidence'", "0<=x<=1")),
+    Case("suggest-links --notes vault --all --min-confidence 80", 1, ("--min-confidence", "--help")),
     Case("memory graduate --session talk.jsonl", 1, ("--extracted", "--model")),
     Case("init", 1, ("--notes, --dataset", "--lang")),
     # Files and folders
@@ -106,7 +106,7 @@ CASES = [
     Case(f"{SYSTEM} command:no-such-program", 1, ("no-such-program",)),
     Case(f"{SYSTEM} http://127.0.0.1:{{closed}}/ask", 3, ("http://127.0.0.1:{closed}/ask", "--system")),
     Case(f"{SYSTEM} http://127.0.0.1:{{taken}}/ask", 3, ("404", "--system")),
-    Case(f"{SYSTEM} http://127.0.0.1:{{taken}}/page", 3, ("text/html", "--system")),
+    Case(f"{SYSTEM} http://127.0.0.1:{{taken}}/page", 3, ("HTML", "--system")),
     Case(f"{SYSTEM} http://127.0.0.1:{{taken}}/page --system-config elastic", 1,
          ("--system-config elastic", "opensearch")),
     Case(f"{SYSTEM} http://127.0.0.1:{{taken}}/page --system-config system.toml", 1, ("system.toml", "url", "hits")),
@@ -119,7 +119,7 @@ CASES = [
     Case(f"{ASKED} --judge none.toml", 1, ("none.toml",)),
     Case(f"{ASKED} --judge judge.toml", 1, ("judge.toml", "threshold, answer_score, calibrated, llm")),
     Case(f"{ASKED} --judge cut-judge.toml", 1, ("cut-judge.toml", "1")),
-    Case("llm check", 1, ("'--model'", "gigamind llm check --model openai/gpt-4o-mini")),
+    Case("llm check", 1, ("--model", "gigamind llm check --model openai/gpt-4o-mini")),
     Case("llm serve none.gguf", 1, ("none.gguf",)),
     Case("llm serve model.gguf", 1, ("model.gguf", "GGUF")),
     Case("serve --notes vault --model openai/m --port {taken}", 1, ("--port {taken}", "0")),
@@ -132,7 +132,7 @@ CASES = [
     Case(f"{ASKED} --compare queries.jsonl", 1, ("queries.jsonl:2", "snapshot.json")),
     Case(f"{ASKED} --compare links-run", 1, ("links", "search")),
     Case("compare run other-run", 1, ("run", "other-run", "run.json")),
-    Case("compare run run --phase prod", 1, ("'--phase'", "'mvp', 'beta', 'ga'")),
+    Case("compare run run --phase prod", 1, ("--phase", "mvp, beta, ga")),
     Case("compare run run --gates none.toml", 1, ("none.toml",)),
     Case("history none", 1, ("none",)),
     Case("baseline promote vault", 1, ("vault/run.json",)),
@@ -161,7 +161,7 @@ ERROR = {"en": "Error: ", "ko": "오류: "}
 # As in tests/cli/test_korean.py: four words in a row, which no name, option or field has.
 SENTENCE = re.compile(r"(?<![\w./@-])[A-Za-z][a-z]*(?:[ ,;:]+[a-z]+){3,}(?![\w/@=])")
 # Commands to type, what the user wrote, and names in a row.
-QUOTED = re.compile(r"gigamind [a-z -]+|\"[^\"]*\"|iconv.*|(\w+, )+\w+")
+QUOTED = re.compile(r"gigamind [a-z -]+|\"[^\"]*\"|iconv.*|\(Expected .*|(\w+, )+\w+")
 LISTED = re.compile(r"\S+:\d+: .|\.\.\. ")
 
 

@@ -90,7 +90,7 @@ def test_filters_show_what_got_worse_and_better(show, reader):
     }
     assert counts == {"all": counts["better"], "worse": 0, "better": counts["better"]}
     reader.choose("worse")
-    reader.wait_for_status("No item fits.")
+    reader.wait_for_status("No matching item.")
     reader.choose("better")
     reader.wait_for_status(f"1–{counts['better']} of {counts['better']} items")
 

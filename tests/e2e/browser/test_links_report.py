@@ -61,7 +61,7 @@ def test_a_search_finds_a_note_by_its_path_its_links_and_their_targets(show, rea
             lambda _: item.note in browser.execute_script("return body.textContent")
         )
     search.send_keys(" nothing has this")
-    reader.wait_for_status("No note fits.")
+    reader.wait_for_status("No matching note.")
 
 
 def test_every_link_is_marked_in_the_note_where_it_stands(show, reader, record):
@@ -150,7 +150,7 @@ def test_the_korean_page_speaks_korean(show, reader, record):
     text = browser.find_element(By.TAG_NAME, "body").text
     assert "undefined" not in text
     browser.find_element(By.CSS_SELECTOR, ".toggle").click()
-    assert "노트 본문" in browser.find_element(By.CSS_SELECTOR, ".detail").text
+    assert "제안, 정답" in browser.find_element(By.CSS_SELECTOR, ".detail").text
 
 
 def test_a_baseline_adds_filters_and_says_what_was_found_then(show, reader, record):
@@ -159,8 +159,8 @@ def test_a_baseline_adds_filters_and_says_what_was_found_then(show, reader, reco
     now = replace(record, items=[silent if i.note == item.note else i for i in record.items])
     browser = show(now, baseline=KINDS["links"].take_snapshot(record))
     reader.choose("worse")
-    reader.wait_for_status("1–1 of 1 notes")
-    assert "was: found" in browser.find_element(By.CSS_SELECTOR, ".items tbody").text
+    reader.wait_for_status("1–1 of 1 note")
+    assert "before: found" in browser.find_element(By.CSS_SELECTOR, ".items tbody").text
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -25,10 +25,10 @@ def test_votes_of_a_panel_stand_with_the_query(show, record):
     browser = show(replace(record, items=[item]))
     browser.find_element(By.CSS_SELECTOR, ".toggle").click()
     shown = browser.find_element(By.CSS_SELECTOR, ".detail").text
-    assert "No verdict: a seat of the panel gave no vote" in shown
+    assert "a panel member gave no vote" in shown
     assert "openai/a: answerable\n" in shown
     assert "openai/c: no vote (the model refused)" in shown
-    assert f"{HOSTILE}: unanswerable (no quote of its answer stands in the notes)" in shown
+    assert f"{HOSTILE}: unanswerable (" in shown
     assert browser.execute_script("return window.pwned") is None
 
 

@@ -74,7 +74,7 @@ def test_searching_five_thousand_queries_finds_the_one(show, reader, record, cap
     )
     with capsys.disabled():
         sys.stderr.write(f"\nsearched {MANY} queries in {took:.0f} ms\n")
-    assert reader.status() == "1–1 of 1 queries"
+    assert reader.status() == "1–1 of 1 query"
     assert took < MOST_MS
 
 
@@ -86,7 +86,7 @@ def test_a_search_finds_words_of_a_query_a_note_or_an_id_in_any_case(show, reade
         search.send_keys(typed)
         _wait_for_first(browser, found)
     search.send_keys(" nothing has this")
-    reader.wait_for_status("No query fits.")
+    reader.wait_for_status("No matching query.")
     assert not _rows(browser)
 
 
@@ -153,13 +153,13 @@ def test_a_baseline_adds_filters_for_what_changed(show, reader, record):
     browser = show(record, baseline=baseline)
     reader.choose("better")
     reader.wait_for_status(f"1–50 of {better} queries")
-    assert "was: not found" in _rows(browser)[0].text
+    assert "before: not found" in _rows(browser)[0].text
     reader.choose("worse")
-    reader.wait_for_status("No query fits.")
+    reader.wait_for_status("No matching query.")
 
 
 @pytest.mark.parametrize(
-    ("found", "told"), [(2, "Ranking in the baseline"), (0, "baseline\nNothing was found.")]
+    ("found", "told"), [(2, "Ranking in the baseline"), (0, "Nothing was found.")]
 )
 def test_an_item_that_moved_shows_the_ranking_of_the_baseline(show, reader, record, found, told):
     item = next(
