@@ -150,7 +150,7 @@ def test_the_korean_page_speaks_korean(show, reader, record):
     text = browser.find_element(By.TAG_NAME, "body").text
     assert "undefined" not in text
     browser.find_element(By.CSS_SELECTOR, ".toggle").click()
-    assert "노트 본문" in browser.find_element(By.CSS_SELECTOR, ".detail").text
+    assert "제안, 정답" in browser.find_element(By.CSS_SELECTOR, ".detail").text
 
 
 def test_a_baseline_adds_filters_and_says_what_was_found_then(show, reader, record):

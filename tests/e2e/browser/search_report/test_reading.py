@@ -178,7 +178,7 @@ def test_a_word_in_the_head_of_a_table_is_not_broken_on_a_phone(show, record):
     toggle = browser.find_element(By.CSS_SELECTOR, ".toggle")
     browser.execute_script("arguments[0].click()", toggle)
     heads = browser.find_elements(By.CSS_SELECTOR, ".ranking thead th")
-    assert heads[0].text == "번호"
+    assert heads[0].text == "#"
     lines = browser.execute_script(
         "const range = document.createRange(); range.selectNodeContents(arguments[0]);"
         " return range.getClientRects().length",
