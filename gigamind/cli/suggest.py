@@ -144,7 +144,7 @@ def suggest(
         has_phrases = False
         for note in chosen:
             suggestions = suggester.suggest(note, options)
-            names = [one for one in suggestions if phrases or not yes or not one.is_phrase]
+            names = [entry for entry in suggestions if phrases or not yes or not entry.is_phrase]
             has_phrases |= len(names) < len(suggestions)
             all_suggested.append(Suggested(note, names))
             progress.stage(_("Notes"), len(all_suggested), len(chosen))

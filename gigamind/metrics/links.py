@@ -115,7 +115,7 @@ def span_accuracy(note: LinkedNote, k: int) -> Term:
 
 def acceptance(note: LinkedNote) -> Term:
     """Return the accepted suggestions over those that a person judged."""
-    judged = [one.accepted for one in note.suggestions if one.accepted is not None]
+    judged = [entry.accepted for entry in note.suggestions if entry.accepted is not None]
     return sum(judged), len(judged)
 
 
@@ -191,7 +191,7 @@ def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
 
     A suggestion without confidence counts as 0; if none has a confidence, the result is empty.
     """
-    stated = [one.confidence is not None for note in notes for one in note.suggestions]
+    stated = [entry.confidence is not None for note in notes for entry in note.suggestions]
     if stated and not any(stated):
         return []
     expected = sum(len(note.expected) for note in notes)

@@ -261,13 +261,19 @@ class CheckedCard:
 
     def scales(self, group: tuple[str, ...]) -> list[CardScale]:
         """Return the scales of a group with enough labels, otherwise those with any."""
-        labelled = [one for one in self.card.scales if one.name in group and one.overall.items]
-        enough = [one for one in labelled if size(one.overall) >= self.requirements.min_labels]
+        labelled = [
+            entry for entry in self.card.scales if entry.name in group and entry.overall.items
+        ]
+        enough = [
+            entry for entry in labelled if size(entry.overall) >= self.requirements.min_labels
+        ]
         return enough or labelled
 
     def weakest(self) -> tuple[CardScale, CardFigure] | None:
         """Return the scale with the lowest possible agreement, with its kappa; None without labels."""
-        scales = {one.name: one for group in self.required_scales for one in self.scales(group)}
+        scales = {
+            entry.name: entry for group in self.required_scales for entry in self.scales(group)
+        }
         agreements = [(scale, agreement(scale.overall)) for scale in scales.values()]
         return min(agreements, key=lambda pair: _lowest(pair[1]), default=None)
 

@@ -120,7 +120,10 @@ def compare_with_first(
     confidence = 1 - (1 - CONFIDENCE) / len(others)
     compared = [compare(first, other, seed=seed, confidence=confidence) for other in others]
     setups = differing(
-        [conditions(one.config, one.environment, one.judge, one.notes_hash) for one in runs]
+        [
+            conditions(entry.config, entry.environment, entry.judge, entry.notes_hash)
+            for entry in runs
+        ]
     )
     figures = [first.kind.figures(first.items), *(comparison.figures for comparison in compared)]
     slices, left_out = _slices([first, *others], seed, confidence)

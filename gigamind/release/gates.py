@@ -141,13 +141,15 @@ def judge_release(
     """
     policy.refuse_unknown(comparison.task)
     allowed = policy.comparable.relax
-    differing = [one for one in comparison.mismatches if one.relaxed_by in allowed]
-    relaxed: tuple[Relaxable, ...] = tuple(one.relaxed_by for one in differing if one.relaxed_by)
+    differing = [entry for entry in comparison.mismatches if entry.relaxed_by in allowed]
+    relaxed: tuple[Relaxable, ...] = tuple(
+        entry.relaxed_by for entry in differing if entry.relaxed_by
+    )
     refusals = [
-        one.meaning
-        for one in comparison.mismatches
-        if one.severity == "refuse"
-        or (one.severity == "no-verdict" and one.relaxed_by not in relaxed)
+        entry.meaning
+        for entry in comparison.mismatches
+        if entry.severity == "refuse"
+        or (entry.severity == "no-verdict" and entry.relaxed_by not in relaxed)
     ]
     if not comparison.shared:
         refusals.append(_("The runs have no item in common. Create a new baseline."))
@@ -165,7 +167,7 @@ def judge_release(
     deciding = [rule for rule in rules if _is_reason(rule, verdict)]
     deciding.sort(key=lambda rule: rule.why not in UNKNOWABLE)
     reasons = [rule.explanation for rule in deciding]
-    reasons += [relaxation(one, one.relaxed_by) for one in differing if one.relaxed_by]
+    reasons += [relaxation(entry, entry.relaxed_by) for entry in differing if entry.relaxed_by]
     return GateResult(
         phase=phase, verdict=verdict, rules=tuple(rules), reasons=tuple(reasons), relaxed=relaxed
     )

@@ -172,7 +172,9 @@ def same_questions(baseline: Snapshot, current: Snapshot) -> bool:
     task = current.kind
     if not (task.is_recorded(baseline) and task.is_recorded(current)):
         return False
-    questions = [{one.id: task.shown(one).text for one in run.items} for run in (baseline, current)]
+    questions = [
+        {entry.id: task.shown(entry).text for entry in run.items} for run in (baseline, current)
+    ]
     return questions[0] == questions[1]
 
 

@@ -112,7 +112,7 @@ def _of_scale(scale: CardScale, checked: CheckedCard) -> Iterator[Shortfall]:
             what = _("{scale}, {language}", scale=name, language=language)
             missing = _of_language(scale.by_language.get(language), what, checked)
             # Disagreement overall implies disagreement in some language: it is reported once.
-            yield from (one for one in missing if not (one.disagrees and disagrees))
+            yield from (entry for entry in missing if not (entry.disagrees and disagrees))
     flips = scale.flips
     if flips is None:
         return

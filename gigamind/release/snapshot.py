@@ -204,7 +204,9 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
                 path=path,
             )
         )
-    pointers = {one: path / pointer_of(one) for one in kinds if (path / pointer_of(one)).is_file()}
+    pointers = {
+        entry: path / pointer_of(entry) for entry in kinds if (path / pointer_of(entry)).is_file()
+    }
     if not pointers:
         return read_snapshot(path, kinds)
     if len(pointers) > 1 and task is None:

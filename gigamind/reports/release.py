@@ -168,7 +168,7 @@ def _ungated(release: Release) -> list[MetricChange]:
         return []
     gated = {rule.metric for rule in gate.rules}
     changes = comparison.metrics
-    return [one for one in changes if one.is_better is False and one.metric not in gated]
+    return [entry for entry in changes if entry.is_better is False and entry.metric not in gated]
 
 
 def unmeasured_text(gate: GateResult, say: Translator) -> str:
@@ -239,7 +239,9 @@ def deciding_reasons(release: Release, say: Translator) -> list[str]:
     """Return the reasons that decided, without relaxed differences and the limits of the judge."""
     comparison, gate = release
     differing = relaxed(gate, comparison)
-    others: set[str] = {relaxation(one, one.relaxed_by) for one in differing if one.relaxed_by}
+    others: set[str] = {
+        relaxation(entry, entry.relaxed_by) for entry in differing if entry.relaxed_by
+    }
     return [say(reason) for reason in gate.reasons if reason not in others]
 
 

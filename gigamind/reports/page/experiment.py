@@ -365,7 +365,7 @@ def _items(experiment: Experiment, runs: Sequence[Snapshot], say: Translator) ->
     notes: dict[str, int] = {}
     tags: dict[str, int] = {}
     by_id = [{item.id: item for item in run.items} for run in runs]
-    changes = [{c.id: c for c in one.changes} for one in experiment.comparisons]
+    changes = [{c.id: c for c in entry.changes} for entry in experiment.comparisons]
     kind = runs[0].kind
     rows: list[list[object]] = []
     for name in _changed(experiment):

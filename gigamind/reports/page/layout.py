@@ -124,7 +124,10 @@ def render_page(
         **decided,
         worse=list(_worse(comparison, say)) if comparison else [],
         headline=content.headline,
-        notices=[*few_judged(content.llm, say), *(one for one in noticed if one not in shown)],
+        notices=[
+            *few_judged(content.llm, say),
+            *(entry for entry in noticed if entry not in shown),
+        ],
         warnings=list(map(say, record.run.warnings)),
         cards=list(content.cards),
         metric_rows=list(_metric_rows(content, comparison, say)),

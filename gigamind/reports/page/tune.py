@@ -220,7 +220,9 @@ def _surfaces(tuning: Tuning, say: Translator) -> Iterator[Surface]:
             title=" · ".join(parts),
             x_label=say(_("alpha (0: keyword, 1: semantic)")),
             curves=[
-                _curve([one for one in own if one.setting.graph_rerank == moved], at, tuning, say)
+                _curve(
+                    [entry for entry in own if entry.setting.graph_rerank == moved], at, tuning, say
+                )
                 for moved in sorted({tuned.setting.graph_rerank for tuned in own})
             ],
             places={
