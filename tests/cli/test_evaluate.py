@@ -12,10 +12,10 @@ def test_a_run_prints_its_figures_and_where_the_report_is(case, search):
     ended = search("--min-score", 0)
     assert (ended.code, ended.stderr) == (0, "")
     lines = ended.stdout.splitlines()
-    assert lines[0].split() == ["metric", "value", "95", "%", "interval", "N"]
+    assert lines[0].split() == ["metric", "value", "95%", "interval", "N"]
     assert lines[1].split() == ["hit@1", "1.000", "0.342", "–", "1.000", "2"]
-    assert lines[-5].split() == ["unanswerable", "FAR", "0.000", "0.000", "–", "0.793", "1"]
-    assert lines[-4].startswith("unanswerable false refusals ")
+    assert lines[-5].split() == ["unanswerable:", "FAR", "0.000", "0.000", "–", "0.793", "1"]
+    assert lines[-4].startswith("unanswerable: false refusals ")
     assert lines[-3] == "All metrics: out/summary.md"
     assert lines[-2].startswith("latency p50 ")
     assert lines[-1] == "Report: out/report.html"

@@ -411,6 +411,6 @@ def _trimmed(sentence: str, start: int, end: int) -> Span:
 
 
 def _cited_for(parts: Sequence[Piece], place: int) -> tuple[int, ...]:
-    """Return the citations for a part without any: the citations of the next cited part, else of the closest one before."""
+    """Return citations for a part without any: from the next cited part, else from the closest one before."""
     others = (*parts[place + 1 :], *reversed(parts[:place]))
     return next((part.cited for part in others if part.cited), ())
