@@ -116,23 +116,8 @@ def _po(language: str) -> Path:
 
 
 def read(language: str) -> Catalog:
-    """Return the catalogue of a language, with the translations in parts/*.json."""
-    known = read_catalogue(_po(language), language)
-    for part in sorted(LOCALES.glob(f"{language}/parts/*.json")):
-        for key, text in json.loads(part.read_text("utf-8")).items():
-            context, _separator, message = key.rpartition("\x04")
-            here = template().get(message, context or None)
-            if here is not None:
-                string = (text,) if here.pluralizable else text
-                known.delete(here.id, here.context)
-                known.add(
-                    here.id,
-                    string,
-                    here.locations,
-                    auto_comments=here.auto_comments,
-                    context=here.context,
-                )
-    return known
+    """Return the catalogue of a language."""
+    return read_catalogue(_po(language), language)
 
 
 def write_specified(language: str) -> None:

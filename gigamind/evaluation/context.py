@@ -11,7 +11,7 @@ from gigamind.llm.fences import Source
 from gigamind.spans import Span
 from gigamind.vault.notes import Note
 
-SHORTER_CONTEXT = _("show less of the notes: --context-chars, --context-notes")
+SHORTER_CONTEXT = _("send less of the notes to the model: --context-chars, --context-notes")
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def _cautions(card: JudgeCard) -> Iterator[Message]:
         )
     if labels.source == "dataset":
         yield _(
-            "The labels come from the dataset. They are not a second opinion from readers of the notes."
+            "The labels come from the dataset. They are not independent human judgements."
         )
     seen = {language for scale in card.scales for language in scale.by_language}
     for language in card.judge.languages or _LANGUAGES:

@@ -272,7 +272,7 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             **values,
         ),
         "unknown_notes": _(
-            "{count:,} of {total:,} rankings contain notes that are not in the vault; they keep their positions.",
+            "{count:,} of {total:,} rankings contain notes that are not in the vault. These notes keep their ranks.",
             **values,
         ),
         "encoded_names": _(

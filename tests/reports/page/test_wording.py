@@ -26,8 +26,6 @@ def korean():
     """All Korean texts."""
     with (LOCALES / "ko" / "LC_MESSAGES" / "gigamind.po").open(encoding="utf-8") as file:
         texts = [str(message.string) for message in pofile.read_po(file, "ko")]
-    for part in (LOCALES / "ko").glob("parts/*.json"):
-        texts += json.loads(part.read_text("utf-8")).values()
     return texts
 
 
