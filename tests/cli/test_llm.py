@@ -140,7 +140,7 @@ def test_a_judge_that_reads_nothing_fails_alone_and_says_what_to_do(check, serve
     assert ended.stdout.count("failed (invalid_output)") == 2
     assert ended.stdout.count(" of 4 pairs") == 2
     assert "--structured md_json" in ended.stderr
-    assert "2 of 12 cases" in ended.stderr
+    assert "2 of 12" in ended.stderr
 
 
 def test_a_server_too_slow_for_long_prompts_is_told_apart_from_a_silent_one(check, server):
