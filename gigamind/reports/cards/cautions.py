@@ -42,9 +42,7 @@ def _cautions(card: JudgeCard) -> Iterator[Message]:
             count=labels.count,
         )
     if labels.source == "dataset":
-        yield _(
-            "The labels come from the dataset. They are not independent human judgements."
-        )
+        yield _("The labels come from the dataset. They are not independent human judgements.")
     seen = {language for scale in card.scales for language in scale.by_language}
     for language in card.judge.languages or _LANGUAGES:
         if seen and language not in seen:

@@ -25,8 +25,7 @@ OF_ONE_MEANING = {
 def korean():
     """All Korean texts."""
     with (LOCALES / "ko" / "LC_MESSAGES" / "gigamind.po").open(encoding="utf-8") as file:
-        texts = [str(message.string) for message in pofile.read_po(file, "ko")]
-    return texts
+        return [str(message.string) for message in pofile.read_po(file, "ko")]
 
 
 @pytest.mark.parametrize(("banned", "instead"), OF_ONE_MEANING.items(), ids=list(OF_ONE_MEANING))
