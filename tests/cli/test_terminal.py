@@ -103,7 +103,7 @@ def test_ctrl_c_leaves_the_notes_that_had_ended(case):
     (case / "links.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     terminal = Terminal(case, "eval links --dataset links.jsonl --notes links --out out")
     interrupt(terminal, r"Notes.* [1-9]\d*/150")
-    assert "notes were not run" in terminal.shown
+    assert "Interrupted." in terminal.shown
     counts = json.loads((case / "out" / "summary.json").read_text("utf-8"))["counts"]
     assert counts["source_notes"] > 0
     assert counts["notes_not_run"] > 0

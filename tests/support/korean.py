@@ -17,6 +17,7 @@ def english(text: str) -> list[str]:
 def shown(page: str) -> str:
     """The texts of a page of HTML, those that its script shows among them."""
     data = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
-    words = json.loads(data[1])["words"].values() if data else ()
+    table = json.loads(data[1])["words"].values() if data else ()
+    words = [form for text in table for form in ([text] if isinstance(text, str) else text)]
     visible = re.sub(r"(?s)<(script|style)\b.*?</\1>", "\n", page)
     return "\n".join([html.unescape(re.sub(r"<[^>]+>", "\n", visible)), *words])
