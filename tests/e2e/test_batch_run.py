@@ -82,7 +82,7 @@ def test_stopped_and_resumed_a_run_in_batches_costs_half_and_once(
     _, told = stopped.communicate()
     (batch,) = batch_server.batches.values()
     assert batch.count == ITEMS
-    assert f"batch {batch.batch_id} " in told
+    assert batch.batch_id in told
     assert f"--resume {out}" in told
     assert told.count("in_progress") == 1  # a line a stage, not one a look
 
@@ -104,7 +104,7 @@ def test_stopped_and_resumed_a_run_in_batches_costs_half_and_once(
     assert summary["calls"] == ITEMS
     assert not unfinished_folder(out).exists()
     _, nothing = run(["llm", "batches", out], code=1)
-    assert "no run that was to write it has sent a batch" in nothing
+    assert str(out) in nothing
 
 
 def test_answers_are_given_judged_and_checked_in_batches_one_after_the_other(
@@ -127,6 +127,6 @@ def test_a_model_without_batches_is_refused_before_anything_is_done(arguments, t
     out = tmp_path / "out"
     command = arguments("search", "queries.jsonl", "gemini/gemini-2.5-flash", *SEARCH)
     _, told = run([*command, "--out", out], code=1)
-    assert "--batch: gemini/gemini-2.5-flash is none of openai/... and anthropic/..." in told
+    assert "gemini/gemini-2.5-flash" in told
     assert not out.exists()
     assert not unfinished_folder(out).exists()

@@ -67,7 +67,6 @@ def test_it_is_judged_and_gated_without_a_model(tmp_path: Path, forgetful: Path)
     summary = json.loads((first / "summary.json").read_text("utf-8"))
     assert summary["counts"]["answers_evaluated"] == 20
     assert (summary["llm"], summary["overall"]["answers"]["utility"]) == (None, None)
-    assert "Judged by words, not by meaning" in told
 
 
 @pytest.mark.prefect
