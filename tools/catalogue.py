@@ -180,7 +180,7 @@ def update(language: str, *, keep: bool = False) -> None:
 
 
 def missing_prompts(language: str) -> Iterator[str]:
-    """Yield the prompts of judges and generators that a language lacks; judges then use English ones."""
+    """Yield the prompts of judges and generators that a language lacks; a judge in it needs its own prompts."""
     for english in sorted(ROOT.glob("prompts/*/v*/en.jinja")):
         if not english.with_stem(language).is_file():
             yield f"prompt to write: {english.with_stem(language).relative_to(ROOT)} (from en.jinja)"

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
+from gigamind.i18n import LANGUAGES as CATALOGUES
 from gigamind.i18n import Language
 from gigamind.llm.prompts import Prompt, load_prompt
 from gigamind.llm.settings import ModelSettings
@@ -24,8 +25,7 @@ from gigamind.records.judged import JudgeReport
 _WHAT = "judge file"
 LANGUAGES: Mapping[PromptLanguage, tuple[Language, ...]] = {
     "auto": ("ko", "en"),
-    "ko": ("ko",),
-    "en": ("en",),
+    **{language: (language,) for language in CATALOGUES},
 }
 
 

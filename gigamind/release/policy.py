@@ -11,7 +11,7 @@ from gigamind.choices import Phase, Relaxable
 from gigamind.errors import InputError, reason_of
 from gigamind.i18n import Message, Text, _, joined
 from gigamind.loading import problem_of, toml_values
-from gigamind.metrics.spec import blocks_of
+from gigamind.metrics.spec import blocks_of, units_of
 from gigamind.metrics.table import is_lower_better, label_text, may_gate, metric_of
 from gigamind.records.card import CardRequirements
 
@@ -273,12 +273,6 @@ RULES: Mapping[str, Message] = {
     "judge_card": _("judge report"),
 }
 """Labels of what rules are about, other than metrics."""
-UNITS: Mapping[str, Message] = {
-    "search": _("queries"),
-    "links": _("notes"),
-    "answers": _("answers"),
-}
-"""What the items of each task are called."""
 
 
 def explain(why: str, remarks: Sequence[str], values: Mapping[str, str]) -> Message:
@@ -288,7 +282,7 @@ def explain(why: str, remarks: Sequence[str], values: Mapping[str, str]) -> Mess
         **values,
         "metric": RULES.get(name) or _metric(name),
         "name": name,
-        "units": UNITS[values.get("units", "search")],
+        "units": units_of(values.get("units", "search")),
     }
     return joined([_reason(why, given), *(_remark(remark, given) for remark in remarks)], " ")
 

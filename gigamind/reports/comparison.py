@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gigamind.formats import share
 from gigamind.i18n import Language, Message, Translator, _, joined, translator
+from gigamind.metrics.spec import units_of
 from gigamind.release.comparison import Comparison, LostItem, MetricChange, RunName
 from gigamind.release.model import SnapshotHit
-from gigamind.release.policy import LOST, UNITS, GateResult, RuleResult, Status
+from gigamind.release.policy import LOST, GateResult, RuleResult, Status
 from gigamind.release.shortfall import METRIC, number
 from gigamind.reports.figures import rule_name
 from gigamind.reports.release import (
@@ -113,7 +114,11 @@ def signed(value: float | None) -> str:
 
 def _shared(comparison: Comparison, say: Translator) -> str:
     texts = [
-        _("{count:,} {units} in both runs.", count=comparison.shared, units=UNITS[comparison.task])
+        _(
+            "{count:,} {units} in both runs.",
+            count=comparison.shared,
+            units=units_of(comparison.task),
+        )
     ]
     if count := comparison.only_baseline:
         texts.append(_("{count:,} only in the baseline.", count=count))

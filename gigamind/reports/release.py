@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from gigamind.formats import signed
 from gigamind.i18n import Message, Translator, _, joined, n_
+from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import in_order, label, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, MetricChange, Mismatch, relaxation
 from gigamind.release.mismatch import WHAT
-from gigamind.release.policy import UNITS, GateResult, GateVerdict
+from gigamind.release.policy import GateResult, GateVerdict
 from gigamind.reports.figures import Figure, Part, figures_of, measured, metric_name
 from gigamind.reports.text import inline, render
 from gigamind.stats.special import beta_quantile
@@ -68,7 +69,7 @@ def items_text(comparison: Comparison, say: Translator) -> str:
     unchanged = not counts["worse"] and not counts["improved"]
     values = {
         "shared": comparison.shared - (silent if unchanged else 0),
-        "units": UNITS[comparison.task],
+        "units": units_of(comparison.task),
         "worse": counts["worse"],
         "improved": counts["improved"],
     }
@@ -126,7 +127,7 @@ def limits_text(comparison: Comparison, gate: GateResult, say: Translator) -> st
         "Limits: {worse} of {n} {units} got worse; the true rate could be as high as {most:.1%} (95%"
         " confidence). More {units} show smaller changes.",
         n=n,
-        units=UNITS[comparison.task],
+        units=units_of(comparison.task),
         worse=worse,
         most=most,
     )

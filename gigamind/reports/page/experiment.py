@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from gigamind.formats import moment, share, signed
 from gigamind.i18n import Language, Message, Translator, _, joined, n_, translator
+from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import in_order
 from gigamind.release.comparison import MetricChange, Snapshot
 from gigamind.release.experiment import Experiment, SliceChanges
 from gigamind.release.mismatch import WHAT
-from gigamind.release.policy import UNITS
 from gigamind.reports.figures import metric_name
 from gigamind.reports.page.charts import Difference, Differences
 from gigamind.reports.page.headline import change_interval, main_changes
@@ -99,7 +99,7 @@ def headline(experiment: Experiment, say: Translator) -> str:
         "reference": experiment.reference.label,
         "others": [run.label for run in experiment.runs[1:]],
         "shared": experiment.shared,
-        "units": UNITS[experiment.task],
+        "units": units_of(experiment.task),
     }
     return say(_("{others} vs {reference}, {shared:,} shared {units}", **values))
 

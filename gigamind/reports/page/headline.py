@@ -6,10 +6,10 @@ from typing import Any
 
 from gigamind.formats import moment, points, share, signed
 from gigamind.i18n import Message, Text, Translator, _, n_
+from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import about, is_lower_better
 from gigamind.records.schema import Record, RunReport, by_item
 from gigamind.release.comparison import Comparison, MetricChange
-from gigamind.release.policy import UNITS
 from gigamind.reports.figures import Figure, metric_name
 from gigamind.reports.release import too_few
 
@@ -56,7 +56,7 @@ def _against(
     comparison: Comparison, say: Translator, leading: tuple[str, ...], main: Sequence[str]
 ) -> Message:
     if not comparison.shared:
-        units = UNITS[comparison.task]
+        units = units_of(comparison.task)
         return _(
             "The baseline and this run share no {units}, so they cannot be compared.", units=units
         )
@@ -176,7 +176,7 @@ def notices(
             run=comparison.baseline.run_id,
             created=moment(comparison.baseline.created_at),
             shared=comparison.shared,
-            units=UNITS[comparison.task],
+            units=units_of(comparison.task),
         )
         yield say(text)
         yield from (say(mismatch.meaning) for mismatch in comparison.mismatches)

@@ -12,8 +12,9 @@ from gigamind.metrics.table import in_order, keys_in, label
 from gigamind.reports.figures import Figure, figure_of, figures_of, measured, metric_name
 from gigamind.reports.page.charts import Chart, Line, Mark, Pen, Shown, Steps, drawn, forest
 from gigamind.reports.page.headline import seed_of
+from gigamind.reports.release import slice_name
 from gigamind.tasks.search.compare import SearchSnapshot
-from gigamind.tasks.search.markdown import SliceKind, slice_name
+from gigamind.tasks.search.markdown import SliceKind
 from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
 
 THRESHOLD_NAMES = {

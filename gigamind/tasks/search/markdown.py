@@ -12,6 +12,7 @@ from gigamind.records.schema import RunReport, by_item
 from gigamind.reports.cards.line import certified
 from gigamind.reports.figures import metric_rows, plain_label, values_of
 from gigamind.reports.page.model_costs import few_judged, model_section
+from gigamind.reports.release import slice_name
 from gigamind.reports.text import code, embedder_text, judge_text, notes_text, render, unjudged
 from gigamind.tasks.search.schema import (
     ItemReport,
@@ -340,21 +341,6 @@ def _speed_rows(summary: SummaryReport, say: Translator) -> Iterator[tuple[str, 
 
 
 SliceKind = Literal["overall", "language", "cross_lingual", "difficulty", "tag"]
-
-
-def slice_name(kind: SliceKind, key: str) -> Message:
-    """Return the label of a slice; `key` is "" for kinds without values."""
-    match kind:
-        case "overall":
-            return _("all queries")
-        case "language":
-            return _("language: {language}", language=key)
-        case "cross_lingual":
-            return _("cross-lingual")
-        case "difficulty":
-            return _("difficulty: {difficulty}", difficulty=key)
-        case "tag":
-            return _("tag: {tag}", tag=key)
 
 
 def _slice_rows(

@@ -20,6 +20,7 @@ from gigamind.release.comparison import Comparison
 from gigamind.reports.figures import metric_name
 from gigamind.reports.page import layout
 from gigamind.reports.page.headline import Card, against, card
+from gigamind.reports.release import slice_name
 from gigamind.reports.text import unjudged
 from gigamind.spans import Passage, Span
 from gigamind.tasks.search import figures, markdown
@@ -223,7 +224,7 @@ def search_content(
         columns=keys_in("page", blocks, record.summary.overall.deepest),
         slices=[
             (
-                say(markdown.slice_name(part.kind, part.key)),
+                say(slice_name(part.kind, part.key)),
                 (part.part.counts.answerable, part.part.counts.unanswerable),
                 part.part,
             )

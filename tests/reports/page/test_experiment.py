@@ -8,8 +8,9 @@ from gigamind.choices import TaskName
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import Reference
 from gigamind.i18n import translator
+from gigamind.metrics.spec import units_of
 from gigamind.release.experiment import compare_with_first
-from gigamind.release.policy import UNITS, read_policy
+from gigamind.release.policy import read_policy
 from gigamind.reports.page.experiment import figure_rows, headline, render_experiment
 from gigamind.tasks import KINDS
 
@@ -81,7 +82,7 @@ def test_a_report_is_linked_where_there_is_one(runs):
 @pytest.mark.parametrize("task", get_args(TaskName))
 def test_every_task_has_its_headline(runs, lang, task):
     found = compare_with_first(["one", "two"], runs).model_copy(update={"task": task})
-    unit = translator(lang)(UNITS[task])
+    unit = translator(lang)(units_of(task))
     assert unit in headline(found, translator(lang))
 
 
