@@ -326,7 +326,7 @@ def _texts(
     if outputs.format != "json":
         files = {SUMMARY_FILE: task.view.markdown(record, outputs.lang)} | files
     if outputs.figures and record.items:
-        from gigamind.reports.page.svg import svg_file
+        from gigamind.reports.svg import svg_file
 
         charts = task.view.charts(record)
         files |= {f"figures/{name}.svg": svg_file(chart) for name, chart in charts.items()}

@@ -20,11 +20,10 @@ from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, Ru
 from gigamind.release.model import SnapshotHit
 from gigamind.release.policy import LOST, GateResult, GateVerdict, RuleResult, Status
 from gigamind.release.shortfall import METRIC as CARD
+from gigamind.reports.charts import Course, Trend
 from gigamind.reports.figures import Figure, Part, rule_name
-from gigamind.reports.page.charts import Course, Trend
 from gigamind.reports.page.headline import change_interval, notices
 from gigamind.reports.page.model_costs import cost, role_text
-from gigamind.reports.page.svg import svg_file
 from gigamind.reports.release import (
     DECISIONS,
     GATES,
@@ -40,6 +39,7 @@ from gigamind.reports.release import (
     relaxed_texts,
     ungated_text,
 )
+from gigamind.reports.svg import svg_file
 from gigamind.reports.text import inline, render
 from gigamind.reports.views import View
 

@@ -14,7 +14,7 @@ from gigamind.release.policy import GateResult
 from gigamind.reports.figures import MetricRow
 
 if TYPE_CHECKING:
-    from gigamind.reports.page.charts import Chart
+    from gigamind.reports.charts import Chart
 
 Summary = TypeVar("Summary", bound=BaseModel)
 Line = TypeVar("Line", bound=BaseModel)

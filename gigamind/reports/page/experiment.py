@@ -10,11 +10,10 @@ from gigamind.metrics.table import in_order
 from gigamind.release.comparison import MetricChange, Snapshot
 from gigamind.release.experiment import Experiment, SliceChanges
 from gigamind.release.mismatch import WHAT
+from gigamind.reports.charts import Difference, Differences
 from gigamind.reports.figures import metric_name
-from gigamind.reports.page.charts import Difference, Differences
 from gigamind.reports.page.headline import change_interval, main_changes
 from gigamind.reports.page.layout import drawn, items_script, listing_script, rendered
-from gigamind.reports.page.svg import shortened
 from gigamind.reports.release import (
     TASKS,
     Release,
@@ -26,6 +25,7 @@ from gigamind.reports.release import (
     slice_name,
     verdict_text,
 )
+from gigamind.reports.svg import shortened
 
 _HITS = 10
 _IDS = 5

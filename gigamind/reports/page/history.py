@@ -8,9 +8,9 @@ from markupsafe import Markup
 from gigamind.formats import moment, share
 from gigamind.i18n import Language, Translator, _, n_, translator
 from gigamind.metrics.table import in_order
+from gigamind.reports.charts import Course, Trend
 from gigamind.reports.figures import metric_name
 from gigamind.reports.history import Histories, LevelShift, RunHistory
-from gigamind.reports.page.charts import Course, Trend
 from gigamind.reports.page.experiment import setting_name, value_text
 from gigamind.reports.page.layout import drawn, rendered
 from gigamind.reports.release import TASKS, main_keys

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from gigamind.formats import percent, points, share, signed
 from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, translator
 from gigamind.metrics.table import keys_in, label
-from gigamind.reports.page.charts import Curve, Pen, Spot, Surface
+from gigamind.reports.charts import Curve, Pen, Spot, Surface
 from gigamind.reports.page.layout import drawn, rendered
 from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning, WorseMetric
 

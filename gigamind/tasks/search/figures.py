@@ -10,7 +10,7 @@ from gigamind.metrics import answerability
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import in_order, keys_in, label
 from gigamind.reports.figures import Figure, figure_of, figures_of, measured, metric_name
-from gigamind.reports.page.charts import Chart, Line, Mark, Pen, Shown, Steps, drawn, forest
+from gigamind.reports.charts import Chart, Line, Mark, Pen, Shown, Steps, drawn, forest
 from gigamind.reports.page.headline import seed_of
 from gigamind.reports.release import slice_name
 from gigamind.tasks.search.compare import SearchSnapshot

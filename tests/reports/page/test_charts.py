@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 from gigamind.records.schema import IntervalReport
-from gigamind.reports.page.charts import (
+from gigamind.reports.charts import (
     Course,
     Curve,
     Difference,
@@ -22,7 +22,7 @@ from gigamind.reports.page.charts import (
     Surface,
     Trend,
 )
-from gigamind.reports.page.svg import (
+from gigamind.reports.svg import (
     INK,
     columns,
     inline_svg,

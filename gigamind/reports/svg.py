@@ -8,8 +8,7 @@ from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 from gigamind.formats import share, signed
-from gigamind.reports.figures import Figure
-from gigamind.reports.page.charts import (
+from gigamind.reports.charts import (
     Chart,
     Course,
     Differences,
@@ -22,6 +21,7 @@ from gigamind.reports.page.charts import (
     Surface,
     Trend,
 )
+from gigamind.reports.figures import Figure
 from gigamind.reports.text import upright
 from gigamind.text import columns
 

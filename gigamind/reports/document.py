@@ -1,0 +1,477 @@
+"""A page as data: blocks of typed values.
+
+A task describes its result once, as a Document. The renderers (`terminal`, `markdown`, `html`) have one function per
+block type and one format per value type. Texts are messages, or third-party text as plain `str`.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from gigamind.formats import moment, percent, points, share
+from gigamind.i18n import Message, Text, Translator, _, joined, n_
+from gigamind.reports.charts import Chart
+
+State = Literal[
+    "passed",
+    "warning",
+    "inconclusive",
+    "failed",
+    "not-comparable",
+    "waived",
+    "measured",
+    "informational",
+    "skipped",
+]
+STATES: dict[State, Message] = {
+    "passed": _("passed"),
+    "warning": _("warning"),
+    "inconclusive": _("inconclusive"),
+    "failed": _("failed"),
+    "not-comparable": _("not comparable"),
+    "waived": _("waived"),
+    "measured": _("measured"),
+    "informational": _("informational"),
+    "skipped": _("not measured"),
+}
+"""Words for states; a word always accompanies a colour or a shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proportion:
+    """A metric in [0, 1], with the number of items behind it if that differs from its neighbours."""
+
+    value: float | None
+    n: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Percent:
+    """A share in [0, 1], shown as a percentage."""
+
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A 95 % interval of a metric in [0, 1]."""
+
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A change of a metric in [-1, 1], shown in percentage points.
+
+    Attributes:
+        low, high: its 95 % interval; None if it is unknown, for which `note` may say why.
+        limit: the smallest (for metrics where lower is better: largest) allowed difference; None if there is none.
+        better: the direction of a significant change; None if it is not significant.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    limit: float | None = None
+    better: bool | None = None
+    note: Text = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number of items, or "`n` of `of`"."""
+
+    n: int | None
+    of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A time in milliseconds."""
+
+    ms: float | None
+    digits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An ISO 8601 time, shown to the minute."""
+
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """A cost in US dollars; None if it is unknown."""
+
+    usd: float | None
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A path, an option, a command or another text that readers copy."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link; media without links show its text."""
+
+    text: Text
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of a rule in a word; `note` is the reason."""
+
+    state: State
+    note: Text = ""
+
+
+Cell = (
+    Proportion | Percent | Interval | Difference | Count | Time | Moment | Money | Code | Link
+    | Result | str | None
+)  # fmt: skip
+NUMBERS = Proportion, Percent, Interval, Difference, Count, Time, Money
+"""Types of cells that are aligned to the right."""
+
+
+def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911, PLR0912  one case a type
+    """Return a cell as plain text: the one format of each type of value."""
+    match cell:
+        case None:
+            return "–"
+        case Proportion(value, n):
+            return share(value) if n is None else f"{share(value)} ({say(_('N = {n}', n=n))})"
+        case Percent(value):
+            return percent(value)
+        case Interval(low, high):
+            return "–" if low is None else f"{share(low)} – {share(high)}"
+        case Difference():
+            return difference_text(cell, say)
+        case Count(n, of):
+            number = "–" if n is None else f"{n:,}"
+            return say(_("{n} of {of:,}", n=number, of=of)) if of is not None else number
+        case Time(ms, digits):
+            return "–" if ms is None else f"{ms:,.{digits}f} ms"
+        case Moment(created_at):
+            return moment(created_at)
+        case Money(usd, estimated):
+            if usd is None:
+                return say(_("unknown"))
+            text = _("{usd:.6f} USD", usd=usd)
+            return say(_("{cost} (estimated)", cost=text) if estimated else text)
+        case Code(text):
+            return text
+        case Link(text):
+            return say(text)
+        case Result(state, note):
+            word = say(STATES[state])
+            return f"{word}: {say(note)}" if note else word
+        case str():
+            return say(cell)
+
+
+def difference_text(cell: Difference, say: Translator) -> str:
+    """Return a difference in percentage points, with its interval or the reason why there is none."""
+    if cell.value is None:
+        return "–"
+    text = say(points(cell.value))
+    if cell.low is not None and cell.high is not None:
+        low, high = (f"{100 * end:+.1f}".replace("-", "−") for end in (cell.low, cell.high))
+        return say(_("{difference} ({low} to {high})", difference=text, low=low, high=high))
+    return f"{text} ({say(cell.note)})" if cell.note else text
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The result in one sentence, which all media print; `leads` are sentences that belong right below it."""
+
+    state: State
+    sentence: Text
+    leads: tuple[Text, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """Why the figures below cannot be trusted yet; it stands in place of a verdict. `command` fixes it."""
+
+    sentence: Text
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A paragraph; a `faint` one explains a table or a figure."""
+
+    text: Text
+    faint: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list of sentences; `warning` ones need the reader's attention."""
+
+    items: tuple[Text, ...]
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition of the policy: whether it decided, and what it found."""
+
+    state: State
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The conditions of the policy, those that decided first."""
+
+    items: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What to do next: what it achieves, and a command or a link to do it."""
+
+    label: Text
+    command: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The next steps, the most useful first."""
+
+    items: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column; `hint` is its full name, `minor` ones are left out of narrow media (the terminal)."""
+
+    label: Text
+    hint: str = ""
+    minor: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows under a heading of their own; "" if the table has one group."""
+
+    rows: tuple[tuple[Cell, ...], ...]
+    title: Text = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of typed cells; the first cell of a row names it. Differences share one axis."""
+
+    columns: tuple[Column, ...]
+    groups: tuple[Group, ...]
+    caption: Text = ""
+
+    @property
+    def rows(self) -> Iterator[tuple[Cell, ...]]:
+        """Return the rows of all groups."""
+        return (row for group in self.groups for row in group.rows)
+
+
+def table(columns: Iterable[Text], rows: Iterable[Iterable[Cell]], caption: Text = "") -> Table:
+    """Return a table with one group."""
+    group = Group(tuple(map(tuple, rows)))
+    return Table(tuple(map(Column, columns)), (group,), caption)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigure:
+    """One main metric; `about` explains it in a few words."""
+
+    label: Text
+    value: Cell
+    interval: Interval | None = None
+    n: int | None = None
+    about: Text = ""
+    difference: Difference | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigures:
+    """The main metrics."""
+
+    figures: tuple[KeyFigure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A chart; the caption is also its text alternative. Only HTML and Prefect's page show it."""
+
+    chart: Chart
+    caption: Text
+
+
+@dataclass(frozen=True, slots=True)
+class SideLine:
+    """A line of an example: a note of a ranking, or a claim; `mark` says why it is highlighted."""
+
+    text: Text
+    value: Cell = ""
+    mark: Literal["", "expected", "wrong"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One run's version of an example."""
+
+    label: Text
+    lines: tuple[SideLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An item that shows the result: its text, what happened, and the versions side by side."""
+
+    id: str
+    title: str
+    what: Text
+    expected: tuple[str, ...] = ()
+    sides: tuple[Side, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """The items that changed most, or the worst ones; `of` is how many there are in all."""
+
+    title: Text
+    items: tuple[Example, ...]
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and values, such as the details of a run."""
+
+    rows: tuple[tuple[Text, Cell], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All items, with search, filters and sorting; only HTML shows it.
+
+    `script` is the asset that shows one item, `data` JSON from `items_script`.
+    """
+
+    script: str
+    data: str
+    no_script: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Blocks under a heading; HTML shows `folded` ones closed. `id` is the anchor, and picks sections for a medium."""
+
+    id: str
+    title: Text
+    blocks: "tuple[Block, ...]"
+    folded: bool = False
+
+
+Block = (
+    Verdict | Banner | Prose | Bullets | Conditions | Steps | Table | KeyFigures | Plot | Examples
+    | Facts | Listing | Section
+)  # fmt: skip
+BLOCKS: tuple[type[Block], ...] = (
+    Verdict, Banner, Prose, Bullets, Conditions, Steps, Table, KeyFigures, Plot, Examples, Facts,
+    Listing, Section,
+)  # fmt: skip
+"""All types of blocks: each renderer has a function for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A page: its subject (task, run or runs) and its blocks; sections come after what everybody must see."""
+
+    title: Text
+    subject: Text
+    blocks: tuple[Block, ...]
+    version: str = ""  # of gigamind
+
+    @property
+    def first(self) -> "Document":
+        """Return the part before the sections: what the terminal and a comment show."""
+        return self.only()
+
+    def only(self, *ids: str) -> "Document":
+        """Return the document with only these sections."""
+        kept = (b for b in self.blocks if not isinstance(b, Section) or b.id in ids)
+        return replace(self, blocks=tuple(kept))
+
+    @property
+    def verdict(self) -> Verdict | Banner | None:
+        """Return the verdict, or the banner in its place."""
+        return next((b for b in self.blocks if isinstance(b, Verdict | Banner)), None)
+
+    @property
+    def headline(self) -> Text:
+        """Return the sentence of the verdict or banner; "" if there is none."""
+        return self.verdict.sentence if self.verdict else ""
+
+
+def shaped(
+    title: Text,
+    subject: Text,
+    *,
+    verdict: Verdict | Banner | None,
+    figures: KeyFigures | None = None,
+    steps: Iterable[Step] = (),
+    table: Table | None = None,
+    examples: Examples | None = None,
+    conditions: Conditions | None = None,
+    noise: Text = "",
+    warnings: Iterable[Text] = (),
+    sections: Iterable[Section | None] = (),
+    version: str = "",
+) -> Document:
+    """Return a page in the one order of all pages; parts without content are left out."""
+    shown, more = _ranked(warnings)
+    blocks: list[Block | None] = [
+        verdict,
+        Bullets(shown, warning=True) if shown else None,
+        Steps(tuple(steps)) if (steps := tuple(steps)) else None,
+        figures if figures and figures.figures else None,
+        table if table and any(table.rows) else None,
+        examples if examples and examples.items else None,
+        conditions if conditions and conditions.items else None,
+        Prose(noise, faint=True) if noise else None,
+        *(section for section in sections if section and section.blocks),
+        Section("warnings", _("Other warnings"), (Bullets(more),), folded=True) if more else None,
+    ]
+    return Document(title, subject, tuple(b for b in blocks if b is not None), version)
+
+
+WARNINGS_SHOWN = 3
+
+
+def _ranked(warnings: Iterable[Text]) -> tuple[tuple[Text, ...], tuple[Text, ...]]:
+    """Return the warnings of the first screen and the others, without duplicates; callers order them."""
+    distinct = tuple(dict.fromkeys(filter(None, warnings)))
+    return distinct[:WARNINGS_SHOWN], distinct[WARNINGS_SHOWN:]
+
+
+def more_text(shown: int, of: int) -> Message:
+    """Return how many of the items are shown, which every list says."""
+    return _("{shown} of {of:,}", shown=shown, of=of)
+
+
+def listed(texts: Iterable[Text], most: int) -> Message:
+    """Return the first texts in a line, and the number of others."""
+    texts = list(texts)
+    parts = texts[:most]
+    if rest := len(texts) - len(parts):
+        parts.append(n_("{n} more", "{n:,} more", n=rest))
+    return joined(parts, ", ")

@@ -1,0 +1,198 @@
+"""Documents as Markdown: summary.md, compare.md, comments, job summaries and Prefect artifacts."""
+
+import base64
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from gigamind.i18n import Translator, _
+from gigamind.reports.document import (
+    NUMBERS,
+    STATES,
+    Banner,
+    Block,
+    Bullets,
+    Cell,
+    Code,
+    Conditions,
+    Document,
+    Examples,
+    Facts,
+    KeyFigures,
+    Link,
+    Listing,
+    Plot,
+    Prose,
+    Section,
+    Side,
+    Steps,
+    Table,
+    Verdict,
+    cell_text,
+    more_text,
+)
+from gigamind.reports.svg import svg_file
+from gigamind.reports.text import code, inline
+
+_MENTION = re.compile(r"(?<!\w)@(?=\w)")
+MARKS = {
+    "passed": "✓", "failed": "✗", "warning": "!", "inconclusive": "?", "not-comparable": "?", "waived": "~",
+}  # fmt: skip
+"""Plain signs beside the words of states; they need no emoji font."""
+
+
+def render_markdown(
+    document: Document, say: Translator, *, level: int = 1, plots: bool = False, fold: bool = False
+) -> str:
+    """Return a document as Markdown.
+
+    Args:
+        level: of its title.
+        plots: include charts as images in the text, for readers that show them (Prefect).
+        fold: put folded sections into <details> elements, as comments do.
+    """
+    page = _Page(say, level, plots=plots, fold=fold)
+    head = [f"{'#' * level} {inline(say(document.title))}", inline(say(document.subject))]
+    parts = [*filter(None, head), *(page.block(block) for block in document.blocks)]
+    text = "\n\n".join(filter(None, parts)) + "\n"
+    return _MENTION.sub("@\u200b", text)  # a name in a question must not notify anybody
+
+
+class _Page:
+    """Renders blocks; one method for each type."""
+
+    def __init__(self, say: Translator, level: int, *, plots: bool, fold: bool) -> None:
+        self.say, self.level, self.plots, self.fold = say, level, plots, fold
+
+    def block(self, block: Block) -> str:
+        return _RENDERERS[type(block)](self, block)
+
+    def cell(self, cell: Cell) -> str:
+        if isinstance(cell, Code):
+            # A code span cannot escape the bar that would end a table cell.
+            return code(cell.text) if "|" not in cell.text else inline(cell.text)
+        if isinstance(cell, Link):
+            return f"[{inline(self.say(cell.text))}]({cell.url})"
+        return inline(cell_text(cell, self.say))
+
+    def verdict(self, block: Verdict) -> str:
+        return "\n\n".join(
+            [f"**{inline(self.say(block.sentence))}**", *(inline(self.say(x)) for x in block.leads)]
+        )
+
+    def banner(self, block: Banner) -> str:
+        fix = f"\n>\n> {code(block.command)}" if block.command else ""
+        return f"> **{inline(self.say(block.sentence))}**{fix}"
+
+    def prose(self, block: Prose) -> str:
+        return inline(self.say(block.text))
+
+    def bullets(self, block: Bullets) -> str:
+        title = f"**{inline(self.say(_('Before you trust the figures')))}**\n\n"
+        return (title if block.warning else "") + self._list(map(self.say, block.items))
+
+    def _list(self, items: Iterable[str]) -> str:
+        return "\n".join(f"- {inline(item)}" for item in items)
+
+    def conditions(self, block: Conditions) -> str:
+        lines = (
+            f"- {self._state(item.state)}: {inline(self.say(item.text))}" for item in block.items
+        )
+        return f"**{inline(self.say(_('Conditions')))}**\n\n" + "\n".join(lines)
+
+    def _state(self, state: str) -> str:
+        mark = MARKS.get(state, "")
+        return f"{mark} {self.say(STATES[state])}".strip()  # pyright: ignore[reportArgumentType]
+
+    def steps(self, block: Steps) -> str:
+        lines: list[str] = []
+        for step in block.items:
+            label = inline(self.say(step.label))
+            if step.url:
+                label = f"[{label}]({step.url})"
+            lines.append(f"- {label}" + (f": {code(step.command)}" if step.command else ""))
+        return f"**{inline(self.say(_('What to do next')))}**\n\n" + "\n".join(lines)
+
+    def table(self, block: Table) -> str:
+        first = next(block.rows, ())
+        right = [isinstance(cell, NUMBERS) for cell in first]
+        heads = " | ".join(inline(self.say(column.label)) for column in block.columns)
+        lines = [f"| {heads} |", "|" + "".join("---:|" if r else "---|" for r in right)]
+        for group in block.groups:
+            if group.title and group.rows:
+                empty = " |" * (len(block.columns) - 1)
+                lines.append(f"| **{inline(self.say(group.title))}** |{empty}")
+            lines += [f"| {' | '.join(map(self.cell, row))} |" for row in group.rows]
+        caption = f"{inline(self.say(block.caption))}\n\n" if block.caption else ""
+        return caption + "\n".join(lines)
+
+    def key_figures(self, block: KeyFigures) -> str:
+        parts: list[str] = []
+        for figure in block.figures:
+            shown = [self.cell(figure.value)]
+            if figure.interval and figure.interval.low is not None:
+                shown.append(self.cell(figure.interval))
+            if figure.n is not None:
+                shown.append(self.say(_("N = {n}", n=figure.n)))
+            parts.append(f"- {inline(self.say(figure.label))}: {', '.join(shown)}")
+        return "\n".join(parts)
+
+    def plot(self, block: Plot) -> str:
+        if not self.plots:
+            return ""
+        drawn = base64.b64encode(svg_file(block.chart).encode()).decode()
+        return f"![{inline(self.say(block.caption))}](data:image/svg+xml;base64,{drawn})"
+
+    def examples(self, block: Examples) -> str:
+        count = self.say(more_text(len(block.items), block.of))
+        lines = [f"**{inline(self.say(block.title))}** ({count})", ""]
+        for place, item in enumerate(block.items, 1):
+            what = inline(self.say(item.what))
+            lines.append(f"{place}. **{inline(item.title)}** ({code(item.id)}): {what}")
+            if item.expected:
+                expected = ", ".join(map(code, item.expected))
+                lines.append(f"    - {self.say(_('expected'))}: {expected}")
+            lines += [f"    - {line}" for side in item.sides for line in self._side(side)]
+        return "\n".join(lines)
+
+    def _side(self, side: Side) -> Iterator[str]:
+        shown = [
+            f"**{inline(self.say(line.text))}**" if line.mark else inline(self.say(line.text))
+            for line in side.lines
+        ]
+        yield f"{inline(self.say(side.label))}: {' · '.join(shown) or self.say(_('nothing'))}"
+
+    def facts(self, block: Facts) -> str:
+        rows = (f"| {inline(self.say(name))} | {self.cell(cell)} |" for name, cell in block.rows)
+        return "\n".join(["| | |", "|---|---|", *rows])
+
+    def listing(self, block: Listing) -> str:
+        del block
+        return ""
+
+    def section(self, block: Section) -> str:
+        inner = _Page(self.say, self.level + 1, plots=self.plots, fold=False)
+        content = "\n\n".join(filter(None, map(inner.block, block.blocks)))
+        if not content:
+            return ""
+        title = inline(self.say(block.title))
+        if self.fold and block.folded:
+            return f"<details><summary>{title}</summary>\n\n{content}\n\n</details>"
+        return f"{'#' * (self.level + 1)} {title}\n\n{content}"
+
+
+_RENDERERS: dict[type[Block], Callable[[_Page, Any], str]] = {
+    Verdict: _Page.verdict,
+    Banner: _Page.banner,
+    Prose: _Page.prose,
+    Bullets: _Page.bullets,
+    Conditions: _Page.conditions,
+    Steps: _Page.steps,
+    Table: _Page.table,
+    KeyFigures: _Page.key_figures,
+    Plot: _Page.plot,
+    Examples: _Page.examples,
+    Facts: _Page.facts,
+    Listing: _Page.listing,
+    Section: _Page.section,
+}

@@ -1,0 +1,269 @@
+"""What a model as judge did and cost: coverage, reliability and cost, as blocks of a document."""
+
+from collections.abc import Iterator, Mapping
+
+from gigamind.formats import percent, share
+from gigamind.i18n import Message, Text, _, joined, n_
+from gigamind.metrics.table import label_text
+from gigamind.records.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
+from gigamind.reports.document import Block, Cell, Count, Money, Proportion, Prose, Table, table
+from gigamind.reports.text import counted
+from gigamind.stats.krippendorff import reading
+
+_FEW = 0.8  # of the items, as --min-coverage has it
+
+
+def model_blocks(llm: LlmReport) -> tuple[Block, ...]:
+    """Return coverage, reliability, and metrics and cost as tables."""
+    texts = (
+        *_coverage(llm),
+        joined(_flips(llm), " "),
+        joined(_panel(llm.panel), " ") if llm.panel else "",
+        _flagged(llm) if llm.flagged else "",
+        joined(_conflicts(llm), " "),
+        unread_text(llm),
+    )
+    blocks: list[Block] = [Prose(text) for text in texts if text]
+    if llm.rates:
+        names = list(next(iter(llm.rates.values())))
+        heads = (_("rule"), *(label_text(f"unanswerable.{name}") for name in names))
+        rows = [
+            (_RULES[rule], *map(Proportion, rates.values())) for rule, rates in llm.rates.items()
+        ]
+        blocks.append(table(heads, rows, _("Metrics by rule for accepting a verdict")))
+    return (*blocks, cost_table(llm))
+
+
+def coverage_banner(llm: LlmReport) -> Text:
+    """Return why the figures cannot be trusted yet: too few items were judged; "" if enough were."""
+    for part in (llm, llm.checks):
+        judged = part.outcomes.get("scored", 0) if part else 0
+        if part and judged < _FEW * part.items:
+            return _(
+                "Do not read the figures yet: {missing:,} of {items:,} items were not judged ({reasons}).",
+                missing=part.items - judged,
+                items=part.items,
+                reasons=_lost(part),
+            )
+    return ""
+
+
+def cost_table(llm: LlmReport) -> Table:
+    """Return requests, tokens and cost by role and model."""
+    rows = [_usage(role_text(name), part) for name, part in llm.by_role.items()]
+    if len(rows) > 1:
+        rows.append(_usage(_("total"), llm))
+    heads = (
+        _("role: model"),
+        _("requests"),
+        _("cached"),
+        _("prompt tokens"),
+        _("completion tokens"),
+        _("cost"),
+    )
+    return table(heads, rows, _("Cost"))
+
+
+def _usage(name: Text, part: UsageReport) -> tuple[Cell, ...]:
+    counts = part.calls, part.cache_hits, part.prompt_tokens, part.completion_tokens
+    return name, *map(Count, counts), Money(part.usd, part.usd_source == "estimated")
+
+
+def cost_lines(llm: LlmReport) -> Iterator[Text]:
+    """Yield the lines for the terminal: cost by model, consistency, and unreadable fields."""
+    for role, part in llm.by_role.items():
+        yield _(
+            "{role}: {calls} requests, {hits} cached, cost {cost}",
+            role=role_text(role),
+            calls=part.calls,
+            hits=part.cache_hits,
+            cost=_usd(part),
+        )
+    yield from _flips(llm)
+    if text := unread_text(llm):
+        yield text
+
+
+def role_text(name: str) -> Text:
+    """Return "role: model" with the role's label."""
+    role, mark, model = name.partition(": ")
+    return joined([_ROLES[role], model], mark) if mark and role in _ROLES else name
+
+
+def _flagged(llm: LlmReport) -> Message:
+    return _(
+        "In {items} items a note contains possible prompt injection or hidden characters: check these yourself. Quotes"
+        " of such text that prove nothing: {quotes}.",
+        items=llm.flagged,
+        quotes=llm.flagged_quotes,
+    )
+
+
+def _conflicts(llm: LlmReport) -> Iterator[Message]:
+    if items := llm.conflicts.get("unproven"):
+        yield _(
+            "In {items} items the model says that the notes contain the answer, but no quote proves it.",
+            items=items,
+        )
+    if items := llm.conflicts.get("quoted"):
+        yield _(
+            "In {items} items the model says that the notes do not contain the answer, but quotes them: check these"
+            " yourself.",
+            items=items,
+        )
+
+
+_ROLES: Mapping[str, Message] = {
+    "judge": _("judge"),
+    "answer": _("answer"),
+    "quality_gate": _("checklist"),
+    "unanswerable": _("unanswerable"),
+    "probe": _("speed test"),
+}
+_RULES: Mapping[str, Message] = {
+    "as_told": _("all verdicts of the model"),
+    "only_with_quotes": _("answers only with a quote found in the note"),
+}
+_OUTCOMES: Mapping[str, Message] = {
+    "scored": _("judged"),
+    "unscored": _("no usable reply"),
+    "refused": _("refused"),
+    "error": _("failed"),
+    "skipped_budget": _("skipped (budget)"),
+}
+
+
+def _usd(part: UsageReport) -> Message:
+    if part.usd is None:
+        return _("unknown")
+    if part.usd_source == "estimated":
+        return _("{usd:.6f} USD (estimated)", usd=part.usd)
+    return _("{usd:.6f} USD", usd=part.usd)
+
+
+def unread_text(llm: LlmReport) -> Text:
+    """Return which auxiliary fields of replies could not be read; "" if all could."""
+    unread = llm.all_unread
+    if not unread:
+        return ""
+    return _(
+        "Unreadable auxiliary fields in replies: {fields} ({names}). No verdict was lost.",
+        fields=unread.total(),
+        names=counted(unread),
+    )
+
+
+def _coverage(llm: LlmReport) -> Iterator[Message]:
+    def values(part: LlmReport | CoverageReport) -> dict[str, object]:
+        judged = part.outcomes.get("scored", 0)
+        return {"judged": judged, "items": part.items, "share": percent(part.coverage)}
+
+    if llm.checks is None:
+        yield _with_lost(_("Verdicts: {judged} of {items} items ({share}).", **values(llm)), llm)
+    else:
+        text = _("Evaluations with a verdict: {judged} of {items} ({share}).", **values(llm))
+        yield _with_lost(text, llm)
+        checks = _("Checklist results: {judged} of {items} ({share}).", **values(llm.checks))
+        yield _with_lost(checks, llm.checks)
+
+
+def _with_lost(text: Message, part: LlmReport | CoverageReport) -> Message:
+    lost = _lost(part)
+    return joined([text, _("Others: {reasons}.", reasons=lost)], " ") if lost else text
+
+
+def _lost(part: LlmReport | CoverageReport) -> list[Message]:
+    return [
+        joined([_OUTCOMES[name], str(count)], ": ")
+        for name, count in part.outcomes.items()
+        if name != "scored" and count
+    ]
+
+
+def _flips(llm: LlmReport) -> Iterator[Message]:
+    checked = llm.checks.flips if llm.checks else None
+    if llm.flips and llm.checks is None:
+        yield _(
+            "Judged again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} – {high}).",
+            **_flip_values(llm.flips),
+        )
+    elif llm.flips:
+        yield _(
+            "Evaluated again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} – {high}).",
+            **_flip_values(llm.flips),
+        )
+    if checked:
+        yield _(
+            "Checked again: {flipped} of {n} answers changed between pass and fail on the checklist ({rate}; 95% CI"
+            " {low} – {high}).",
+            **_flip_values(checked),
+        )
+    if llm.flips or checked:
+        yield _(
+            "A difference between two runs that is not larger than this rate is not evidence of a change."
+        )
+
+
+def _flip_values(flips: FlipReport) -> dict[str, object]:
+    return {
+        "flipped": flips.flipped,
+        "n": flips.judged_again,
+        "rate": percent(flips.rate),
+        "low": percent(flips.low),
+        "high": percent(flips.high),
+    }
+
+
+def _panel(panel: PanelReport) -> Iterator[Message]:
+    if panel.alone:
+        yield n_(
+            "The first panel member was confident about {n} item and judged it alone.",
+            "The first panel member was confident about {n:,} items and judged them alone.",
+            n=panel.alone,
+        )
+    if panel.items:
+        yield _(
+            "Panel disagreement: {split} of {items} items ({rate}; 95% CI {low} – {high}), among items that at least"
+            " two of {members} models judged.",
+            split=panel.split,
+            items=panel.items,
+            rate=percent(panel.rate),
+            low=percent(panel.low),
+            high=percent(panel.high),
+            members=panel.seats,
+        )
+        yield _alpha(panel)
+    else:
+        yield _("No item was judged by two or more panel members.")
+    if items := panel.short:
+        yield _(
+            "Judged by a smaller panel because a panel member gave no vote: {items}.", items=items
+        )
+    if items := panel.incomplete:
+        yield _("Without a verdict because a panel member gave no vote: {items}.", items=items)
+    if panel.tied:
+        yield _("Without a verdict because of a tie: {items}.", items=panel.tied)
+
+
+_READINGS: Mapping[str, Message] = {
+    "reliable": _("The panel members agree well (agreement is not accuracy)"),
+    "tentative": _("The panel members agree well enough for tentative conclusions"),
+    "unreliable": _("The panel members agree too little for reliable verdicts"),
+    "chance": _("The panel members agree no more than by chance"),
+}
+
+
+def _alpha(panel: PanelReport) -> Message:
+    if panel.alone:
+        return _("Only doubtful items are compared, so agreement on other items is unknown.")
+    if panel.alpha is None:
+        return _("All votes are the same, so chance-corrected agreement is undefined.")
+    values = (panel.alpha, panel.alpha_low, panel.alpha_high)
+    alpha, low, high = (share(value).replace("-", "−") for value in values)
+    return _(
+        "Krippendorff's alpha: {alpha} (95% CI {low} – {high}; 1 is full agreement, 0 is chance). {reading}.",
+        alpha=alpha,
+        low=low,
+        high=high,
+        reading=_READINGS[reading(panel.alpha)],
+    )

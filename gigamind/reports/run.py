@@ -1,0 +1,358 @@
+"""The document of one run, with or without a baseline: what all tasks share; each task adds its own sections."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gigamind.formats import moment
+from gigamind.i18n import Message, Text, Translator, _, joined, n_
+from gigamind.metrics.spec import units_of
+from gigamind.metrics.table import about, in_order
+from gigamind.records.history import PastRun
+from gigamind.records.judged import LlmReport
+from gigamind.records.schema import ErrorReport, Record, RunReport, by_item
+from gigamind.release.comparison import Snapshot
+from gigamind.release.policy import GateResult
+from gigamind.reports.cards.line import certified
+from gigamind.reports.charts import Course, Trend
+from gigamind.reports.document import (
+    Banner,
+    Bullets,
+    Cell,
+    Code,
+    Count,
+    Document,
+    Facts,
+    Interval,
+    KeyFigure,
+    KeyFigures,
+    Moment,
+    Plot,
+    Proportion,
+    Prose,
+    Section,
+    Step,
+    Verdict,
+    shaped,
+    table,
+)
+from gigamind.reports.figures import Figure, Part, figures_of, measured
+from gigamind.reports.model import coverage_banner, model_blocks
+from gigamind.reports.text import embedder_text, judge_text, notes_text
+from gigamind.reports.verdict import (
+    TASKS,
+    Release,
+    bounds_verdict,
+    gate_conditions,
+    main_figures,
+    metric_rows,
+    metric_text,
+    next_steps,
+    noise_text,
+    release_verdict,
+    trust_warnings,
+    worst_examples,
+)
+from gigamind.reports.views import View
+
+MOST_RUNS = 20
+_PANELS = 4
+_ERRORS = 5
+_PREFECT = ("trend", "errors", "cost")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is known about a finished run besides its record.
+
+    Attributes:
+        release: the comparison with the baseline and its gates; None without a baseline.
+        baseline: the snapshot that `release` compares with.
+        bounds: the result of floors and ceilings of a run without a baseline.
+        refused: why the run is no result, and how to fix it.
+        past: runs of its history including this one, oldest first.
+        out: its folder, for commands.
+        links: URLs of its pages by name, if something serves them.
+    """
+
+    release: Release | None = None
+    baseline: Snapshot | None = None
+    bounds: GateResult | None = None
+    refused: Text = ""
+    past: Sequence[PastRun] = ()
+    out: Path | None = None
+    links: Mapping[str, str] = {}
+
+
+def run_document(
+    view: View[Any, Any, Any], record: Record[Any, Any], outcome: Outcome, say: Translator
+) -> Document:
+    """Return the page of a finished run; `say` gives the texts inside charts and lists."""
+    release, run = outcome.release, record.run
+    comparison = release.comparison if release else None
+    llm = view.llm(record.summary)
+    return shaped(
+        TASKS[run.task],
+        _subject(record),
+        verdict=_verdict(view, record, outcome, llm),
+        warnings=_warnings(view, record, outcome),
+        steps=_steps(record, outcome),
+        figures=None if release else key_figures(record.summary.overall, say),
+        table=metric_rows(release) if release and not release.gate.is_refused else None,
+        examples=worst_examples(comparison) if comparison else view.examples(record),
+        conditions=gate_conditions(release.gate) if release else None,
+        noise=noise_text(comparison) if comparison else "",
+        sections=(
+            _trend(outcome, say),
+            *view.sections(record, say, outcome.baseline),
+            _all_metrics(record.summary.overall, say),
+            view.listing(record, say, comparison, outcome.baseline),
+            Section("cost", _("Model and cost"), model_blocks(llm), folded=True) if llm else None,
+            _errors(record.errors),
+            _details(record, say),
+        ),
+        version=run.environment.app_version,
+    )
+
+
+def _subject(record: Record[Any, Any]) -> Message:
+    run = record.run
+    mode, judge = run.options.get("mode"), run.judge.kind if run.judge else None
+    parts: list[Text] = [
+        Path(run.notes).name if run.notes else "",
+        mode if isinstance(mode, str) else "",
+        _("judge {judge}", judge=judge) if judge else "",
+        _("run {run}", run=run.run_id),
+        moment(run.created_at),
+    ]
+    return joined(filter(None, parts), " · ")
+
+
+def _verdict(
+    view: View[Any, Any, Any], record: Record[Any, Any], outcome: Outcome, llm: LlmReport | None
+) -> Verdict | Banner:
+    release = outcome.release
+    if release and release.gate.verdict == "failed":
+        return release_verdict(release)  # a regression stays one, whatever else is missing
+    if record.run.status == "interrupted":
+        left = view.not_run(record.summary)
+        sentence = n_(
+            "Interrupted: {n} of the {units} was not evaluated. The figures cover the others.",
+            "Interrupted: {n:,} of the {units} were not evaluated. The figures cover the others.",
+            n=left,
+            units=units_of(record.run.task),
+        )
+        return Banner(sentence, _resume(outcome))
+    if outcome.refused and not (outcome.bounds and outcome.bounds.failed):
+        return Banner(_("Do not read the figures yet: {reason}", reason=outcome.refused))
+    if llm and (sentence := coverage_banner(llm)):
+        return Banner(sentence, _resume(outcome))
+    if release:
+        return release_verdict(release)
+    result = view.result(record)
+    if outcome.bounds:
+        verdict = bounds_verdict(outcome.bounds)
+        return Verdict(verdict.state, verdict.sentence, (*verdict.leads, result))
+    return Verdict("measured", result)
+
+
+def _resume(outcome: Outcome) -> str:
+    return f"gigamind eval resume {outcome.out}" if outcome.out else ""
+
+
+def _warnings(
+    view: View[Any, Any, Any], record: Record[Any, Any], outcome: Outcome
+) -> Iterator[Text]:
+    """Yield warnings, the most important first."""
+    if outcome.release:
+        yield from trust_warnings(outcome.release.comparison, outcome.release.gate)
+    if record.errors:
+        yield n_(
+            "{n} row or item could not be evaluated. See Errors.",
+            "{n:,} rows or items could not be evaluated. See Errors.",
+            n=len(by_item(record.errors)),
+        )
+    yield from view.warnings(record)
+    yield from record.run.warnings
+
+
+def _steps(record: Record[Any, Any], outcome: Outcome) -> Iterator[Step]:
+    if outcome.out is None or record.run.status != "complete" or outcome.refused:
+        return
+    yield from next_steps(
+        outcome.release, str(outcome.out), report=outcome.links.get("report.html", "")
+    )
+
+
+def key_figures(part: Part, say: Translator) -> KeyFigures:
+    """Return the main metrics of a run."""
+    return KeyFigures(
+        tuple(
+            KeyFigure(
+                metric_text(figure.key),
+                Proportion(figure.value),
+                Interval(figure.interval.low, figure.interval.high),
+                figure.interval.n,
+                about(figure.key, say.language),
+            )
+            for figure in main_figures(part)
+        )
+    )
+
+
+def _all_metrics(part: Part, say: Translator) -> Section | None:
+    """Return every metric, each once; metrics without a value are named in one sentence."""
+    figures = figures_of(part, in_order(list(part.intervals)))
+    known = _distinct(measured(figures))
+    if not known:
+        return None
+    rows: list[tuple[Cell, ...]] = [
+        (
+            metric_text(figure.key),
+            Proportion(figure.value),
+            Interval(figure.interval.low, figure.interval.high),
+            Count(figure.interval.n),
+            about(figure.key, say.language),
+        )
+        for figure in known
+    ]
+    heads = (_("metric"), _("value"), _("95% CI"), _("items"), _("meaning"))
+    blocks = [table(heads, rows)]
+    if missing := [metric_text(figure.key) for figure in figures if figure.value is None]:
+        text = _("Not defined for these items: {metrics}.", metrics=missing)
+        return Section("metrics", _("All metrics"), (*blocks, Prose(text, faint=True)), folded=True)
+    return Section("metrics", _("All metrics"), tuple(blocks), folded=True)
+
+
+def _distinct(figures: Sequence[Figure]) -> list[Figure]:
+    """Return the metrics without those that coincide with an earlier one, as hit@1 and recall@1 may."""
+    seen: dict[tuple[object, ...], Figure] = {}
+    for figure in figures:
+        interval = figure.interval
+        seen.setdefault(
+            (figure.block, figure.value, interval.low, interval.high, interval.n), figure
+        )
+    return list(seen.values())
+
+
+def _trend(outcome: Outcome, say: Translator) -> Section | None:
+    """Return the main metrics over the last runs; None with fewer than two."""
+    past, release = outcome.past, outcome.release
+    if len(past) < 2:  # noqa: PLR2004
+        return None
+
+    def before(key: str) -> float | None:
+        change = release.comparison.metric(key) if release else None
+        return change.baseline if change else None
+
+    rules = release.gate.rules if release else ()
+    doubtful = [rule.metric for rule in rules if rule.status not in {"passed", "skipped"}]
+    keys = dict.fromkeys([*doubtful, *in_order(list(past[-1].figures))])
+    courses = [
+        Course(say(metric_text(key)), [run.figures.get(key) for run in past], before(key))
+        for key in keys
+        if past[-1].figures.get(key) is not None
+    ][:_PANELS]
+    if not courses:
+        return None
+    chart = Trend(
+        say(n_("Last {n} run", "Last {n} runs", n=len(past))),
+        courses,
+        [run.measure == past[-1].measure for run in past],
+        (moment(past[0].run.created_at), moment(past[-1].run.created_at)),
+        (say(_("run")), say(_("another dataset or judge")), say(_("baseline"))),
+    )
+    return Section("trend", _("Trend"), (Plot(chart, _("Main metrics of the last runs.")),))
+
+
+def _errors(errors: Sequence[ErrorReport]) -> Section | None:
+    """Return what could not be evaluated: counts by reason, then each row or item."""
+    items = by_item(errors)
+    if not items:
+        return None
+    firsts: dict[tuple[str, str], ErrorReport] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for item in items:
+        reasons = {(error.kind, error.error): error for error in reversed(item)}
+        counts.update(reasons.keys())
+        firsts = reasons | firsts
+    kinds = [
+        _(
+            "{count} ({reason}): {example}",
+            count=_lost_kind(kind, count),
+            reason=why,
+            example=firsts[kind, why].message,
+        )
+        for (kind, why), count in counts.most_common(_ERRORS)
+    ]
+    rows = [
+        (
+            _("line {line}", line=item[0].line) if item[0].line else item[0].id or "",
+            joined([error.message for error in item], "; "),
+        )
+        for item in items
+    ]
+    each = table((_("place"), _("message")), rows)
+    return Section("errors", _("Errors"), (Bullets(tuple(kinds)), each), folded=True)
+
+
+def _lost_kind(kind: str, n: int) -> Message:
+    match kind:
+        case "row":
+            return n_("{n} invalid row of the dataset", "{n:,} invalid rows of the dataset", n=n)
+        case "verdict":
+            return n_("{n} item without a verdict", "{n:,} items without a verdict", n=n)
+        case "check":
+            return n_(
+                "{n} item without a checklist result", "{n:,} items without a checklist result", n=n
+            )
+        case _item:
+            return n_("{n} item could not be evaluated", "{n:,} items could not be evaluated", n=n)
+
+
+def _details(record: Record[Any, Any], say: Translator) -> Section:
+    rows = [*_run_rows(record.run, say)]
+    text = certified(record.card, record.run.judge, say.language)
+    blocks = (Facts(tuple(rows)), *((Prose(text),) if text else ()))
+    return Section("run", _("Run details"), blocks, folded=True)
+
+
+def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, Cell]]:
+    environment, hardware = run.environment, run.hardware
+    yield _("run"), run.run_id
+    yield _("created"), Moment(run.created_at)
+    yield _("dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
+    if run.notes:
+        yield _("notes"), notes_text(run, say)
+    if run.judge:
+        yield _("judge"), judge_text(run.judge, say)
+    if environment.system:
+        yield _("system"), environment.system.name
+    else:
+        yield _("embedding model"), embedder_text(run, say)
+    commit = (environment.git_commit or "")[:12]
+    yield _("gigamind"), f"{environment.app_version} {commit}".strip()
+    yield "Python", environment.python_version
+    yield (
+        _("hardware"),
+        f"{hardware.cpu}, {hardware.cores} × CPU, {hardware.memory_gib} GiB, {hardware.system}",
+    )
+    yield _("packages"), ", ".join(f"{n} {v}" for n, v in environment.packages.items())
+    yield _("options"), Code(json.dumps(run.options, ensure_ascii=False))
+
+
+def failed_document(task: str, message: Text, exit_code: int, subject: Text) -> Document:
+    """Return the page of a run that ended without results; `subject` names the planned evaluation."""
+    match exit_code:
+        case 1:
+            sentence = _("Not run: {reason}", reason=message)
+        case 2:
+            sentence = _(
+                "Not run: the notes or their index cannot be read. {reason}", reason=message
+            )
+        case _other:
+            sentence = _("No result: {reason}", reason=message)
+    return shaped(TASKS[task], subject, verdict=Banner(sentence))

@@ -1,0 +1,583 @@
+"""The verdict on a run in one sentence, and the first screen of every comparison.
+
+The policy decides and significance explains: the sentence names the rule that decided, and its statistics beside it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gigamind.formats import points
+from gigamind.i18n import Message, Text, _, joined, n_
+from gigamind.metrics.spec import units_of
+from gigamind.metrics.table import in_order, is_lower_better, label_text, metric_of
+from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
+from gigamind.release.model import SnapshotHit
+from gigamind.release.policy import LOST, RULES, GateResult, GateVerdict, RuleResult, Status
+from gigamind.release.shortfall import METRIC as CARD
+from gigamind.reports.document import (
+    Cell,
+    Column,
+    Condition,
+    Conditions,
+    Difference,
+    Example,
+    Examples,
+    Group,
+    Proportion,
+    Result,
+    Side,
+    SideLine,
+    State,
+    Step,
+    Table,
+    Time,
+    Verdict,
+)
+from gigamind.reports.figures import Figure, Part, figures_of, measured
+from gigamind.stats.special import beta_quantile
+
+EXAMPLES = 3
+_HITS = 3
+_TIMES = frozenset({"search_p95", "cold_start"})
+
+
+class Release(NamedTuple):
+    """A comparison and the result of its gates."""
+
+    comparison: Comparison
+    gate: GateResult
+
+
+TASKS: Mapping[str, Message] = {
+    "search": _("Search evaluation"),
+    "links": _("Link evaluation"),
+    "answers": _("Answer evaluation"),
+}
+STATE_OF: Mapping[Status, State] = {
+    "passed": "passed",
+    "failed": "failed",
+    "warned": "warning",
+    "skipped": "skipped",
+    "inconclusive": "inconclusive",
+    "not-comparable": "not-comparable",
+}
+"""States by the status of a rule; gate verdicts have the same names."""
+_ORDER: Sequence[Status] = (
+    "failed", "not-comparable", "inconclusive", "warned", "skipped", "passed",
+)  # fmt: skip
+
+
+def metric_text(key: str) -> Text:
+    """Return the label of a metric or of another value that a rule is about."""
+    if key in RULES:
+        return RULES[key]
+    label = label_text(key)
+    apart = key.startswith("unanswerable.") and metric_of(key) is not None
+    return _("unanswerable: {metric}", metric=label) if apart else label
+
+
+def state_of(release: Release) -> GateVerdict:
+    """Return the verdict for readers: "warned" if the gates passed but an ungated metric got significantly worse."""
+    verdict = release.gate.verdict
+    return "warned" if verdict == "passed" and ungated(release) else verdict
+
+
+def ungated(release: Release) -> list[MetricChange]:
+    """Return the ungated metrics that got significantly worse, if the gates passed."""
+    comparison, gate = release
+    if gate.verdict not in {"passed", "warned"}:
+        return []
+    gated = {rule.metric for rule in gate.rules}
+    changes = comparison.metrics
+    return [entry for entry in changes if entry.is_better is False and entry.metric not in gated]
+
+
+def release_verdict(release: Release) -> Verdict:
+    """Return the verdict on a comparison: what happened, the worst thing, its size, and how many items."""
+    comparison, gate = release
+    items = items_text(comparison)
+    match state_of(release):
+        case "not-comparable" if gate.is_refused:
+            first, *others = gate.reasons
+            worse = _worse_count(comparison)
+            aside = (
+                _(
+                    "For information: {worse:,} of {shared:,} {units} got worse.",
+                    worse=worse,
+                    shared=comparison.shared,
+                    units=units_of(comparison.task),
+                )
+                if worse
+                else ""
+            )
+            sentence = _("Not comparable: {reason}", reason=first)
+            return Verdict("not-comparable", sentence, tuple(filter(None, (aside, *others))))
+        case "failed":
+            return Verdict("failed", _sentence(_("Failed"), release, "failed"), (items,))
+        case "not-comparable":
+            return Verdict(
+                "not-comparable",
+                _sentence(_("Not comparable"), release, "not-comparable"),
+                (items,),
+            )
+        case "inconclusive":
+            return Verdict(
+                "inconclusive", _sentence(_("Inconclusive"), release, "inconclusive"), (items,)
+            )
+        case "warned":
+            if any(rule.status == "warned" for rule in gate.rules):
+                sentence = _sentence(_("Warning"), release, "warned")
+            else:
+                sentence = _(
+                    "Warning: all gates passed, but {metrics} got significantly worse and no gate covers it.",
+                    metrics=[_moved(change) for change in ungated(release)[:2]],
+                )
+            return Verdict("warning", sentence, (items,))
+        case _passed:
+            return Verdict("passed", _passed_sentence(release), (items,))
+
+
+def _sentence(word: Message, release: Release, status: Status) -> Message:
+    """Return the verdict with the worst rule of a status."""
+    comparison, gate = release
+    rules = [rule for rule in gate.rules if rule.status == status]
+    worst = max(rules, key=lambda rule: _severity(rule, comparison))
+    text = _rule_text(worst, comparison)
+    if others := len(rules) - 1:
+        more = n_(
+            "{n} more rule has the same result.", "{n} more rules have the same result.", n=others
+        )
+        text = joined([text, more], " ")
+    return _("{verdict}: {reason}", verdict=word, reason=text)
+
+
+def _severity(rule: RuleResult, comparison: Comparison) -> tuple[bool, float]:
+    change = comparison.metric(rule.metric)
+    if rule.why == "drop" and change and change.drop is not None:
+        return False, change.drop - (rule.limit or 0.0)
+    return True, 1 - (rule.current if rule.metric in LOST and rule.current is not None else 0.0)
+
+
+def _rule_text(rule: RuleResult, comparison: Comparison) -> Text:
+    """Return what a rule found: for a drop its size and limit, else its explanation."""
+    change = comparison.metric(rule.metric)
+    if rule.why != "drop" or change is None or change.difference is None or rule.limit is None:
+        return rule.explanation
+    values: dict[str, object] = {
+        "metric": metric_text(rule.metric),
+        "size": points(abs(change.difference), signed=False),
+        "limit": points(rule.limit, signed=False),
+    }
+    if rule.status == "inconclusive":
+        return _inconclusive(rule, change, values, comparison)
+    rose = change.difference > 0
+    return (
+        _("{metric} rose by {size} (limit {limit}).", **values)
+        if rose
+        else _("{metric} fell by {size} (limit {limit}).", **values)
+    )
+
+
+def _inconclusive(
+    rule: RuleResult, change: MetricChange, values: dict[str, object], comparison: Comparison
+) -> Text:
+    changed = _("{metric} changed by {size} (limit {limit}).", **values | {
+        "size": points(change.difference or 0.0)
+    })  # fmt: skip
+    if change.low is not None and change.high is not None:
+        changed = _(
+            "{metric} changed by {size} (95% CI {low} to {high}), limit {limit}.",
+            **values
+            | {
+                "size": points(change.difference or 0.0),
+                "low": points(change.low),
+                "high": points(change.high),
+            },
+        )
+    needed = int(rule.values.get("needed") or 0) if "needs" in rule.remarks else 0
+    if needed <= change.n:
+        return changed
+    more = _(
+        "About {needed:,} more {units} would decide.",
+        needed=needed - change.n,
+        units=units_of(comparison.task),
+    )
+    return joined([changed, more], " ")
+
+
+def _moved(change: MetricChange) -> Message:
+    return _(
+        "{metric} ({size})",
+        metric=metric_text(change.metric),
+        size=points(change.difference or 0.0),
+    )
+
+
+def _passed_sentence(release: Release) -> Message:
+    """Return whether a drop beyond the limit is ruled out, or was only not seen."""
+    comparison, gate = release
+    rules = [rule for rule in gate.rules if rule.why == "drop" and rule.status == "passed"]
+    known = [
+        (rule, change)
+        for rule in rules
+        if (change := comparison.metric(rule.metric)) and rule.limit is not None
+    ]
+    if not known:
+        return _("Passed: no gate failed.")
+    limit = max(rule.limit or 0.0 for rule, _change in known)
+    bounds = [_largest_drop(change, comparison) for _rule, change in known]
+    if all(most is not None and most <= limit for most in bounds):
+        return n_(
+            "Passed: a drop of more than {limit} is ruled out for the gated metric (95% confidence).",
+            "Passed: a drop of more than {limit} is ruled out for all {n} gated metrics (95% confidence).",
+            n=len(known),
+            limit=points(limit, signed=False),
+        )
+    most = max(bound for bound in bounds if bound is not None)
+    return _(
+        "Passed: no gated metric dropped by more than {limit}. With {n:,} {units}, drops up to {most} could go"
+        " unnoticed.",
+        limit=points(limit, signed=False),
+        n=comparison.shared,
+        units=units_of(comparison.task),
+        most=points(most, signed=False),
+    )
+
+
+def _largest_drop(change: MetricChange, comparison: Comparison) -> float | None:
+    """Return the largest drop that the data do not rule out (95 %).
+
+    Without an interval (fewer than six changed items), it is the one-sided limit of the rate of worse items of
+    Clopper and Pearson (Biometrika 26(4), 1934): 0.21 for 0 of 13 items.
+    """
+    if change.interval:
+        low, high = change.interval
+        return max(0.0, high if is_lower_better(change.metric) else -low)
+    n, worse = change.n or comparison.shared, change.worse
+    return beta_quantile(0.95, worse + 1, n - worse) if worse < n else 1.0
+
+
+def items_text(comparison: Comparison) -> Message:
+    """Return how many items are lost, worse and better, and the slice that has all worse ones."""
+    counts = Counter(change.change for change in comparison.changes)
+    silent, gone = len(comparison.unjudged), len(comparison.lost)
+    unchanged = not counts["worse"] and not counts["improved"]
+    values = {
+        "shared": comparison.shared - (silent if unchanged else 0),
+        "units": units_of(comparison.task),
+        "worse": counts["worse"],
+        "improved": counts["improved"],
+    }
+    if unchanged:
+        changed = _("All {shared:,} {units} have the same result.", **values)
+    elif not counts["worse"]:
+        changed = _("{improved:,} of {shared:,} {units} got better, none worse.", **values)
+    elif not counts["improved"]:
+        changed = _("{worse:,} of {shared:,} {units} got worse, none better.", **values)
+    else:
+        changed = _("{worse:,} of {shared:,} {units} got worse, {improved:,} better.", **values)
+    texts = [changed]
+    if comparison.worse_in is not None:
+        part = slice_name(*comparison.worse_in)
+        texts.append(_("All worse ones are in one slice: {part}.", part=part))
+    if gone:
+        lost = _("{count:,} {units} of the baseline could not be evaluated.", count=gone, **values)
+        texts.insert(0, lost)
+    if silent:
+        texts.append(_("{count:,} {units} lost their verdict.", count=silent, **values))
+    return joined(texts, " ")
+
+
+def _worse_count(comparison: Comparison) -> int:
+    return sum(change.change == "worse" for change in comparison.changes)
+
+
+def slice_name(kind: str, key: str) -> Message:
+    """Return the label of a slice of the items."""
+    match kind:
+        case "language":
+            return _("language: {key}", key=key)
+        case "cross_lingual":
+            return _("cross-lingual")
+        case "difficulty":
+            return _("difficulty: {key}", key=key)
+        case "tag":
+            return _("tag: {key}", key=key)
+        case _overall:
+            return _("all queries")
+
+
+def bounds_verdict(bounds: GateResult) -> Verdict:
+    """Return the verdict on a run without a baseline, from its floors and ceilings."""
+    missed, count = missed_bounds(bounds), len(bounds.rules)
+    if not missed:
+        text = n_(
+            "Passed: the floor or ceiling is met.",
+            "Passed: all {n} floors and ceilings are met.",
+            n=count,
+        )
+        return Verdict("passed", text)
+    values = {"missed": len(missed), "count": count, "first": missed[0]}
+    if bounds.verdict == "failed":
+        text = _("Failed: {missed} of {count} floors and ceilings are not met. {first}", **values)
+        return Verdict("failed", text)
+    text = _("Warning: {missed} of {count} floors and ceilings are not met. {first}", **values)
+    return Verdict("warning", text)
+
+
+def missed_bounds(bounds: GateResult | None) -> list[Text]:
+    """Return the floors and ceilings that a run misses."""
+    rules = bounds.rules if bounds else ()
+    return [rule.explanation for rule in rules if rule.status in {"failed", "warned"}]
+
+
+def next_steps(release: Release | None, run: str, *, report: str = "") -> Iterator[Step]:
+    """Yield what to do next, as commands.
+
+    Args:
+        release: None for a run without a baseline.
+        run: the folder of the current run.
+        report: URL of the page with all items; "" if the reader is on it.
+    """
+    if report:
+        yield Step(_("See every changed item"), url=report)
+    promote = f"gigamind baseline promote {run}"
+    if release is None:
+        yield Step(_("Make this run the baseline of later runs"), promote)
+        return
+    comparison, gate = release
+    if gate.is_refused:
+        keys = [
+            m.relaxed_by
+            for m in comparison.mismatches
+            if m.severity == "no-verdict" and m.relaxed_by
+        ]
+        refused = any(m.severity == "refuse" for m in comparison.mismatches)
+        if keys and not refused:
+            changed = " ".join(f"--changed {key}" for key in dict.fromkeys(keys))
+            yield Step(
+                _("If the change is intentional, allow it and compare again"),
+                f"gigamind compare BASELINE {run} {changed}",
+            )
+        yield Step(_("Or make this run the new baseline"), promote)
+    elif gate.verdict in {"failed", "inconclusive", "not-comparable"}:
+        yield Step(
+            _("If the change is intentional, make this run the new baseline"), f"{promote} --force"
+        )
+    else:
+        yield Step(_("Make this run the new baseline"), promote)
+
+
+def gate_conditions(gate: GateResult) -> Conditions:
+    """Return the rules of the policy that decided, then the relaxed differences; passed rules are in the table."""
+    rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
+    shown = [
+        Condition(STATE_OF[rule.status], rule.explanation)
+        for rule in rules
+        if rule.status not in {"passed", "skipped"}
+    ]
+    explained = {rule.explanation for rule in gate.rules}
+    others = [Condition("informational", text) for text in gate.reasons if text not in explained]
+    return Conditions((*shown, *others)) if not gate.is_refused else Conditions(())
+
+
+def metric_rows(release: Release) -> Table:
+    """Return one table of all metrics: gated ones first, worst result first, then the others."""
+    comparison, gate = release
+    rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
+    gated = {rule.metric for rule in rules}
+    others = [change.metric for change in comparison.metrics if change.metric not in gated]
+    shown = [key for key in distinct(in_order(others), comparison) if comparison.metric(key)]
+    sizes = Counter(change.n for change in comparison.metrics)
+    usual = sizes.most_common(1)[0][0] if sizes else 0
+    return Table(
+        (
+            Column(_("metric")),
+            Column(_("baseline")),
+            Column(_("current")),
+            Column(_("difference (95% CI)")),
+            Column(_("limit"), minor=True),
+            Column(_("result")),
+        ),
+        (
+            Group(tuple(_rule_row(rule, comparison, usual) for rule in rules), _("Gated")),
+            Group(tuple(_change_row(key, comparison, usual) for key in shown), _("Informational")),
+        ),
+    )
+
+
+def distinct(keys: Iterable[str], comparison: Comparison) -> list[str]:
+    """Return the metrics without those that coincide with an earlier one on these items, as hit@1 and recall@1 may."""
+    seen: dict[tuple[object, ...], str] = {}
+    for key in keys:
+        change = comparison.metric(key)
+        if change is None:
+            continue
+        values = (
+            key.partition(".")[0],
+            change.n,
+            change.baseline,
+            change.current,
+            change.worse,
+            change.improved,
+        )
+        seen.setdefault(values, key)
+    return list(seen.values())
+
+
+def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cell, ...]:
+    change = comparison.metric(rule.metric)
+    if change is not None and rule.metric not in LOST:
+        before, after, difference = _cells(
+            change, comparison, usual, rule.limit if rule.why == "drop" else None
+        )
+    else:
+        before, after = _value(rule.metric, rule.baseline), _value(rule.metric, rule.current)
+        difference = None
+        if rule.metric in _TIMES and rule.baseline is not None and rule.current is not None:
+            difference = f"{rule.current - rule.baseline:+,.0f} ms".replace("-", "−")
+    return (
+        metric_text(rule.metric),
+        before,
+        after,
+        difference,
+        _limit(rule),
+        Result(STATE_OF[rule.status]),
+    )
+
+
+def _change_row(key: str, comparison: Comparison, usual: int) -> tuple[Cell, ...]:
+    change = comparison.metric(key)
+    assert change is not None  # noqa: S101  checked by the caller
+    return metric_text(key), *_cells(change, comparison, usual), None, Result("informational")
+
+
+def _cells(
+    change: MetricChange, comparison: Comparison, usual: int, limit: float | None = None
+) -> tuple[Cell, Cell, Cell]:
+    del comparison
+    n = change.n if change.n != usual else None
+    signed = None if limit is None else (limit if is_lower_better(change.metric) else -limit)
+    return (
+        Proportion(change.baseline, n),
+        Proportion(change.current),
+        difference_of(change, signed),
+    )
+
+
+def difference_of(change: MetricChange, limit: float | None = None) -> Difference:
+    """Return the difference of a metric for a table; without an interval, the number of changed items."""
+    low, high = change.interval or (None, None)
+    few = change.low is not None and change.changed and change.interval is None
+    note = n_("{n} item changed", "{n} items changed", n=change.changed) if few else ""
+    return Difference(change.difference, low, high, limit, change.is_better, note)
+
+
+def _value(metric: str, value: float | None) -> Cell:
+    return Time(value) if metric in _TIMES else Proportion(value)
+
+
+def _limit(rule: RuleResult) -> Cell:
+    if rule.limit is None:
+        return None
+    if rule.why == "normalised":
+        return f"≤ × {rule.limit:.2f}"
+    if rule.metric in _TIMES:
+        return f"≤ {rule.limit:,.0f} ms"
+    if rule.metric == CARD or rule.why.startswith("floor"):
+        return f"≥ {rule.limit:.3f}"
+    if rule.why.startswith("ceiling"):
+        return f"≤ {rule.limit:.3f}"
+    sign = 1 if is_lower_better(rule.metric) and rule.metric not in LOST else -1
+    return points(sign * rule.limit) if rule.limit else points(0.0, signed=False)
+
+
+def worst_examples(comparison: Comparison, most: int = EXAMPLES) -> Examples:
+    """Return the items that got worse, worst first, with both rankings; lost items come first."""
+    worse = [change for change in comparison.changes if change.change == "worse"]
+    if not worse and not comparison.lost:
+        better = [change for change in comparison.changes if change.change == "improved"]
+        return Examples(_("Improved"), tuple(map(_example, better[:most])), len(better))
+    lost = [_lost_example(item) for item in comparison.lost]
+    items = [*lost, *map(_example, worse)]
+    return Examples(_("Got worse"), tuple(items[:most]), len(items))
+
+
+def _lost_example(item: ComparedItem) -> Example:
+    return Example(item.id, item.text, _("not evaluated"), item.expected_notes)
+
+
+def _example(change: ItemChange) -> Example:
+    sides: tuple[Side, ...] = ()
+    if change.baseline_ranking is not None and change.current_ranking is not None:
+        expected = set(change.expected_notes)
+        sides = (
+            Side(_("baseline"), _ranking(change.baseline_ranking, expected)),
+            Side(_("current"), _ranking(change.current_ranking, expected)),
+        )
+    return Example(change.id, change.text, change.what, change.expected_notes, sides)
+
+
+def _ranking(hits: Sequence[SnapshotHit], expected: set[str]) -> tuple[SideLine, ...]:
+    """Return the first results, and the first expected note if it comes later."""
+    shown = list(enumerate(hits[:_HITS], start=1))
+    later = next(((at, hit) for at, hit in enumerate(hits, 1) if hit.note in expected), None)
+    if later and later[0] > _HITS:
+        shown.append(later)
+    return tuple(
+        SideLine(
+            f"{at}. {hit.note}",
+            Proportion(hit.base_score) if hit.base_score is not None else "",
+            "expected" if hit.note in expected else "",
+        )
+        for at, hit in shown
+    )
+
+
+def noise_text(comparison: Comparison) -> Text:
+    """Return the smallest difference that this number of items usually shows; "" if it is unknown."""
+    known = [change.detectable for change in comparison.metrics if change.detectable is not None]
+    if not known:
+        return ""
+    return _(
+        "With {n:,} shared {units}, changes smaller than about {size} usually go unnoticed.",
+        n=comparison.shared,
+        units=units_of(comparison.task),
+        size=points(min(known), signed=False),
+    )
+
+
+WORDS_BLIND = _(
+    "The judge compares words, not meaning. It counts paraphrased claims, and claims in another language"
+    " than the note, as not found. It may miss a changed order, tense, obligation or limit."
+)
+
+
+def trust_warnings(comparison: Comparison, gate: GateResult | None) -> Iterator[Text]:
+    """Yield what a reader must know before trusting a comparison, without what the verdict already says."""
+    reasons = set(gate.reasons) if gate else set[str]()
+    relaxed = gate.relaxed if gate else ()
+    for mismatch in comparison.mismatches:
+        if mismatch.meaning not in reasons and mismatch.relaxed_by not in relaxed:
+            yield mismatch.meaning
+    if comparison.by_words:
+        yield WORDS_BLIND
+
+
+def main_figures(part: Part) -> list[Figure]:
+    """Return the main metrics of a run at the deepest cut-off; all metrics of a team's own judge."""
+    figures = measured(figures_of(part, in_order(list(part.intervals))))
+    main = main_keys([figure.key for figure in figures])
+    return [figure for figure in figures if figure.key in main]
+
+
+def main_keys(keys: Sequence[str]) -> list[str]:
+    """Return the main metrics among these names, in the table's order; all of them if none is a main one."""
+    ordered = in_order(keys)
+    chosen: dict[str, str] = {}
+    for key in ordered:
+        metric = metric_of(key)
+        if metric and metric.use.main and not (metric.use.first and metric.key in chosen):
+            chosen[metric.key] = key
+    return list(chosen.values()) or ordered
