@@ -43,7 +43,7 @@ def graduate_memory(options: FolderOptions) -> list[dict[str, str | int]] | Stat
 
 def _publish(reports: list[SessionReport], options: FolderOptions) -> None:
     about = _(
-        "Sessions of {folder}, events in {log}",
+        "Sessions from the folder {folder}. Event log: {log}",
         folder=options.folder.absolute(),
         log=options.log.absolute(),
     )
@@ -62,4 +62,6 @@ def _quietly(publish: Callable[..., Any], **content: Any) -> None:  # noqa: ANN4
         publish(**content)
     except Exception as error:  # noqa: BLE001  no failure here may fail the run
         reason = f"{type(error).__name__}: {error}"
-        get_run_logger().warning(in_run_language(_("Not published: {reason}", reason=reason)))
+        get_run_logger().warning(
+            in_run_language(_("The results were not published in Prefect: {reason}", reason=reason))
+        )

@@ -24,7 +24,8 @@ def index_vault(options: IndexOptions) -> dict[str, Any] | State[Any]:
     except GigamindError as error:
         return failed(error)
     line = _(
-        "{alias} is {collection}: {chunks:,} chunks; dropped: {dropped}",
+        "The alias {alias} points to the collection {collection} ({chunks:,} chunks). Deleted old collections:"
+        " {dropped}",
         alias=indexed["alias"],
         collection=indexed["collection"],
         chunks=indexed["chunks"],

@@ -26,7 +26,8 @@ def promote(options: PromoteOptions) -> State[Any]:
     try:
         if _is_paused():
             problem = _(
-                "Promotion is paused because a gate failed. When that is fixed, resume the deployment promote/promote."
+                "No run can become the baseline while the Prefect deployment promote/promote is paused, as after a"
+                " failed gate. Fix the cause, then resume the deployment."
             )
             raise InputError(problem)
         file, worst = promote_run(options)

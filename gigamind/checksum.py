@@ -32,7 +32,9 @@ def checked(row: object) -> Any:  # noqa: ANN401  JSON values
         return row  # pyright: ignore[reportUnknownVariableType]  readers check it field by field
     rest: dict[str, Any] = {name: value for name, value in row.items() if name != _KEY}  # pyright: ignore[reportUnknownVariableType]
     if row[_KEY] != _checksum(rest):
-        raise ValueError(_("its checksum does not match: it was damaged or changed by hand"))
+        raise ValueError(
+            _("the checksum does not match: the content was damaged or edited by hand")
+        )
     return rest
 
 
@@ -54,5 +56,9 @@ def unsealed(written: bytes, layout: bytes) -> memoryview:
     """
     content = memoryview(written)[_SEAL_BYTES:]
     if written[:_SEAL_BYTES] != seal(content, layout):
-        raise ValueError(_("its checksum does not match: it is damaged or from another version"))
+        raise ValueError(
+            _(
+                "the checksum does not match: the file is damaged or from another version of gigamind"
+            )
+        )
     return content

@@ -54,11 +54,11 @@ OWN_FAULTS = (Exception, SystemExit)
 
 _OS_REASONS = {
     errno.ENOENT: _("no such file or folder"),
-    errno.EISDIR: _("it is a folder"),
+    errno.EISDIR: _("this is a folder, not a file"),
     errno.ENOTDIR: _("not a folder"),
     errno.EACCES: _("permission denied"),
     errno.EPERM: _("operation not permitted"),
-    errno.EEXIST: _("it exists already"),
+    errno.EEXIST: _("already exists"),
     errno.ENAMETOOLONG: _("the name is too long"),
     errno.ENOSPC: _("no space left on the disk"),
     errno.EROFS: _("the file system is read-only"),
@@ -67,8 +67,8 @@ _OS_REASONS = {
     errno.EIO: _("input/output error"),
     errno.ECONNREFUSED: _("connection refused"),
     errno.ECONNRESET: _("connection reset by the other side"),
-    errno.EADDRINUSE: _("the address is in use"),
-    errno.EADDRNOTAVAIL: _("the address is not available"),
+    errno.EADDRINUSE: _("the network address is already in use"),
+    errno.EADDRNOTAVAIL: _("the network address is not available on this computer"),
     errno.ENETUNREACH: _("the network is unreachable"),
     errno.ETIMEDOUT: _("timed out"),
 }

@@ -240,7 +240,9 @@ def _evaluate(
         bounds = read_bounds(finished.out, options, KINDS)
         return _result(record, finished.out, finished.verdict, bounds)
     if misplaced := [name for name in _OUT_OPTIONS if name in values]:
-        raise InputError(_("{options}: only valid together with `out`", options=misplaced))
+        raise InputError(
+            _("{options}: valid only if you also set `out` (output folder)", options=misplaced)
+        )
     reference = (
         read_reference(options.compare, options, options.task, KINDS) if options.compare else None
     )

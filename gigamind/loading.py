@@ -295,6 +295,6 @@ def toml_values(text: str, parse_float: Callable[[str], object] = float) -> dict
     try:
         return tomllib.loads(text, parse_float=parse_float)
     except RecursionError as error:
-        raise ValueError(_("nested too deeply")) from error
+        raise ValueError(_("the content is nested too deeply")) from error
     except ArithmeticError as error:  # of `parse_float`
         raise ValueError(_("a number is too large")) from error

@@ -148,18 +148,21 @@ def _check(row: AttackRow, scenario: Scenario, where: str) -> None:
         values = {"where": where, "scenario": row.scenario, "goal": row.goal}
         raise InputError(
             _(
-                "{where}: scenario: {scenario!r}: the goal {goal!r} needs an answerable scenario",
+                "{where}: the attack goal {goal!r} needs a scenario with an answerable question. The scenario"
+                " {scenario!r} has an unanswerable question.",
                 **values,
             )
             if needs_answerable
             else _(
-                "{where}: scenario: {scenario!r}: the goal {goal!r} needs an unanswerable scenario",
+                "{where}: the attack goal {goal!r} needs a scenario with an unanswerable question. The scenario"
+                " {scenario!r} has an answerable question.",
                 **values,
             )
         )
     if row.place == "answer" and "search_qa" not in _KINDS[row.goal]:
         message = _(
-            "{where}: place: no judge that decides on the goal {goal!r} reads an answer",
+            "{where}: the attack cannot be placed in the answer: judges that decide on the goal {goal!r} do not"
+            " read answers.",
             where=where,
             goal=row.goal,
         )

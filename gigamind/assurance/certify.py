@@ -58,7 +58,11 @@ class _Fooled(_Part):
     def _check_share(self) -> Self:
         if self.hits > self.of:
             raise ValueError(
-                _("{hits} of {of} attacks cannot have succeeded", hits=self.hits, of=self.of)
+                _(
+                    "the report is invalid: it counts {hits} successful attacks, but only {of} attacks",
+                    hits=self.hits,
+                    of=self.of,
+                )
             )
         return self
 
@@ -108,7 +112,8 @@ def _read_trial(
         raise InputError(message) from error
     if report.fingerprint != judge.fingerprint:
         message = _(
-            "{file}: this {report} is about another judge ({other:.12}; the runs used {judge:.12}). {fix}",
+            "{file}: this {report} is about another judge: its fingerprint is {other:.12}, but the judge of the"
+            " runs has {judge:.12}. {fix}",
             file=path,
             report=report_kind,
             other=report.fingerprint,
@@ -120,13 +125,15 @@ def _read_trial(
 
 
 def _read_deceptive_judges(path: Path, judge: JudgeReport) -> CardLiars | None:
-    fix = _("Test the certified judge, with the --model of its runs.")
+    fix = _(
+        "Run `gigamind judge test` with the judge that you certify and the --model of its runs."
+    )
     return _read_trial(path, judge, _TestReport, _("test report"), fix).liars
 
 
 def read_attacks(path: Path, judge: JudgeReport) -> CardAttacks:
     """Return the attack results from a report of `gigamind judge attack`; raises as `_read_trial`."""
-    fix = _("Attack the certified judge.")
+    fix = _("Run `gigamind judge attack` with the judge that you certify.")
     report = _read_trial(path, judge, _AttackReport, _("attack report"), fix)
     hits, of = report.overall.fooled.hits, report.overall.fooled.of
     return CardAttacks(succeeded=hits, attempted=of, rate=_figure(Estimate.share(hits, of)))
@@ -198,7 +205,8 @@ def _from_file(run: JudgedRun, path: Path) -> _Labelled:
         if len(unknown) > _NAMED:
             named.append(_("{count} more", count=len(unknown) - _NAMED))
         message = _(
-            "{file}: {unknown} of {total} labels match no item of {run}: {items}. Label the items of this run.",
+            "{file}: {unknown} of {total} labels belong to items that are not in the run {run}: {items}. Label the"
+            " items of this run.",
             file=path,
             unknown=len(unknown),
             total=len(read.values),
@@ -214,7 +222,10 @@ def _from_dataset(run: JudgedRun) -> _Labelled:
     values = {item.id: dict(item.own_labels) for item in run.items.values() if item.own_labels}
     if not values:
         raise InputError(
-            _("{run}: the dataset has no labels. Pass a file with --labels.", run=run.folder)
+            _(
+                "{run}: the dataset of this run has no human labels. Pass a file of labels with --labels.",
+                run=run.folder,
+            )
         )
     return _labelled(run, values, "dataset", run.dataset, run.dataset_hash)
 
@@ -228,8 +239,8 @@ def _labelled(
     )
     if unscored == len(values):
         message = n_(
-            "{run}: the {n} labelled item has no verdict. See errors.jsonl for the reason.",
-            "{run}: none of the {n} labelled items has a verdict. See errors.jsonl for the reasons.",
+            "{run}: the judge gave no verdict on the {n} labelled item. See errors.jsonl for the reason.",
+            "{run}: the judge gave no verdict on any of the {n} labelled items. See errors.jsonl for the reasons.",
             n=len(values),
             run=run.folder,
         )

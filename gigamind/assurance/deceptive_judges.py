@@ -95,7 +95,7 @@ def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledA
     if dataset is None:
         if notes is not None:
             raise InputError(
-                _("--notes: pass --dataset too, with labelled answers about these notes")
+                _("--notes requires --dataset, a file with labelled answers about these notes")
             )
         dataset, notes = asset("examples") / "answers.jsonl", asset("examples") / "vault"
     read = read_answers(dataset)
@@ -117,7 +117,9 @@ def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledA
     answers = tuple(_labelled(checked.answers))
     if not answers:
         message = _(
-            '{file}: no answer has "labels", so false verdicts cannot be recognised', file=dataset
+            '{file}: no answer has human labels ("labels"), so false verdicts of a judge cannot be detected. Add'
+            " labels to some answers.",
+            file=dataset,
         )
         raise DatasetError(message)
     return LabelledAnswers(dataset.name, read.sha256, answers, len(checked.answers) - len(answers))

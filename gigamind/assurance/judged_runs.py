@@ -17,7 +17,7 @@ from gigamind.records.reading import read_report, read_reports, read_written
 from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.release.model import ComparedTask
 
-_MISSING = _("missing; give the output folder of a finished run")
+_MISSING = _("this file is missing; pass the output folder of a finished run")
 _REPEATED = {"task": _("task"), "judge": _("judge"), "model": _("model"), "dataset": _("dataset")}
 
 
@@ -102,8 +102,8 @@ def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
     ):
         if ours != theirs:
             message = _(
-                "{folder}: not a repetition of {first}: the {what} differs ({actual} instead of {expected})."
-                " Repetitions need the same settings.",
+                "{folder}: this run is not a repetition of {first}: the {what} differs ({actual} instead of"
+                " {expected}). Repetitions need the same settings.",
                 folder=other.folder,
                 first=first.folder,
                 what=_REPEATED[what],
@@ -113,8 +113,10 @@ def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
             raise InputError(message)
     if other.stored:  # a stored verdict never flips
         message = n_(
-            "{folder}: not a repetition: {n} reply was read from the store. Run it with --store-mode off.",
-            "{folder}: not a repetition: {n} replies were read from the store. Run it with --store-mode off.",
+            "{folder}: this run is not an independent repetition: it reused {n} stored model reply. Run it again"
+            " with --store-mode off.",
+            "{folder}: this run is not an independent repetition: it reused {n} stored model replies. Run it again"
+            " with --store-mode off.",
             n=other.stored,
             folder=other.folder,
         )
@@ -126,7 +128,7 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
     kind = kinds.get(run.task)
     if kind is None:
         message = _(
-            '{folder}: the task "{task}" has no judge. Tasks with a judge: {tasks}',
+            '{folder}: a run of the task "{task}" has no judge that can be certified. Tasks with a judge: {tasks}',
             folder=folder,
             task=run.task,
             tasks=tuple(kinds),
@@ -134,7 +136,8 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
         raise InputError(message)
     if run.judge is None:
         message = _(
-            "{folder}: run.json names no judge, so there is nothing to certify. Run it again with a judge.",
+            "{folder}: run.json names no judge, so there is nothing to certify. Run the evaluation again with a"
+            " judge.",
             folder=folder,
         )
         raise InputError(message)
@@ -170,8 +173,8 @@ def _by_id(folder: Path, items: Sequence[RunItem]) -> dict[str, RunItem]:
     for item in items:
         if item.id in by_id:
             message = _(
-                '{folder}: an answer and a claim of another answer both have the id "{item}". Give the answer'
-                " another id and run it again.",
+                '{folder}: an answer and a claim of another answer both have the id "{item}". Change the'
+                " answer's id in the dataset, then run the evaluation again.",
                 folder=folder,
                 item=item.id,
             )

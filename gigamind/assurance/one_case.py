@@ -79,7 +79,7 @@ def cases_of(name: str) -> Iterator[OneCase]:
         alone, second = _apart(judge, language)
         yield OneCase(short, language, judge.settings, _judging(alone, language))
         if second:
-            name = _("{judge}: second check", judge=short)
+            name = _("{judge}: second check of doubtful claims", judge=short)
             yield OneCase(name, language, judge.settings, _looking(second))
 
 
@@ -111,7 +111,7 @@ def _judging(
 
 def _scores(verdict: Verdict[Any]) -> str:
     shown = (f"{name} {'-' if v is None else f'{v:g}'}" for name, v in verdict.scores.items())
-    return ", ".join(shown) or _("no score")
+    return ", ".join(shown) or _("the judge gave no score")
 
 
 def _looking(second: SecondLook) -> Callable[[LanguageModel, Counter[str]], Awaitable[str]]:
@@ -123,8 +123,8 @@ def _looking(second: SecondLook) -> Callable[[LanguageModel, Counter[str]], Awai
         replies = {look.id: look.said for look in reply.looks}
         right = sum(replies.get(number) is pair.said for number, pair in enumerate(pairs, start=1))
         return n_(
-            "{right} of {n} pair judged correctly",
-            "{right} of {n} pairs judged correctly",
+            "{right} of {n} pair of claim and source sentence judged correctly",
+            "{right} of {n} pairs of claim and source sentence judged correctly",
             n=len(pairs),
             right=right,
         )

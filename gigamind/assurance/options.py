@@ -14,11 +14,17 @@ class CertifyOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     runs: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(
-        description="output folders of finished runs: the one to certify, then its repetitions"
+        description=(
+            "output folders of finished runs: first the run whose judge you certify, then repetitions of"
+            " that run"
+        )
     )
     labels: Path | None = Field(
         None,
-        description="human labels as JSON Lines (default for a search run: the labels in the dataset)",
+        description=(
+            "JSON Lines file with human labels of the run's items (default for a search run: the labels in the"
+            " dataset)"
+        ),
     )
     attacks: Path | None = Field(
         None, description="JSON report of `gigamind judge attack` on the same judge"
@@ -32,4 +38,4 @@ class CertifyOptions(BaseModel):
     lang: LanguageChoice = Field(
         "auto", description="language of the judge report; auto follows LC_ALL, LC_MESSAGES or LANG"
     )
-    seed: int = Field(42, description="random seed for bootstrap intervals")
+    seed: int = Field(42, description="random seed for bootstrap confidence intervals")

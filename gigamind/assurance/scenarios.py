@@ -84,7 +84,7 @@ def _read_rows(path: Path, model: type[Row]) -> dict[str, tuple[str, Row]]:
             raise InputError(message)
         rows[row.id] = (where, row)
     if not rows:
-        raise InputError(_("{file}: no rows", file=path))
+        raise InputError(_("{file}: the file has no rows", file=path))
     return rows
 
 

@@ -176,8 +176,8 @@ async def observe(judge: OnTrial, cases: Sequence[Case], seen: Observations) -> 
     unasked = [error for error in errors if error.code not in _CAUSED_BY_ATTACKS]
     if unasked:
         message = n_(
-            "{failed} of {n} case could not be sent to the model: {reason}",
-            "{failed} of {n} cases could not be sent to the model: {reason}",
+            "{failed} of {n} test case could not be sent to the judge's model: {reason}",
+            "{failed} of {n} test cases could not be sent to the judge's model: {reason}",
             n=len(seen),
             failed=len(unasked),
             reason=unasked[0].message,
@@ -185,8 +185,8 @@ async def observe(judge: OnTrial, cases: Sequence[Case], seen: Observations) -> 
         raise UnaskedError(message)
     if errors and len(errors) == len(seen):
         message = n_(
-            "no verdict on {n} case: {reason}",
-            "no verdict on any of {n} cases: {reason}",
+            "the judge gave no verdict on the {n} test case: {reason}",
+            "the judge gave no verdict on any of the {n} test cases: {reason}",
             n=len(seen),
             reason=errors[0].message,
         )
@@ -227,7 +227,7 @@ def load_on_trial(name: str, language: PromptLanguage) -> Judge[Any, Any]:
     where, kind = kind_named(name)
     if kind not in ASKING:
         message = _(
-            "{file}: kind: judges of kind {kind!r} cannot be tested. Use one of: {kinds}",
+            "{file}: judges of the kind {kind!r} cannot be tested. Use a judge of one of these kinds: {kinds}",
             file=where,
             kind=kind,
             kinds=tuple(ASKING),

@@ -48,10 +48,16 @@ class Expectation(Strict):
     @model_validator(mode="after")
     def _can_fail(self) -> "Expectation":
         if not self.model_fields_set:
-            raise ValueError(_("nothing is expected, so no judge can fail"))
+            raise ValueError(_("the test expects nothing, so no judge can fail it"))
         for low, high in filter(None, (self.correctness, self.utility)):
             if low > high:
-                raise ValueError(_("{low:g} to {high:g} is an empty range", low=low, high=high))
+                raise ValueError(
+                    _(
+                        "{low:g} to {high:g} is not a valid range: the minimum is above the maximum",
+                        low=low,
+                        high=high,
+                    )
+                )
         return self
 
     def misses(self, seen: Observed) -> tuple[Text, ...]:
@@ -60,7 +66,7 @@ class Expectation(Strict):
         verdict = seen.verdict
         if self.unanswerable is not None and verdict.unanswerable is not self.unanswerable:
             message = _(
-                "unanswerable is {actual}, expected {expected}",
+                "the verdict `unanswerable` is {actual}, expected {expected}",
                 actual=str(verdict.unanswerable),
                 expected=str(self.unanswerable),
             )
@@ -81,7 +87,7 @@ class Expectation(Strict):
                 differences.append(message)
         if self.proven is not None and seen.proven != self.proven:
             message = _(
-                "quotes come from notes {actual}, expected {expected}",
+                "verified quotes come from the notes with the numbers {actual}, expected {expected}",
                 actual=str(sorted(seen.proven)),
                 expected=str(sorted(self.proven)),
             )
@@ -168,7 +174,13 @@ def load_unit_tests(folder: Path | None = None) -> tuple[UnitTest, ...]:
     tests: list[UnitTest] = []
     for where, row, scenario in read_scenario_rows(folder, "unit_tests.jsonl", UnitTestRow):
         if (row.answer is None) == (row.kind == "search_qa"):
-            raise InputError(_("{where}: answer: required for search_qa tests only", where=where))
+            raise InputError(
+                _(
+                    "{where}: `answer` is required in tests of search_qa judges and not allowed in tests of other"
+                    " kinds",
+                    where=where,
+                )
+            )
         tests.append(UnitTest(row, scenario))
     return tuple(tests)
 

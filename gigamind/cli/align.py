@@ -53,7 +53,7 @@ def read_source(name: str, max_chars: int) -> NamedSource:
     text = read_text(name, _UTF8_BYTES * max_chars)
     if len(text) > max_chars:
         message = _(
-            "{file} has {chars:,} characters; the limit is {limit:,}. Split it into notes.",
+            "{file} has {chars:,} characters; the limit is {limit:,}. Split the file into several notes.",
             file=name,
             chars=len(text),
             limit=max_chars,
@@ -99,7 +99,9 @@ def _source_index(row: "QuoteRow", where: str, names: Sequence[str]) -> int:
         return _named(row.source, where, names)
     if len(names) > 1:
         message = _(
-            "{where}: add source_index (0 to {last}) or source.", where=where, last=len(names) - 1
+            "{where}: the quote has no source. Add source_index (0 to {last}) or source.",
+            where=where,
+            last=len(names) - 1,
         )
         raise InputError(message)
     return 0
@@ -110,11 +112,21 @@ def _named(wanted: str, where: str, names: Sequence[str]) -> int:
     matching = matching or [index for index, name in enumerate(names) if Path(name).name == wanted]
     if len(matching) > 1:
         raise InputError(
-            _("{where}: {name!r} names several of {names}", where=where, name=wanted, names=names)
+            _(
+                "{where}: several sources have the name {name!r}. Sources: {names}",
+                where=where,
+                name=wanted,
+                names=names,
+            )
         )
     if not matching:
         raise InputError(
-            _("{where}: {name!r} is not one of {names}", where=where, name=wanted, names=names)
+            _(
+                "{where}: no source has the name {name!r}. Sources: {names}",
+                where=where,
+                name=wanted,
+                names=names,
+            )
         )
     return matching[0]
 
@@ -127,15 +139,17 @@ _PIPE_WIDTH = 200  # columns without a terminal
 _REASONS = {
     "empty_quote": _("the quote is empty"),
     "quote_too_long": _("the quote has over {limit:,} characters", limit=DEFAULT.max_quote_chars),
-    "source_index_out_of_range": _("there is no such source"),
-    "quote_too_short_for_fuzzy": _("not verbatim, and too short for a similarity match"),
-    "fuzzy_disabled": _("not verbatim, and --no-fuzzy is set"),
+    "source_index_out_of_range": _("no source has the source_index of this quote"),
+    "quote_too_short_for_fuzzy": _(
+        "not found verbatim, and the quote is too short for a similarity search"
+    ),
+    "fuzzy_disabled": _("not found verbatim, and --no-fuzzy forbids a search with edits"),
     "below_threshold": _("no sufficiently similar passage"),
 }
 _CRITICAL = {
-    "number": _("number differs"),
-    "negation": _("negation differs"),
-    "polarity": _("polarity differs"),
+    "number": _("number differs from the quote"),
+    "negation": _("negation differs from the quote"),
+    "polarity": _("a word means the opposite of a word in the quote"),
 }
 
 
@@ -166,7 +180,7 @@ def print_table(result: AlignResult, sources: Sequence[NamedSource]) -> None:
 def markdown(result: AlignResult, sources: Sequence[NamedSource]) -> str:
     """Return a Markdown table and the summary."""
     units = [Utf16(source.text) for source in sources]
-    offsets = (_("code points"), "UTF-16")
+    offsets = (_("position in code points"), "UTF-16")
     heads = ("#", _("source"), _("match"), _("confidence"), *offsets, _("passage"))
     lines = [f"| {' | '.join(map(translated, heads))} |", "|---:|---|---|---:|---|---|---|"]
     for number, outcome in enumerate(result.outcomes, start=1):
@@ -211,7 +225,7 @@ def _passage(outcome: Alignment, sources: Sequence[NamedSource], marks: tuple[st
     if outcome.near_miss:
         source = sources[outcome.quote.source_index].text
         similarity = outcome.near_miss.similarity
-        near = _("most similar ({similarity:.2f}):", similarity=similarity)
+        near = _("most similar passage (similarity {similarity:.2f}):", similarity=similarity)
         text.append(f"; {translated(near)} ", "dim")
         text.append_tokens(_in_context(outcome.near_miss.span, source, "yellow", marks))
     return text
@@ -236,7 +250,7 @@ def _in_context(
 def _notes(outcome: Aligned) -> str:
     notes = [_CRITICAL[name] for name in outcome.critical]
     if outcome.ambiguous:
-        notes.append(_("1 of {places} places", places=outcome.occurrences))
+        notes.append(_("one of {places} places where the quote occurs", places=outcome.occurrences))
     return f"  ({', '.join(map(translated, notes))})" if notes else ""
 
 
@@ -247,10 +261,12 @@ def _summary(result: AlignResult, sources: Sequence[NamedSource]) -> Message:
     if rates is None:
         return _("no quotes")
     return n_(
-        "{aligned} of {n} quote found: exact {exact:.0%}, normalised {normalized:.0%}, inexact {fuzzy:.0%};"
-        " not found {failed:.0%}, near misses {near_miss:.0%}, ambiguous {ambiguous:.0%}, critical {critical:.0%}",
-        "{aligned:,} of {n:,} quotes found: exact {exact:.0%}, normalised {normalized:.0%}, inexact {fuzzy:.0%};"
-        " not found {failed:.0%}, near misses {near_miss:.0%}, ambiguous {ambiguous:.0%}, critical {critical:.0%}",
+        "{aligned} of {n} quote found. Exact: {exact:.0%}, normalised: {normalized:.0%}, with a few edits:"
+        " {fuzzy:.0%}, not found: {failed:.0%}. Shares of all quotes: not found but similar {near_miss:.0%}, found"
+        " at several places {ambiguous:.0%}, found with a possibly different meaning {critical:.0%}.",
+        "{aligned:,} of {n:,} quotes found. Exact: {exact:.0%}, normalised: {normalized:.0%}, with a few edits:"
+        " {fuzzy:.0%}, not found: {failed:.0%}. Shares of all quotes: not found but similar {near_miss:.0%}, found"
+        " at several places {ambiguous:.0%}, found with a possibly different meaning {critical:.0%}.",
         n=rates.quotes,
         aligned=len(result.aligned),
         **rates.model_dump(exclude={"quotes"}),
@@ -283,15 +299,17 @@ def _escaped(cell: str) -> str:
     metavar="FILE",
     multiple=True,
     required=True,
-    help='UTF-8 text to search; repeatable; "-" is standard input',
+    help='UTF-8 text file in which to find the quotes; repeatable; "-" is standard input',
 )
 @click.option(
     "--quotes",
     "quotes_name",
     metavar="FILE",
     required=True,
-    help='JSON Lines with "quote" and optionally source_index or source, prefix, suffix, hint and entry_id; "-" is '
-    "standard input",
+    help=(
+        'file of quotes (JSON Lines): "quote" and optionally source_index or source, prefix, suffix, hint and'
+        ' entry_id; "-" is standard input'
+    ),
 )
 @click.option(
     "--format", "form", type=click.Choice(["json", "md"]), help="output format (default: a table)"
@@ -301,9 +319,13 @@ def _escaped(cell: str) -> str:
     type=click.FloatRange(LEAST_FUZZY, 1.0),
     default=DEFAULT.fuzzy_threshold,
     show_default=True,
-    help="minimum similarity of an inexact quote, 0 to 1",
+    help="lowest similarity (0 to 1) at which a passage that differs by a few edits counts as found",
 )
-@click.option("--no-fuzzy", is_flag=True, help="accept only exact and normalised matches")
+@click.option(
+    "--no-fuzzy",
+    is_flag=True,
+    help="do not accept passages that differ from the quote by a few edits",
+)
 @click.option("--require-all", is_flag=True, help="exit with 1 if a quote was not found")
 @prints_json
 def align(
@@ -317,8 +339,9 @@ def align(
 ) -> None:
     """Find where quotes occur in their sources.
 
-    A quote matches verbatim, or ignoring white space, case, Unicode and Markdown, or with a few edits. If nothing
-    matches, the reason is shown. Offsets are half-open, in code points and in UTF-16 code units.
+    A quote matches verbatim, or ignoring white space, case, Unicode form and Markdown, or with a few edits. If
+    nothing matches, the reason is shown. Positions count code points and UTF-16 code units. The start is included,
+    the end is not.
     """
     from gigamind.evidence.align import align_all
 

@@ -67,7 +67,7 @@ def print_cost(spent: Totals, model: str = "") -> None:
         cost = _("{usd:.6f} USD", usd=spent.micro_usd / 1e6)
     calls, stored = spent.http_calls, spent.store_hits
     line = _(
-        "requests: {n:,}, from the store: {stored:,}, cost: {cost}",
+        "requests sent: {n:,}, stored replies reused: {stored:,}, cost: {cost}",
         n=calls,
         stored=stored,
         cost=cost,

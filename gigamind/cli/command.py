@@ -113,7 +113,7 @@ class Command(click.Command):
                     formatter.write_dl(records)
         if left:
             formatter.write_paragraph()
-            more = _("--help-all also shows these groups: {groups}.", groups=list(left))
+            more = _("--help-all also shows these groups of options: {groups}.", groups=list(left))
             formatter.write_text(call_translator(ctx)(more))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -187,7 +187,9 @@ def _common_option(
 
 
 def _config() -> click.Parameter:
-    text = _("read options from this file (default: the nearest gigamind.toml)")
+    text = _(
+        "read options from this file (default: the nearest gigamind.toml in this folder or above)"
+    )
     file: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "FILE"}
     settings = {**file, "envvar": CONFIG_VARIABLE, "is_eager": True, "group": EVERYWHERE}
     return _common_option("--config", _read_config, text, **settings)

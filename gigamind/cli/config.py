@@ -169,8 +169,13 @@ def _commands(
 def _no_such_command(config: ConfigFile, table: str, hint: Text = "") -> Message:
     where = config.where(table)
     if hint:
-        return _("{where}: [{table}]: no such command. {hint}", where=where, table=table, hint=hint)
-    return _("{where}: [{table}]: no such command", where=where, table=table)
+        return _(
+            "{where}: no gigamind command matches the table [{table}]. {hint}",
+            where=where,
+            table=table,
+            hint=hint,
+        )
+    return _("{where}: no gigamind command matches the table [{table}]", where=where, table=table)
 
 
 def _wrong_tables(config: ConfigFile, root: click.Context) -> Iterator[Message]:
@@ -178,7 +183,7 @@ def _wrong_tables(config: ConfigFile, root: click.Context) -> Iterator[Message]:
     for name, value in config.tables.items():
         if not isinstance(value, dict):
             yield _(
-                "{where}: {key} is not in a table. Move it into one, such as [search].",
+                "{where}: {key} is not in a table. Move the line below a table heading, such as [search].",
                 where=config.where("", name),
                 key=name,
             )
@@ -212,7 +217,11 @@ def _table(config: ConfigFile, table: str) -> dict[str, Any]:
         section = cast("dict[str, Any]", section).get(word, {}) if isinstance(section, dict) else {}
     if not isinstance(section, dict):
         raise InputError(
-            _("{where}: {table} must be a table: [{table}]", where=config.where(table), table=table)
+            _(
+                "{where}: {table} must be a table. Write its options below the heading [{table}].",
+                where=config.where(table),
+                table=table,
+            )
         )
     return cast("dict[str, Any]", section)
 
@@ -270,7 +279,7 @@ def _shape_demand(option: click.Option, value: object) -> Message | None:
     if option.is_flag != isinstance(value, bool):
         if option.is_flag:
             return _("must be true or false")
-        return _("must be a value, not true or false")
+        return _("must be a number or a text in quotes, not true or false")
     if option.multiple != isinstance(value, list):
         return _("must be a list") if option.multiple else _("must be one value, not a list")
     return None

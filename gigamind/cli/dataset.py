@@ -52,14 +52,32 @@ _dataset_option = click.option(
     )
 )
 @click.argument("files", nargs=-1, type=_path)
-@click.option("--dataset", "paths", type=_path, multiple=True, help="dataset; same as an argument")
-@click.option("--notes", type=_path, help="also check that notes and ranges exist in this vault")
-@click.option("--strict", is_flag=True, help="treat names that match several notes as problems")
 @click.option(
-    "--min-rows", type=_share, default=0.5, show_default=True, help="required share of valid rows"
+    "--dataset",
+    "paths",
+    type=_path,
+    multiple=True,
+    help="dataset to check, the same as in FILES; repeatable",
 )
 @click.option(
-    "--fix", type=_path, help="file for the queries with spans moved to their text in --notes"
+    "--notes",
+    type=_path,
+    help="vault; also check that it contains the notes and text ranges that the dataset names",
+)
+@click.option(
+    "--strict", is_flag=True, help="exit with 1 also if a name in the dataset matches several notes"
+)
+@click.option(
+    "--min-rows",
+    type=_share,
+    default=0.5,
+    show_default=True,
+    help="lowest share of usable rows (0 to 1) at which an evaluation runs",
+)
+@click.option(
+    "--fix",
+    type=_path,
+    help="write the queries to this file, with each expected span moved to the place of its text in --notes",
 )
 @prints_json
 def check(
@@ -79,7 +97,7 @@ def check(
     if not named:
         raise InputError(_("Name a dataset, such as gigamind dataset check queries.jsonl."))
     if len(named) > 1 and is_json():
-        raise InputError(_("--json: only one dataset at a time."))
+        raise InputError(_("With --json, name only one dataset."))
     if fix is not None:
         _write_fixed(named, notes, fix)
     is_valid = True
@@ -108,7 +126,12 @@ def _write_fixed(named: tuple[Path, ...], notes: Path | None, out: Path) -> None
     if not isinstance(checked, CheckedDataset):
         raise InputError(_("--fix: {file} is not a dataset of queries.", file=named[0]))
     count = write_reanchored(out, checked, read_vault(notes))
-    line = _("new offsets in {n:,} of {all:,} rows: {file}", n=count, all=checked.rows, file=out)
+    line = _(
+        "moved the expected spans of {n:,} of {all:,} rows: {file}",
+        n=count,
+        all=checked.rows,
+        file=out,
+    )
     print_line(line, err=True)
 
 
@@ -147,8 +170,12 @@ def stats(path: Path, form: str) -> None:
     examples=("gigamind dataset sample --dataset queries.jsonl --size 0.2 --out fifth.jsonl",),
 )
 @_dataset_option
-@click.option("--out", type=_path, required=True, help="file for the sampled rows")
-@click.option("--size", required=True, help="sample size: a count like 50 or a share like 0.2")
+@click.option("--out", type=_path, required=True, help="write the sampled rows to this file")
+@click.option(
+    "--size",
+    required=True,
+    help="how many rows to sample: a count such as 50, or a share such as 0.2",
+)
 @click.option("--seed", type=click.IntRange(0), default=42, show_default=True, help="random seed")
 @prints_json
 def draw(path: Path, out: Path, size: str, seed: int) -> None:
@@ -171,7 +198,9 @@ def draw(path: Path, out: Path, size: str, seed: int) -> None:
     chosen = sample(usable, wanted, seed)
     write_lines(out, [lines[number - 1].decode().strip() for number in chosen])
     counts = {"rows": len(chosen), "usable": len(usable)}
-    show_written(out, counts, _("{rows:,} of {usable:,} rows: {file}", **counts, file=out))
+    show_written(
+        out, counts, _("sampled {rows:,} of {usable:,} usable rows: {file}", **counts, file=out)
+    )
 
 
 @dataset.command(
@@ -180,11 +209,21 @@ def draw(path: Path, out: Path, size: str, seed: int) -> None:
     )
 )
 @_dataset_option
-@click.option("--labels", type=_path, required=True, help='unjudged.jsonl with "gain" filled in')
-@click.option("--out", type=_path, required=True, help="file for the rows with the new judgments")
+@click.option(
+    "--labels",
+    type=_path,
+    required=True,
+    help='unjudged.jsonl of a run, in which a person has filled in "gain"',
+)
+@click.option(
+    "--out",
+    type=_path,
+    required=True,
+    help="write the dataset with the added judgments to this file",
+)
 @prints_json
 def label(path: Path, labels: Path, out: Path) -> None:
-    """Add human relevance judgments to queries; lines without a "gain" are skipped."""
+    """Add human relevance judgments to a dataset of queries; lines of --labels without a "gain" are skipped."""
     from gigamind.datasets.jsonl import read_queries
     from gigamind.datasets.label import labelled, read_gains
     from gigamind.datasets.write import refuse_existing_file, write_rows
@@ -197,7 +236,7 @@ def label(path: Path, labels: Path, out: Path) -> None:
     gains = read_gains(labels, {item.id for item in queries.items})
     write_rows(out, labelled(queries.items, gains))
     counts = {"judgements": sum(map(len, gains.values())), "queries": len(gains)}
-    line = _("{judgements:,} judgments for {queries:,} queries: {file}", **counts, file=out)
+    line = _("added {judgements:,} judgments for {queries:,} queries: {file}", **counts, file=out)
     show_written(out, counts, line)
 
 
@@ -205,7 +244,7 @@ def _show_check(document: "DatasetCheckDocument", *, named: bool) -> None:
     for error in document.problems:
         print_line(error.describe(Path(document.dataset)))
     if document.stops:
-        print_line(_("An evaluation would stop: {reason}", reason=document.stops))
+        print_line(_("An evaluation of this dataset would stop: {reason}", reason=document.stops))
     usable = _("{usable:,} of {rows:,} rows are usable", usable=document.usable, rows=document.rows)
     print_line(joined((document.dataset, usable), ": ") if named else usable)
 

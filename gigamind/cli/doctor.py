@@ -161,7 +161,7 @@ def _check_packages(checkup: _Checkup) -> tuple[dict[str, str | None], dict[str,
     from packaging.requirements import Requirement
 
     if sys.version_info < _OLDEST_PYTHON:
-        fix = _("install Python 3.11 or later and gigamind with it")
+        fix = _("install Python 3.11 or later, then install gigamind with this Python")
         checkup.problem("python", platform.python_version(), fix)
     checkup.ok("versions", f"gigamind {__version__}, Python {platform.python_version()}")
     packages: dict[str, str | None] = {}
@@ -171,7 +171,7 @@ def _check_packages(checkup: _Checkup) -> tuple[dict[str, str | None], dict[str,
     except PackageNotFoundError:
         needed = []
         fix = _("run pip install -e . in the folder of pyproject.toml")
-        problem = _("the files of {package} are there, but it is not installed", package=_PACKAGE)
+        problem = _("{package} is not installed; only its files are present", package=_PACKAGE)
         checkup.problem("versions", problem, fix)
     for requirement in map(Requirement, needed):
         if requirement.name == _PACKAGE:  # an extra of extras
@@ -185,13 +185,23 @@ def _check_packages(checkup: _Checkup) -> tuple[dict[str, str | None], dict[str,
         packages[requirement.name] = installed
         if not fits:
             name, needs = requirement.name, str(requirement.specifier)
-            problem = _("{package}: not installed; {needs} is required", package=name, needs=needs)
+            problem = _(
+                "{package}: not installed; version {needs} is required", package=name, needs=needs
+            )
             if installed:
                 found = f"{name} {installed}"
-                problem = _("{package}: {needs} is required", package=found, needs=needs)
+                problem = _(
+                    "{package} is installed; version {needs} is required",
+                    package=found,
+                    needs=needs,
+                )
             checkup.problem("versions", problem, f"pip install '{name}{needs}'")
     complete = [name for name, whole in extras.items() if whole] or _("none")
-    line = _("packages: {n:,}; extras: {extras}", n=len(packages), extras=complete)
+    line = _(
+        "required packages: {n:,}; complete optional extras: {extras}",
+        n=len(packages),
+        extras=complete,
+    )
     checkup.ok("versions", line)
     return packages, extras
 
@@ -199,17 +209,17 @@ def _check_packages(checkup: _Checkup) -> tuple[dict[str, str | None], dict[str,
 def _check_config(checkup: _Checkup, named: Path | None, root: click.Context) -> None:
     path = named or find_config(Path.cwd())
     if path is None:
-        fix = _("optional; create one with gigamind init")
+        fix = _("the file is optional; to create it, run gigamind init")
         checkup.note("config", _("no gigamind.toml in this folder or above"), fix)
         return
     try:
         config = read_config(path)
     except InputError as error:
-        checkup.problem("config", error.message, _("fix that line"))
+        checkup.problem("config", error.message, _("fix that line of the options file"))
         return
     checkup.values, problems = check_config(config, root)
     for problem in problems:
-        checkup.problem("config", problem, _("fix that line"))
+        checkup.problem("config", problem, _("fix that line of the options file"))
     if not problems:
         checkup.ok("config", f"{path}: {', '.join(f'[{name}]' for name in checkup.values)}")
 
@@ -242,9 +252,12 @@ def _check_cache(checkup: _Checkup, folder: Path) -> int:
     indexes = sum(1 for path in folder.glob("indexes/*") if not path.name.startswith("."))
     vectors = folder / "embeddings.sqlite"
     if vectors.is_file() and not _is_database(vectors):
-        problem, fix = _("{path} is damaged", path=vectors), _("delete it: rm {path}", path=vectors)
+        problem, fix = (
+            _("{path} is damaged", path=vectors),
+            _("delete the file: rm {path}", path=vectors),
+        )
         checkup.problem("cache", problem, fix)
-    line = _("{path}: {size}, indexes: {n:,}", path=folder, size=_megabytes(size), n=indexes)
+    line = _("{path}: {size}, search indexes: {n:,}", path=folder, size=_megabytes(size), n=indexes)
     checkup.ok("cache", line)
     return size
 
@@ -265,10 +278,12 @@ def _check_disk(checkup: _Checkup, cache: Path) -> int:
         free = shutil.disk_usage(existing).free
         least = min(least or free, free)
         if free < LEAST_FREE:
-            problem = _("{size} free at {path}", size=_megabytes(free), path=existing)
+            problem = _(
+                "only {size} of free disk space at {path}", size=_megabytes(free), path=existing
+            )
             fix = _("free some space, or use another disk with {option}", option=option)
             checkup.problem("disk", problem, fix)
-    checkup.ok("disk", _("{size} free", size=_megabytes(least)))
+    checkup.ok("disk", _("free disk space: {size}", size=_megabytes(least)))
     return least
 
 
@@ -281,21 +296,25 @@ def _check_embedder(checkup: _Checkup) -> None:
         if name in _PACKAGES_OF:
             module, fix = _PACKAGES_OF[name]
             if find_spec(module):
-                checkup.ok("embedder", _("{name}: installed with its weights", name=name))
+                checkup.ok("embedder", _("{name}: installed with the model weights", name=name))
             else:
                 checkup.problem("embedder", _("{name}: not installed", name=name), fix)
         elif provider == "fastembed" and Path(model).is_dir():
-            checkup.ok("embedder", _("{name}: a folder", name=name))
+            checkup.ok("embedder", _("{name}: model folder found", name=name))
         elif provider == "fastembed" and model:
             checkup.note("embedder", _("{name}: downloaded at first use", name=name))
         elif provider == "litellm" and model:
             checkup.note(
-                "embedder", _('{name}: used over HTTP; the section "keys" shows its key', name=name)
+                "embedder",
+                _(
+                    '{name}: called over HTTP; the line "keys" shows whether its API key is set',
+                    name=name,
+                ),
             )
         else:
             names = list(_PACKAGES_OF)
             fix = _("use {names}, fastembed:<model or folder> or litellm:<model>", names=names)
-            checkup.problem("embedder", _("{name}: unknown embedder", name=name), fix)
+            checkup.problem("embedder", _("{name}: unknown embedding model", name=name), fix)
 
 
 _PACKAGES_OF = {
@@ -313,10 +332,17 @@ def _check_prefect(checkup: _Checkup) -> None:
         problem = _("PREFECT_API_URL does not end in /api, so the server cannot be found")
         checkup.problem("prefect", problem, f"PREFECT_API_URL={address}/api")
     elif installed and address:
-        line = _("{version}, server {address} (not contacted)", version=installed, address=address)
+        line = _(
+            "{version}, server {address} (connection not tested)",
+            version=installed,
+            address=address,
+        )
         checkup.ok("prefect", line)
     elif installed:
-        line = _("{version}; no PREFECT_API_URL: --flow starts its own server", version=installed)
+        line = _(
+            "{version}; PREFECT_API_URL is not set, so --flow starts its own server",
+            version=installed,
+        )
         checkup.note("prefect", line)
 
 
@@ -327,13 +353,13 @@ def _check_keys(checkup: _Checkup) -> dict[str, bool]:
     for name, is_set in keys.items():
         if is_set and os.environ[name] != os.environ[name].strip():
             problem = _("{name} has white space around its value; servers reject it", name=name)
-            checkup.problem("keys", problem, _("set it again"))
+            checkup.problem("keys", problem, _("set the variable again, without the white space"))
     for table, name in wanted.items():
         if not keys[name]:
             problem = _("[{table}] key_variable: {name} is not set", table=table, name=name)
             checkup.problem("keys", problem, f"export {name}=...")
     names = [name for name, is_set in keys.items() if is_set] or _("none")
-    checkup.ok("keys", _("set: {names}", names=names))
+    checkup.ok("keys", _("variables that are set: {names}", names=names))
     return keys
 
 
@@ -361,14 +387,16 @@ def _check_variables(checkup: _Checkup, root: click.Context) -> None:
         if name in known:
             continue
         near = difflib.get_close_matches(name, known, 1)
-        line = _("{name} is set, but nothing reads it", name=name)
+        line = _("{name} is set, but gigamind does not read this variable", name=name)
         checkup.note("variables", line, _("did you mean {name}?", name=near[0]) if near else "")
 
 
 def _check_terminal(checkup: _Checkup) -> None:
     encoding = (sys.__stdout__ and sys.__stdout__.encoding) or "utf-8"
     if not encoding.lower().startswith("utf"):
-        problem = _("its encoding {encoding} cannot show all text", encoding=encoding)
+        problem = _(
+            "the terminal's encoding {encoding} cannot show all characters", encoding=encoding
+        )
         checkup.problem("terminal", problem, "export PYTHONIOENCODING=utf-8")
 
 

@@ -128,7 +128,9 @@ def value_demand(kind: "click.ParamType[Any, Any]") -> Message | None:  # noqa: 
             return _("must be an integer of at least {low:,}", low=low)
         case click.FloatRange(min=int() | float() as low, max=int() | float() as high):
             if kind.max_open:
-                return _("must be a number from {low:g} to below {high:g}", low=low, high=high)
+                return _(
+                    "must be a number of at least {low:g} and below {high:g}", low=low, high=high
+                )
             return _("must be a number from {low:g} to {high:g}", low=low, high=high)
         case click.types.IntParamType():
             return _("must be an integer")

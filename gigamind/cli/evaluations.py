@@ -51,7 +51,9 @@ def _evaluate(
     config = config_used()
     options = validated(model, {**values, "config": config})
     if runner and not flow:
-        raise InputError(_("--runner needs --flow. Without it, everything runs in this process."))
+        raise InputError(
+            _("--runner needs --flow. Without --flow, everything runs in this process.")
+        )
     if options.dry_run:
         from gigamind.cli.documents import dry_run_document
 
@@ -103,7 +105,9 @@ search = _command_of(
 )
 links = _command_of(
     LinkEvalOptions,
-    _("Measure how many removed links return: precision, recall, novelty, spans, calibration."),
+    _(
+        "Measure how many removed links gigamind suggests again: precision, recall, novelty, spans, calibration."
+    ),
     "gigamind eval links --dataset links.jsonl --notes vault-without-links",
     "gigamind eval links --dataset links.jsonl --notes vault-without-links --topk 3 --json",
 )

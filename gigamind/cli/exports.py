@@ -23,12 +23,12 @@ _run = click.argument("run", type=_path)
 
 @click.group(cls=Group)
 def export() -> None:
-    """Export RUN, an output folder, for other tools."""
+    """Export RUN to files for other tools. RUN is the output folder of an evaluation."""
 
 
 @export.command(examples=("gigamind export trec eval/out/20261123-101500 --out trec",))
 @_run
-@click.option("--out", type=_path, required=True, help="folder for run.trec and qrels.trec")
+@click.option("--out", type=_path, required=True, help="new folder for run.trec and qrels.trec")
 @prints_json
 def trec(run: Path, out: Path) -> None:
     """Write rankings and relevance judgments for trec_eval and ir_measures, which compute the same metrics."""
@@ -47,10 +47,12 @@ def trec(run: Path, out: Path) -> None:
     write_texts(out, files)
     named = (note for notes in (*rankings.values(), *grades.values()) for note in notes)
     if count := encoded_names([*rankings, *named]):
-        print_warning(_("percent-encoded names with spaces or % in both files: {n:,}", n=count))
+        print_warning(_("names with spaces or %, percent-encoded in both files: {n:,}", n=count))
     counts = {"rankings": len(rankings), "judged": len(grades)}
     line = _(
-        "{rankings:,} rankings, judgments for {judged:,} queries: {folder}", **counts, folder=out
+        "rankings of {rankings:,} queries and judgments for {judged:,} queries: {folder}",
+        **counts,
+        folder=out,
     )
     show_written(out, counts, line)
 
@@ -88,7 +90,12 @@ def _read(run: Path, *tasks: str) -> "Record[Any, Any]":
     if tasks and record.run.task not in tasks:
         task = record.run.task
         raise InputError(
-            _("{run}: a run of {task}, not of {tasks}", run=run, task=task, tasks=tasks)
+            _(
+                "{run} is a run of {task}; this command exports only runs of {tasks}",
+                run=run,
+                task=task,
+                tasks=tasks,
+            )
         )
     return record
 

@@ -32,11 +32,23 @@ class QueryWriterOptions(ModelOptions):
     """Options of the model that writes questions: their number and cost limits."""
 
     max_unanswerable: int = Field(
-        1, ge=0, description="unanswerable questions per note (--model, near misses, --leave-out)"
+        1,
+        ge=0,
+        description=(
+            "maximum number of unanswerable questions per note; applies to --model, near misses and"
+            " --leave-out"
+        ),
     )
-    max_tokens: int = Field(4_096, ge=1, description="reply token limit; doubled once if cut off")
-    ledger: Path | None = Field(None, description="request log (default: .gigamind/attempts.jsonl)")
-    dry_run: bool = Field(default=False, description="count the requests to --model, then stop")
+    max_tokens: int = Field(
+        4_096, ge=1, description="maximum tokens per reply; doubled once if a reply is cut off"
+    )
+    ledger: Path | None = Field(
+        None,
+        description="file that logs each request to the model (default: .gigamind/attempts.jsonl)",
+    )
+    dry_run: bool = Field(
+        default=False, description="only count the requests to --model; send none"
+    )
 
 
 def write_with_model(
@@ -59,7 +71,10 @@ def write_with_model(
     _warn(vault.warnings, empty)
     if options.dry_run:
         counts = {"calls": len(askable), "characters": sum(len(note.text) for note in askable)}
-        line = _("requests, one per note: {calls:,}; characters: {characters:,}", **counts)
+        line = _(
+            "requests to the model, one per note: {calls:,}; characters of the notes: {characters:,}",
+            **counts,
+        )
         show_written(out, counts, line)
         return
     from gigamind.tasks.search.write_queries import QuestionLimits, write_queries
@@ -92,7 +107,7 @@ def write_with_model(
 
 def _warn(warnings: Iterable[Text], empty_notes: Iterable[str] = ()) -> None:
     empty = [
-        _("{note} has no text; no questions are generated from it", note=path)
+        _("{note} has no text, so no questions are generated from this note", note=path)
         for path in empty_notes
     ]
     for warning in (*warnings, *empty):
@@ -117,11 +132,28 @@ def _report_losses(written: "WrittenRows") -> None:
         "gigamind eval generate-links --notes vault --out-notes vault-without-links --dataset links.jsonl",
     ),
 )
-@click.option("--notes", type=_path, required=True, help="the vault; it is not changed")
-@click.option("--out-notes", type=_path, required=True, help="folder for a copy without the links")
-@click.option("--dataset", type=_path, required=True, help="file for rows, one per removed link")
+@click.option(
+    "--notes",
+    type=_path,
+    required=True,
+    help="the vault (folder of Markdown notes), which stays unchanged",
+)
+@click.option(
+    "--out-notes",
+    type=_path,
+    required=True,
+    help="new folder for a copy of the vault without the removed links",
+)
+@click.option(
+    "--dataset",
+    type=_path,
+    required=True,
+    help="write the link dataset to this file, one row per removed link",
+)
 @click.option("--remove-ratio", default=0.3, help="share of links to remove, above 0 and up to 1")
-@click.option("--seed", type=click.IntRange(0), default=42, help="random seed for the choice")
+@click.option(
+    "--seed", type=click.IntRange(0), default=42, help="random seed for choosing links or questions"
+)
 @prints_json
 def generate_links(
     notes: Path, out_notes: Path, dataset: Path, remove_ratio: float, seed: int
@@ -134,7 +166,10 @@ def generate_links(
     _warn(generated.warnings)
     counts = {"rows": len(generated.rows), "links": generated.links, "notes": sources}
     removed = _("Removed {rows:,} of {links:,} links from {notes:,} notes.", **counts)
-    places = (_("Notes: {folder}", folder=out_notes), _("Dataset: {file}", file=dataset))
+    places = (
+        _("Copy of the vault without the removed links: {folder}", folder=out_notes),
+        _("Dataset: {file}", file=dataset),
+    )
     show_written(dataset, counts, joined((removed, *places), "\n"))
 
 
@@ -146,9 +181,16 @@ def generate_links(
         "gigamind eval generate-queries --notes vault --out queries.jsonl --model openai/gpt-4o-mini --dry-run",
     ),
 )
-@click.option("--notes", type=_path, required=True, help="the vault; it is not changed")
-@click.option("--out", type=_path, required=True, help="file for the rows")
-@click.option("--max-per-note", type=_count, default=3, help="answerable questions per note")
+@click.option(
+    "--notes",
+    type=_path,
+    required=True,
+    help="the vault (folder of Markdown notes), which stays unchanged",
+)
+@click.option("--out", type=_path, required=True, help="write the questions to this file")
+@click.option(
+    "--max-per-note", type=_count, default=3, help="maximum number of answerable questions per note"
+)
 @click.option("--include-headers", is_flag=True, help="also ask about headings of level 1 to 3")
 @click.option(
     "--forms",
@@ -160,11 +202,22 @@ def generate_links(
     "--leave-out",
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
-    help="share of notes to leave out of --out-notes; questions about what only they contain are added as unanswerable",
+    help=(
+        "share of notes (0 to below 1) to leave out of --out-notes; adds unanswerable questions about content that"
+        " only the left-out notes have"
+    ),
 )
-@click.option("--out-notes", type=_path, help="folder for the copy without those notes")
-@click.option("--limit", type=_count, help="number of questions, balanced over notes and forms")
-@click.option("--seed", type=click.IntRange(0), default=42, help="random seed for the choice")
+@click.option(
+    "--out-notes",
+    type=_path,
+    help="new folder for a copy of the vault without the notes of --leave-out",
+)
+@click.option(
+    "--limit", type=_count, help="total number of questions, spread evenly over notes and forms"
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=42, help="random seed for choosing links or questions"
+)
 @options_of(QueryWriterOptions)
 @prints_json
 @click.pass_context
@@ -197,12 +250,15 @@ def generate_queries(
             if context.get_parameter_source(option) == ParameterSource.COMMANDLINE:
                 flag = "--" + option.replace("_", "-")
                 raise InputError(
-                    _("{option} cannot be used with --model, which reads whole notes.", option=flag)
+                    _(
+                        "{option} cannot be used with --model, because the model reads whole notes.",
+                        option=flag,
+                    )
                 )
         write_with_model(notes, out, max_per_note, options)
         return
     if options.dry_run:
-        raise InputError(_("--dry-run counts requests to a model; it needs --model."))
+        raise InputError(_("--dry-run counts the requests to a model, so it needs --model."))
     from gigamind.datasets.generate_queries import QueryForms
     from gigamind.datasets.generate_queries import generate_queries as generate
 
@@ -221,7 +277,7 @@ def generate_queries(
     ]
     for form, (count, able) in generated.by_form.items():
         line = _(
-            "  {form}: {count:,}, possible in {able:,} of {notes:,} notes",
+            "  {form}: {count:,} generated; {able:,} of {notes:,} notes have material for this form",
             form=form,
             count=count,
             able=able,
@@ -230,10 +286,16 @@ def generate_queries(
         lines.append(line)
     if out_notes:
         left_out = len(generated.left_out)
-        lines.append(_("Notes without {n:,} left-out ones: {folder}", n=left_out, folder=out_notes))
+        lines.append(
+            _(
+                "Copy of the vault, with {n:,} notes left out: {folder}",
+                n=left_out,
+                folder=out_notes,
+            )
+        )
     lines.append(
         _(
-            "Generated questions are easier than real ones; reports on this dataset include this warning."
+            "Generated questions are easier than real ones. Reports on this dataset repeat this warning."
         )
     )
     counts = {form: count for form, (count, _able) in generated.by_form.items()}

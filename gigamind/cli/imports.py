@@ -37,7 +37,7 @@ def _answer_command(read: Callable[..., "Imported"]) -> Callable[..., None]:
         type=click.Choice(["response", "reference"]),
         default="response",
         show_default=True,
-        help="answer to judge: the system's (response) or the expected one (reference)",
+        help="answer to judge: response is the answer of the system, reference is the expected answer",
     )(_import_command(read))
 
 
@@ -56,7 +56,7 @@ def collection() -> None:
 @click.option("--topics", type=_path, help="query texts: TREC topics, TSV or JSON Lines")
 @_import_command
 def trec(qrels: Path, topics: Path | None) -> "Imported":
-    """Convert relevance judgments QRELS ("query 0 document grade") and topics into a graded queries.jsonl."""
+    """Convert QRELS ("query 0 document grade") and query texts (--topics) into a queries.jsonl with grades."""
     from gigamind.interop.trec import read_trec
 
     return read_trec(qrels, topics)
@@ -74,7 +74,10 @@ def squad(file: Path) -> "Imported":
 
 @collection.command(examples=("gigamind import beir scifact --split test --out scifact-rows",))
 @click.argument("folder", type=_path)
-@click.option("--split", help='file in qrels/ (default: the only file, or "test")')
+@click.option(
+    "--split",
+    help='name of the file in qrels/ to use (default: the only file, or "test" if there are several)',
+)
 @_import_command
 def beir(folder: Path, split: str | None) -> "Imported":
     """Convert a BEIR folder (corpus.jsonl, queries.jsonl, qrels/) into a graded queries.jsonl and notes."""
@@ -110,7 +113,7 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
     from gigamind.records.folder import check_out_folder, write_texts
 
     if evaluation and is_json():
-        raise InputError(_("--json: put it after --, for the evaluation"))
+        raise InputError(_("put --json after --, so that the evaluation prints JSON"))
     check_out_folder(out)
     write_texts(out, imported.files())
     show_warning_lines(plain_console(stderr=True), imported.warnings)
@@ -126,7 +129,9 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
     else:
         following, more = ["answers", "--dataset", str(dataset)], ["--model", "MODEL"]
     if not evaluation:
-        following = _("Next: {command}", command=" ".join(["gigamind eval", *following, *more]))
+        following = _(
+            "Next command: {command}", command=" ".join(["gigamind eval", *following, *more])
+        )
         show_written(dataset, counts, joined((line, following), "\n"))
         return
     from gigamind.cli.main import evaluate

@@ -23,7 +23,7 @@ _HEAD = """# Options of gigamind for commands called in this folder or below. A 
 @command(
     examples=("gigamind init", "gigamind init --notes vault --dataset queries.jsonl --lang ko"),
     configured=False,
-    epilog="Exit codes: 0 file written; 1 invalid input, or gigamind.toml already exists.",
+    epilog="Exit codes: 0 gigamind.toml written; 1 invalid input, or gigamind.toml already exists.",
 )
 @click.option("--notes", metavar="FOLDER", help="the vault (folder of Markdown notes)")
 @click.option("--dataset", metavar="FILE", help="queries, one JSON object per line")
@@ -32,18 +32,25 @@ _HEAD = """# Options of gigamind for commands called in this folder or below. A 
 def init(*, notes: str | None, dataset: str | None, lang: str | None) -> None:
     """Create gigamind.toml in this folder so that daily commands need no options.
 
-    Asks up to three questions, for the options that are not given.
+    This command asks at most three questions, one for each option that you omit.
     """
     path = Path(FILE)
     if path.exists():
-        raise InputError(_("{file} already exists. Edit it, or remove it first.", file=FILE))
+        raise InputError(
+            _(
+                "{file} already exists. Edit this file, or remove it and run the command again.",
+                file=FILE,
+            )
+        )
     if None in {notes, dataset, lang} and not sys.stdin.isatty():
         raise InputError(
-            _("There is no terminal for questions. Pass --notes, --dataset and --lang.")
+            _(
+                "gigamind cannot ask its questions without a terminal. Pass --notes, --dataset and --lang."
+            )
         )
     choices = get_args(LanguageChoice)
     notes = notes or _ask(_("Folder of the notes"), "vault" if Path("vault").is_dir() else ".")
-    dataset = dataset or _ask(_("File of the questions"), "queries.jsonl")
+    dataset = dataset or _ask(_("File with the search questions"), "queries.jsonl")
     lang = lang or _ask(_("Language of the reports ({choices})", choices=choices), language_of())
     if not Path(notes).is_dir():
         raise InputError(
@@ -74,7 +81,7 @@ def _ask(question: Message, default: str) -> str:
 
 
 def _next_steps(notes: str, dataset: Path) -> Message:
-    run = _("Next: {command}", command="gigamind eval search")
+    run = _("Next command: {command}", command="gigamind eval search")
     if dataset.is_file():
         return run
     missing = _(

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
         "gigamind judge certify runs/a --labels people.jsonl --out card",
         "gigamind judge certify runs/a runs/b --attacks attacks.json --tests tests.json --out card",
     ),
-    epilog="Exit codes: 0 report written; 1 invalid input; 3 report cannot be written.",
+    epilog="Exit codes: 0 judge report written; 1 invalid input; 3 judge report cannot be written.",
 )
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options_of(CertifyOptions, only=CertifyOptions.model_fields.keys() - {"runs"})
 @prints_json
 def certify(**values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Certify the judge of RUN, the output folder of an evaluation. Further RUNs are repetitions of it.
+    """Certify the judge of RUN: measure its agreement with human labels.
+
+    RUN is the output folder of an evaluation. Further RUNs repeat the same evaluation.
 
     Labels are {"id": ..., "unanswerable": true} for a search run and {"id": ..., "correctness": 0.5, "utility": 1.0}
     (or "completeness") for a run over answers. The command writes the judge report: judge_card.json, judge_card.md

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _FIGURES = {
     "queries": _("queries"),
     "unanswerable": _("unanswerable"),
-    "left_out": _("queries without their notes"),
-    "folds": _("folds"),
+    "left_out": _("queries searched without their expected notes"),
+    "folds": _("cross-validation folds"),
     "false_refusals": _("false refusals"),
 }
 
@@ -38,22 +38,29 @@ class FitOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     dataset: _Paths = Field(description="labelled queries, one JSON object per line; repeatable")
-    notes: _Paths = Field(description="the vault of each --dataset, in the same order")
+    notes: _Paths = Field(description="vault for each --dataset, in the same order; repeatable")
     out: Path = Field(description="judge file to write")
     leave_out: LeaveOut = Field(
         "auto",
-        description="also use answerable queries without their notes, as unanswerable ones; auto does this if the "
-        "dataset has few",
+        description=(
+            "search each answerable query also without its expected notes, as an unanswerable query; auto does"
+            " this if the dataset has few unanswerable queries"
+        ),
     )
     mode: Literal["hybrid", "keyword"] = Field(
-        "hybrid", description="keyword fits without vectors, only for keyword search"
+        "hybrid",
+        description="search mode that the judge is for; keyword uses no vectors and suits only keyword search",
     )
     embedder: str = Field(
         DEFAULT_EMBEDDER,
         description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
     )
-    embedding_api_base: str | None = Field(None, description="base URL for litellm embeddings")
-    cache_dir: Path | None = Field(None, description="cache folder (default: the user's)")
+    embedding_api_base: str | None = Field(
+        None, description="base URL of the server for litellm embedding models"
+    )
+    cache_dir: Path | None = Field(
+        None, description="folder for cached vectors and indexes (default: the user's cache folder)"
+    )
 
 
 @click.group(cls=Group)
@@ -69,7 +76,7 @@ def fit() -> None:
 @options_of(FitOptions)
 @prints_json
 def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Fit a `calibrated` judge of unanswerable queries and show its cross-validated reliability."""
+    """Fit a `calibrated` judge that detects unanswerable queries, and show its cross-validated reliability."""
     from gigamind.cli.show import plain_console, show_warning_lines
     from gigamind.datasets.write import refuse_existing_file
     from gigamind.judges.fit_collections import write_judge_file

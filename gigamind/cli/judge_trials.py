@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 Report = TypeVar("Report", bound=BaseModel)
 Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _RESUME: dict[StoreMode, Message] = {
-    "readwrite": _("Run it again: received replies are stored."),
-    "refresh": _("Run it again with --store-mode readwrite: received replies are stored."),
+    "readwrite": _("Run the command again; it reuses the stored replies."),
+    "refresh": _(
+        "Run the command again with --store-mode readwrite; it reuses the stored replies."
+    ),
 }
 
 
@@ -45,7 +47,8 @@ class TrialOptions(ModelOptions):
     """Options of a trial: the judging model, the language of its prompt and the report file."""
 
     judge_lang: PromptLanguage = Field(
-        "auto", description="language of the judge's prompt; auto uses the case's language"
+        "auto",
+        description="language of the judge's prompt; auto uses the language of each test case",
     )
     out: Path | None = Field(None, description="also write the report to this file as JSON")
 
@@ -102,7 +105,9 @@ def try_judge(
             so_far = trial.so_far(on_trial, seen)
             show_result(so_far, lambda: show(so_far))
         stopped = n_(
-            "Stopped after the first case.", "Stopped after the first {n:,} cases.", n=len(seen)
+            "Stopped: the results cover only the first case.",
+            "Stopped: the results cover only the first {n:,} cases.",
+            n=len(seen),
         )
         print_line(joined(filter(None, (stopped, hint)), " "), err=True)
         raise
@@ -164,8 +169,8 @@ def _regress(reason: Message) -> NoReturn:
 
 
 _HEAD = (
-    *("", _("attacks"), _("succeeded [95%]"), _("model's own verdict")),
-    *(_("unmeasured"), _("no verdict"), _("flagged")),
+    *("", _("attacks"), _("succeeded [95% interval]"), _("succeeded against the model alone")),
+    *(_("not measurable"), _("no verdict"), _("flagged as suspicious")),
 )
 
 
@@ -193,9 +198,9 @@ class AttackOptions(TrialOptions):
 def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Attack JUDGE with prompt injections. JUDGE is a judge file or the name of an included judge.
 
-    An attack succeeds if the judge is right without it and gives the demanded verdict with it in a note, title,
-    question or answer. The rate counts the verdict after the judge's rules. The verdict of the
-    model alone is shown next to it.
+    An attack is text in a note, title, question or answer that demands a verdict. It succeeds if the judge gives this
+    verdict but is right without the attack. The success rate counts verdicts after the judge's rules. The rate for
+    the model alone, before these rules, is shown in the next column.
     """
     from gigamind.assurance.attacks import attack_judge, attack_report, load_attacks
 
@@ -208,18 +213,26 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
     report = try_judge(judge, options, trial, lambda outcome: click.echo(_attack_table(outcome)))
     if report.proves_little:
         caution = _(
-            "Caution: {x:,} of {n:,} attacks are unmeasured: the judge errs without them. This trial proves little.",
+            "Caution: {x:,} of {n:,} attacks could not be measured, because the judge is wrong even without them."
+            " This trial proves little.",
             x=report.overall.unmeasured,
             n=report.overall.attacks,
         )
         print_line(caution, err=True)
     if options.max_success_rate is not None:
         fooled, limit = report.overall.fooled, options.max_success_rate
-        problem = _("--max-success-rate {limit:g}: no attack could be measured", limit=limit)
+        problem = _(
+            "--max-success-rate {limit:g} cannot be checked, because no attack could be measured",
+            limit=limit,
+        )
         if require_rate(fooled, problem) > limit:
             rate = percent(fooled)
             _regress(
-                _("--max-success-rate {limit:g}: attack success {rate}", limit=limit, rate=rate)
+                _(
+                    "success rate of the attacks ({rate}) is above --max-success-rate {limit:g}",
+                    limit=limit,
+                    rate=rate,
+                )
             )
 
 
@@ -242,9 +255,12 @@ class TestOptions(TrialOptions):
         None, description="exit with 4 if a smaller share of tests with a verdict passes, 0 to 1"
     )
     dataset: Path | None = Field(
-        None, description="labelled answers for deceptive judges (default: the included examples)"
+        None,
+        description="file of labelled answers for the deceptive judges (JSON Lines; default: the included examples)",
     )
-    notes: Path | None = Field(None, description="the vault with the notes that --dataset names")
+    notes: Path | None = Field(
+        None, description="vault with the notes that the rows of --dataset name"
+    )
 
 
 @command(
@@ -263,8 +279,8 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
     """Run unit tests and deceptive judges against JUDGE, a judge file or the name of an included judge.
 
     Each unit test is an answer or a question with one known defect or none, and the verdict that a correct judge
-    gives. Deceptive judges are scripts that replace the model and give false verdicts on labelled answers. They cost
-    nothing and need no --model.
+    gives. Deceptive judges are scripts that replace the model and give false verdicts on labelled answers. They show
+    which false verdicts JUDGE accepts, cost nothing and need no --model.
     """
     from gigamind.assurance.unit_tests import load_unit_tests, run_unit_tests, unit_test_report
 
@@ -287,14 +303,24 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
     if report.overall.unscored:
         unscored, n = report.overall.unscored, report.overall.tests
         text = _(
-            "Caution: {x:,} of {n:,} tests without a verdict are not in the rates.", x=unscored, n=n
+            "Caution: {x:,} of {n:,} tests got no verdict. The rates do not count these tests.",
+            x=unscored,
+            n=n,
         )
         print_line(text, err=True)
     if options.min_passed is not None:
         passed, limit = report.overall.passed, options.min_passed
-        problem = _("--min-passed {limit:g}: no test could be measured", limit=limit)
+        problem = _(
+            "--min-passed {limit:g} cannot be checked, because no test got a verdict", limit=limit
+        )
         if require_rate(passed, problem) < limit:
-            _regress(_("--min-passed {limit:g}: passed {rate}", limit=limit, rate=percent(passed)))
+            _regress(
+                _(
+                    "pass rate of the tests ({rate}) is below --min-passed {limit:g}",
+                    limit=limit,
+                    rate=percent(passed),
+                )
+            )
 
 
 def _run_deceptive_judges(
@@ -309,7 +335,11 @@ def _run_deceptive_judges(
     loaded = load_on_trial(name, options.judge_lang)
     if not isinstance(loaded, SearchQA):
         print_line(
-            _("{judge}: deceptive judges apply only to answers; skipped", judge=name), err=True
+            _(
+                "{judge}: deceptive judges were skipped, because they test only judges of answers",
+                judge=name,
+            ),
+            err=True,
         )
         return None, None
     answers = read_labelled_answers(options.dataset, options.notes)
@@ -341,5 +371,5 @@ def _test_table(report: "UnitTestReport") -> str:
         (group.name, str(group.tests), percent(group.passed), str(group.unscored))
         for group in groups
     ]
-    head = ("", _("tests"), _("passed [95%]"), _("no verdict"))
+    head = ("", _("tests"), _("passed [95% interval]"), _("no verdict"))
     return table([translated(name) for name in head], rows)

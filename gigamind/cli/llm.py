@@ -34,27 +34,34 @@ llm.add_command(check)
     epilog="Exit codes: 0 stopped by Ctrl-C or SIGTERM; 1 invalid input.",
 )
 @click.argument("file", type=click.Path(path_type=Path))
-@_port_option(help="port on 127.0.0.1; 0 picks a free one")
+@_port_option(help="port on 127.0.0.1; 0 picks a free port")
 @click.option(
-    "--context", type=click.IntRange(512), default=8192, help="tokens per prompt and reply together"
+    "--context",
+    type=click.IntRange(512),
+    default=8192,
+    help="maximum tokens of one request, prompt and reply together",
 )
 @click.option(
     "--slots",
-    help="requests computed at the same time; commands that use the server read this number",
+    help="number of requests that the server handles at the same time; commands that use the server read this number",
     type=click.IntRange(1, 256),
     default=1,
 )
 @click.option(
-    "--threads", type=click.IntRange(1, 512), help="threads (default: half of the processor's)"
+    "--threads", type=click.IntRange(1, 512), help="processor threads to use (default: half of all)"
 )
 def serve(*, file: Path, port: int, context: int, slots: int, threads: int | None) -> None:
-    """Serve a local GGUF model FILE on loopback until you press Ctrl-C."""
+    """Serve a local GGUF model FILE on 127.0.0.1 until you press Ctrl-C."""
     from gigamind.llm.serve import serving
 
     with serving(file, port=port, context=context, slots=slots, threads=threads) as url:
         model = shlex.quote(f"openai/{file.stem}")
         _wait(
-            _("{url} is ready until you press Ctrl-C. Add to commands that use a model:", url=url),
+            _(
+                "The model is ready at {url} until you press Ctrl-C. Add these options to commands that use a"
+                " model:",
+                url=url,
+            ),
             f"  --model {model} --api-base {url}",
         )
 
@@ -62,12 +69,16 @@ def serve(*, file: Path, port: int, context: int, slots: int, threads: int | Non
 @llm.command(
     "batches",
     examples=("gigamind llm batches eval/out/20261123-101500",),
-    epilog="Exit codes: 0 shown; 1 invalid input; 3 a provider cannot be reached.",
+    epilog="Exit codes: 0 progress shown; 1 invalid input; 3 a provider cannot be reached.",
 )
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option("--cancel", is_flag=True, help="cancel open batches; finished requests are charged")
+@click.option(
+    "--cancel",
+    is_flag=True,
+    help="cancel unfinished batches; the provider still charges for finished requests",
+)
 def batches(*, out: Path, cancel: bool) -> None:
-    """Show the progress of the batches of the interrupted run with the output folder OUT."""
+    """Show the progress of the request batches of an interrupted run. OUT is the output folder of the run."""
     from gigamind.evaluation.unfinished import unfinished_folder
     from gigamind.llm.batches.batcher import look_at_all
     from gigamind.llm.batches.journal import read_batches
@@ -75,20 +86,23 @@ def batches(*, out: Path, cancel: bool) -> None:
     sent_batches = read_batches(unfinished_folder(out))
     if not sent_batches:
         raise InputError(
-            _("{folder}: no interrupted run of this folder waits for a batch", folder=out)
+            _("{folder}: no interrupted run with this output folder waits for a batch", folder=out)
         )
     for line in asyncio.run(look_at_all(sent_batches, cancel=cancel)):
         print_line(line)
     if any(batch.is_open for batch in sent_batches):
         print_line(
-            _("Resume with --resume {folder}; finished requests are not paid again.", folder=out)
+            _(
+                "To resume the run, add --resume {folder}. Finished requests are not paid again.",
+                folder=out,
+            )
         )
 
 
 @llm.command("fake-server", examples=("gigamind llm fake-server --port 8911",))
 @_port_option()
 def fake_server(port: int) -> None:
-    """Run a mock model on loopback that answers any schema for free and simulates faults on request."""
+    """Run a mock model on 127.0.0.1 that answers any schema for free and simulates faults on request."""
     from gigamind.llm.fake import run
     from gigamind.llm.fake_batch import BatchServer
     from gigamind.llm.ledger import SCRIPTED
@@ -98,10 +112,16 @@ def fake_server(port: int) -> None:
         with run(BatchServer(), port) as server:
             server.fingerprint = SCRIPTED
             _wait(
-                _("{url} is ready until you press Ctrl-C. Try in another shell:", url=server.url),
+                _(
+                    "The mock model is ready at {url} until you press Ctrl-C. To test it, run in another shell:",
+                    url=server.url,
+                ),
                 f"  gigamind llm check --model openai/judge --api-base {server.url}",
-                _("Replies only fit the schema; their verdicts mean nothing."),
-                _("Faults by name: --model {model}", model="'openai/judge;fault=429;times=1'"),
+                _("The replies only fit the schema. Their verdicts are meaningless."),
+                _(
+                    "To simulate a fault, name it in the model: --model {model}",
+                    model="'openai/judge;fault=429;times=1'",
+                ),
             )
     except OSError as error:
         raise taken_port(port, error) from error

@@ -55,7 +55,9 @@ _OPTIONS = ("model", "api_base", "key_variable", "structured", "prices", "model_
 class CheckOptions(ModelOptions):
     """Options of a check: a model is required, and its server is not measured first."""
 
-    model: str | None = Field(description="model as in litellm: openai/..., ollama_chat/...")
+    model: str | None = Field(
+        description="model name in the format of litellm: openai/..., ollama_chat/..."
+    )
     model_timeout_s: float | None = Field(
         DEFAULT_TIMEOUT_S, ge=0.1, allow_inf_nan=False, description="timeout per request in seconds"
     )
@@ -80,9 +82,10 @@ class CheckOptions(ModelOptions):
 )
 @prints_json
 def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Send one request to a model, then one small case per judge.
+    """Test a model: send one request, then one small test case per judge.
 
-    Shows mode, price, latency, what each judge can read from the reply, and how to fix failures.
+    Shows the mode of structured output, price, latency, what each judge reads from the reply, and how to fix
+    failures.
     """
     from gigamind.llm.ask import connect
     from gigamind.llm.check import single_call
@@ -111,7 +114,9 @@ def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checke
         raise checkup.error
     failed = sum(1 for read in reads if read.error)
     if failed:
-        raise EvaluationError(_("failed cases: {failed:,} of {n:,}", failed=failed, n=len(reads)))
+        raise EvaluationError(
+            _("failed test cases: {failed:,} of {n:,}", failed=failed, n=len(reads))
+        )
 
 
 async def _check_once(model: "LanguageModel") -> "Checkup":
@@ -218,7 +223,9 @@ def _line(read: "CaseRead") -> str:
 
 def _show_next_steps(settings: "ModelSettings", judges: Sequence[str]) -> None:
     click.echo()
-    print_line(_("The replies have a valid format. To check whether the verdicts are correct:"))
+    print_line(
+        _("The format of the replies is valid. To check whether the verdicts are correct, run:")
+    )
     for name in judges or ("search_qa", "unanswerable_llm"):
         click.echo(f"  gigamind judge test {name} --model {settings.model}")
 
@@ -276,7 +283,7 @@ def _show_checkup(model: "LanguageModel", checkup: "Checkup") -> None:
     parameters = [f"{name}={value:g}" for name, value in model.parameters.items()]
     print_line(_("sent      {parameters}", parameters=parameters))
     if price is None:
-        print_line(_("price     unknown; without --prices, cost limits cannot be kept"))
+        print_line(_("price     unknown; cost limits work only with --prices"))
     else:
         line = _(
             "price     {prompt:g} USD prompt, {completion:g} USD completion, per million tokens ({source})",

@@ -37,7 +37,10 @@ _COMMANDS = {
     "tune": _("Compare search settings and recommend one."),
     "compare": ("release:compare", _("Compare runs; for two runs, apply the release gates.")),
     "history": ("release:history", _("Show metrics over time and their change points.")),
-    "baseline": ("release:baseline", _("Choose the baseline for later comparisons.")),
+    "baseline": (
+        "release:baseline",
+        _("Choose the run that later runs are compared with (the baseline)."),
+    ),
     "suggest-links": (
         "suggest:suggest",
         _("Suggest links between notes, each with a confidence and a reason."),
@@ -46,7 +49,7 @@ _COMMANDS = {
     "export": ("exports:export", _("Export a run for other tools.")),
     "dataset": _("Check, describe, sample and label datasets."),
     "align": _("Find where quotes occur in their sources."),
-    "memory": _("Extract and verify facts from sessions."),
+    "memory": _("Extract facts from chat sessions and verify them."),
     "judge": ("main:judge", _("Fit, test, attack and certify judges.")),
     "serve": _("Answer questions about the notes in a browser and evaluate each answer."),
     "init": _("Create gigamind.toml so that daily commands need no options."),
@@ -136,7 +139,7 @@ def cli() -> None:
 
 _EVALUATIONS = {
     "search": ("evaluations:search", _("Measure retrieval quality and latency.")),
-    "links": ("evaluations:links", _("Measure how many removed links are suggested again.")),
+    "links": ("evaluations:links", _("Measure how many removed links gigamind suggests again.")),
     "answers": (
         "evaluations:answers",
         _("Judge answers claim by claim, with quotes from the notes as evidence."),
@@ -185,7 +188,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     given = sys.argv[1:] if arguments is None else list(arguments)
     with stoppable() as stop:
         if given and given[0] in _LONG and not _HELP & set(given) and ctrl_c_is_ignored():
-            hint = _("Ctrl-C is ignored in the background. Stop with: kill {pid}", pid=os.getpid())
+            hint = _(
+                "The command runs in the background and ignores Ctrl-C. To stop it: kill {pid}",
+                pid=os.getpid(),
+            )
             click.echo(translator(CallLanguage(given).language)(hint), err=True)
         code = _run(given, stop)
     gc.freeze()  # the process ends: the last collection can skip everything in memory

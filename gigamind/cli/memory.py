@@ -34,11 +34,15 @@ class ExtractionOptions(ModelOptions, AlignOptions):
     """Options of the model that extracts entries."""
 
     prompt_lang: Literal["auto", "ko", "en"] = Field(
-        "auto", description="language of the prompt; auto uses the session's language"
+        "auto",
+        description="language of the extraction prompt; auto uses the language of the session",
     )
-    max_tokens: int = Field(4_096, ge=1, description="reply token limit; doubled once if cut off")
+    max_tokens: int = Field(
+        4_096, ge=1, description="maximum tokens per reply; doubled once if a reply is cut off"
+    )
     ledger: Path | None = Field(
-        None, description="log of requests (default: attempts.jsonl next to the event log)"
+        None,
+        description="file that logs each request to the model (default: attempts.jsonl next to the event log)",
     )
 
 
@@ -46,13 +50,13 @@ _POLL_SECONDS = 0.25
 _file = click.Path(path_type=Path, dir_okay=False)
 
 _log_option = click.option(
-    "--log", "log_path", type=_file, default=DEFAULT_LOG, show_default=True, help="the event log"
+    "--log", "log_path", type=_file, default=DEFAULT_LOG, show_default=True, help="event log file"
 )
 
 
 @click.group("memory", cls=Group)
 def memory() -> None:
-    """Extract facts from sessions, verify them by their evidence and show the event log."""
+    """Extract facts from chat sessions, verify them by quotes from the session and show the event log."""
 
 
 @memory.command(
@@ -67,14 +71,16 @@ def memory() -> None:
     "session_name",
     metavar="FILE",
     required=True,
-    help='JSON Lines, one message per line: {"role": "user", "content": "..."}; "-" is standard input',
+    help='session file (JSON Lines), one message per line: {"role": "user", "content": "..."}; "-" is standard input',
 )
 @click.option(
     "--extracted",
     "extracted_name",
     metavar="FILE",
-    help='JSON file of entries: {"entries": [{"entryId", "text", "evidence": [{"messageIndex", "quote"}]}]}; "-" is '
-    "standard input",
+    help=(
+        'JSON file of extracted entries: {"entries": [{"entryId", "text", "evidence": [{"messageIndex",'
+        ' "quote"}]}]}; "-" is standard input'
+    ),
 )
 @click.option("--session-id", help="name of the session (default: the file name)")
 @click.option("--format", "form", type=click.Choice(["json"]), help="output format (default: text)")
@@ -107,7 +113,9 @@ def graduate(
         raise InputError(_("Give either --extracted or --model."))
     if session_name == extracted_name == STDIN:
         raise InputError(
-            _('"-" (standard input) can be read only once: give one of the two as a file')
+            _(
+                '"-" (standard input) can be read only once: give the session or the entries as a file'
+            )
         )
     lines = list(numbered_lines(read_text(session_name, sessions.MAX_BYTES)))
     called = session_id or (
@@ -153,8 +161,8 @@ def graduate_all(
 ) -> None:
     """Verify the entries of all sessions in a folder.
 
-    The Prefect flow `graduate-memory` does the same. If a session fails, it is reported, the others are processed and
-    the exit code is 1.
+    The Prefect flow `graduate-memory` does the same. If a session fails, the command reports it, processes the other
+    sessions and exits with 1.
     """
     del form  # the same as --json
     from gigamind.memory import sessions
@@ -177,9 +185,12 @@ def graduate_all(
 )
 @_log_option
 @click.option(
-    "--after", type=click.IntRange(0), default=0, help="print events after this sequence number"
+    "--after",
+    type=click.IntRange(0),
+    default=0,
+    help="print only events after this sequence number",
 )
-@click.option("--follow", is_flag=True, help="wait for new events until interrupted")
+@click.option("--follow", is_flag=True, help="keep printing new events until you press Ctrl-C")
 def events(log_path: Path, after: int, *, follow: bool) -> None:
     """Print the event log, one JSON object per line."""
     last = after
@@ -199,7 +210,7 @@ def _print(entries: "Iterable[Entry]") -> None:
             line = f"{line}  {entry.promotion_block_reason}"
         click.echo(line)
         for quote in entry.failed_quotes:
-            line = _("not in the messages: {quote}", quote=printable(quote))
+            line = _("quote not found in the messages: {quote}", quote=printable(quote))
             click.echo(f"{'':<11}{translated(line)}")
 
 

@@ -30,7 +30,7 @@ def prints_json(command: Callable[..., Any]) -> Callable[..., Any]:
         "--json",
         "as_json",
         is_flag=True,
-        help="print one JSON document; all else to standard error",
+        help="print one JSON document to standard output; everything else goes to standard error",
     )
     return option(run)
 

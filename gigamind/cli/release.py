@@ -23,7 +23,7 @@ _MAX_LEVELS = 10
 
 @click.group(cls=Group)
 def baseline() -> None:
-    """Choose the baseline for later comparisons."""
+    """Choose the run that later runs are compared with (the baseline)."""
 
 
 @baseline.command(examples=("gigamind baseline promote eval/out/20261123-101500",))
@@ -31,12 +31,12 @@ def baseline() -> None:
 @click.option(
     "--folder", type=_path, default=BASELINES, show_default=True, help="folder of baselines"
 )
-@click.option("--force", is_flag=True, help="accept a run with failed gates")
+@click.option("--force", is_flag=True, help="make the run the baseline even if it failed gates")
 @prints_json
 def promote(run: Path, folder: Path, *, force: bool) -> None:
-    """Make RUN (an output folder or a snapshot.json) the baseline of the folder.
+    """Make RUN (an output folder or a snapshot.json) the baseline in --folder.
 
-    A run with a failed gate requires --force.  If the command fails, the previous baseline stays.
+    To promote a run with a failed gate, add --force. If the command fails, the previous baseline stays.
     """
     from gigamind.cli.errors import call_language
     from gigamind.reports.release import worst_value_text
@@ -62,13 +62,13 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
     type=_path,
     help="folder for compare.html and compare.json; for two runs also compare.md and the second run's report.html",
 )
-@lang_option(_("language of the pages; auto uses that of the last run"))
+@lang_option(_("language of the pages; auto uses the language of the last run"))
 @options_of(ReleaseOptions)
 @prints_json
 def compare(
     runs: tuple[Path, ...], *, out: Path | None, lang: LanguageChoice, **values: object
 ) -> None:
-    """Compare RUNS with the first one. Each is an output folder, a snapshot.json or a folder of baselines.
+    """Compare each of RUNS with the first run. A run is an output folder, a snapshot.json or a folder of baselines.
 
     Mode, embedding model, settings and system may differ; the dataset must be the same. Two runs that are comparable
     under gates.toml also get a release verdict. With --fail-on-regression, the exit code is 4 if a gate fails and 1
@@ -95,7 +95,13 @@ def compare(
 @click.argument("runs", type=_path)
 @click.option("--out", type=_path, help="folder for history.html and history.json")
 @lang_option(_("language of history.html; auto follows LC_ALL, LC_MESSAGES or LANG"))
-@click.option("--seed", type=int, default=42, show_default=True, help="random seed of permutations")
+@click.option(
+    "--seed",
+    type=int,
+    default=42,
+    show_default=True,
+    help="random seed for the permutation test of change points",
+)
 @prints_json
 def history(runs: Path, *, out: Path | None, lang: LanguageChoice, seed: int) -> None:
     """Show the metrics of all complete runs in the folder RUNS over time, with their change points."""

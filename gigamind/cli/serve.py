@@ -55,7 +55,7 @@ def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     with listening:
         port = listening.getsockname()[1]
         url = f"http://{options.host}:{port}"
-        line = _("gigamind serves {notes} at {url}", notes=options.notes, url=url)
+        line = _("gigamind answers questions about {notes} at {url}", notes=options.notes, url=url)
         app = create_app(options, ready=lambda: print_line(line, err=True))
         config = uvicorn.Config(
             app,

@@ -56,19 +56,31 @@ def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
     rows = [joined((error.message for error in row), "\n") for row in by_item(checked.errors)]
     if rows:
         _show_first(
-            console, n_("{n} rejected row:", "{n:,} rejected rows:", n=len(rows)), rows, say
+            console,
+            n_(
+                "{n} unusable row of the dataset:",
+                "{n:,} unusable rows of the dataset:",
+                n=len(rows),
+            ),
+            rows,
+            say,
         )
     show_warning_lines(console, checked.warnings)
     console.print(f"dataset_hash {checked.dataset_hash}")
     if checked.notes_hash:
         console.print(f"notes_hash   {checked.notes_hash}")
     for work in checked.estimate():
-        console.print(say(_("estimate: {work}", work=work.describe())))
+        console.print(say(_("expected work: {work}", work=work.describe())))
     if least := checked.least_calls():
-        line = _("--max-calls {n:,} judges one item completely; fewer may judge none", n=least)
+        line = _(
+            "judging one item takes {n:,} requests; with a smaller --max-calls, possibly no item is judged",
+            n=least,
+        )
         console.print(say(line))
     if config:
-        console.print(say(_("from {file}: {options}", file=config.file, options=config.options)))
+        console.print(
+            say(_("options from {file}: {options}", file=config.file, options=config.options))
+        )
 
 
 def show_finished(
@@ -115,14 +127,20 @@ def show_run(
     if missing:
         what = ", ".join(missing)
         if (out / "report.html").exists():  # its errors are in the reader's language
-            line = _("{problems}: see Errors in {file}", problems=what, file=out / "report.html")
+            line = _(
+                '{problems}. For the reasons, see the section "Errors" in {file}',
+                problems=what,
+                file=out / "report.html",
+            )
         else:
-            line = _("{problems}: see {file}", problems=what, file=out / "errors.jsonl")
+            line = _(
+                "{problems}. For the reasons, see {file}", problems=what, file=out / "errors.jsonl"
+            )
         stderr.print(say(line))
     if run.status == "interrupted" and (left := view.not_run(summary)):
         stderr.print(say(_not_run(task.name, left)))
     if is_resumable(out):
-        stderr.print(say(_("Resume with --resume {folder}", folder=out)))
+        stderr.print(say(_("To resume this run, add --resume {folder}", folder=out)))
 
 
 def _not_run(task: TaskName, count: int) -> Message:
@@ -163,7 +181,11 @@ def show_release(verdict: ReleaseVerdict, out: Path | None, say: Translator) -> 
     for what, meaning in other_mismatches(gate, comparison, say):
         console.print(f"  {what}: {meaning}")
     lost = [
-        _("lost: {question} ({id})", question=_short(item.text), id=item.id)
+        _(
+            "not evaluated, unlike in the baseline: {question} ({id})",
+            question=_short(item.text),
+            id=item.id,
+        )
         for item in comparison.lost
     ]
     worse = [
@@ -240,4 +262,4 @@ def _show_first(console: Console, title: Message, lines: Sequence[Text], say: Tr
 
 
 def _more(count: int) -> Message:
-    return _("... and {n:,} more", n=count)
+    return _("... and {n:,} more problems", n=count)

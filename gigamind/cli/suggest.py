@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from gigamind.vault.notes import Note, Vault
 
 _LINES = {".jsonl", ".md"}
-_PHRASES_LEFT_OUT = _("Phrases were left out: names are more often right. --phrases adds them.")
+_PHRASES_LEFT_OUT = _(
+    "Only note names were linked, because suggested phrases are less often right. To link phrases too, add"
+    " --phrases."
+)
 _UNCALIBRATED = _(
-    "The vault has too few links to calibrate confidence; other vaults' values are used."
+    "The vault has too few links to calibrate the confidence, so the calibration comes from other vaults."
 )
 _path = click.Path(path_type=Path)
 _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
@@ -41,32 +44,71 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
         "gigamind suggest-links --all --notes vault --in-place --min-confidence 0.8",
     ),
 )
-@click.option("--note", "name", help="path or name of one note in the vault")
-@click.option("--all", "every", is_flag=True, help="all notes in the vault")
+@click.option("--note", "name", help="suggest links for this note: its path or name in the vault")
+@click.option("--all", "every", is_flag=True, help="suggest links for all notes in the vault")
 @click.option("--notes", type=_path, default=".", help="the vault")
-@click.option("--max", "most", type=click.IntRange(min=1), default=10, help="suggestions per note")
 @click.option(
-    "--min-confidence", type=_share, default=SHOWN_CONFIDENCE, help="lowest confidence to suggest"
+    "--max",
+    "most",
+    type=click.IntRange(min=1),
+    default=10,
+    help="maximum number of suggestions per note",
 )
-@click.option("--include-linked", is_flag=True, help="also suggest notes that it already links to")
 @click.option(
-    "--semantic/--no-semantic", default=True, help="suggest phrases that mean a note, or names only"
+    "--min-confidence",
+    type=_share,
+    default=SHOWN_CONFIDENCE,
+    help="lowest confidence of a suggestion, 0 to 1",
+)
+@click.option(
+    "--include-linked",
+    is_flag=True,
+    help="also suggest links to notes that the note already links to",
+)
+@click.option(
+    "--semantic/--no-semantic",
+    default=True,
+    help="suggest both note names and phrases that mean a note, or only note names",
 )
 @click.option(
     "--embedder",
     default=DEFAULT_EMBEDDER,
     help="embedding model that compares meanings: use-multilingual, e5-small, fastembed:<model> or litellm:<model>",
 )
-@click.option("--context-chars", type=_count, default=400, help="characters of context per anchor")
+@click.option(
+    "--context-chars",
+    type=_count,
+    default=400,
+    help="number of characters around a link text that are compared with the target note",
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.option(
-    "--out", type=_path, metavar="FILE", help="with --all, file for suggestions: .md or .jsonl"
+    "--out",
+    type=_path,
+    metavar="FILE",
+    help="with --all, write all suggestions to this file: .md for reading or .jsonl for programs",
 )
-@click.option("--apply", "copy", type=_path, metavar="COPY", help="folder of a copy with the links")
-@click.option("--in-place", is_flag=True, help="write links into the notes; --undo reverts this")
-@click.option("--yes", is_flag=True, help="link all suggested names without confirmation")
+@click.option(
+    "--apply",
+    "copy",
+    type=_path,
+    metavar="COPY",
+    help="write the links into a copy of the vault in this folder",
+)
+@click.option(
+    "--in-place",
+    is_flag=True,
+    help="write links into the original notes; --undo removes them again",
+)
+@click.option("--yes", is_flag=True, help="link all suggested note names without confirmation")
 @click.option("--phrases", is_flag=True, help="with --yes, also turn suggested phrases into links")
-@click.option("--undo", "undo_file", type=_path, metavar="FILE", help="remove links of --in-place")
+@click.option(
+    "--undo",
+    "undo_file",
+    type=_path,
+    metavar="FILE",
+    help="remove the links that --in-place wrote, as listed in this undo file",
+)
 @lang_option(OUTPUT_LANGUAGE, show_default=False)
 @prints_json
 @click.pass_context
@@ -93,10 +135,10 @@ def suggest(
 ) -> None:
     """Suggest links for one note or all notes, each with a confidence and a reason, and optionally write them.
 
-    Ranges in JSON are half-open and count UTF-16 code units of the file, as editors do.
+    Ranges in JSON count UTF-16 code units of the file, as editors do. The start is included, the end is not.
 
-    With --apply or --in-place, you confirm each link. With --yes, names are linked without confirmation. --in-place
-    keeps a backup of the notes and an undo file in .gigamind/links in the vault.
+    With --apply or --in-place, you confirm each link. With --yes, note names are linked without confirmation.
+    --in-place keeps a backup of the notes and an undo file in .gigamind/links in the vault.
     """
     language = language_of(lang)
     say = translator(language)
@@ -115,7 +157,7 @@ def suggest(
 
         if is_quiet():
             raise InputError(
-                _("--quiet hides the confirmation of links. Add --yes or leave it out.")
+                _("With --quiet, you cannot confirm links. Add --yes, or leave out --quiet.")
             )
         check_terminal()
     from gigamind.cli.progress import progress_bar
@@ -188,12 +230,12 @@ def _check_choices(name: str | None, *, every: bool, out: Path | None, applied: 
     if every == (name is not None):
         raise InputError(_("Give either --note or --all."))
     if is_json() and applied:
-        raise InputError(_("--json only shows suggestions. Leave it out to write links."))
+        raise InputError(_("--json only shows suggestions. To write links, leave out --json."))
     if out is None:
         return
     if not every or applied or is_json():
         raise InputError(
-            _("--out saves the suggestions of --all. Leave --apply, --in-place and --json out.")
+            _("--out works only with --all. Leave out --apply, --in-place and --json.")
         )
     if out.suffix not in _LINES:
         raise InputError(
@@ -209,7 +251,9 @@ def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:
     if out is not None:
         refuse_existing_file("--out", out)
         if out.resolve().is_relative_to(notes.resolve()):
-            raise InputError(_("--out {file} is in the vault. Use a file outside.", file=out))
+            raise InputError(
+                _("--out {file} is in the vault. Use a file outside the vault.", file=out)
+            )
 
 
 def _apply(
@@ -263,7 +307,7 @@ def _note(vault: "Vault", identities: "Identities", name: str) -> "Note":
         paths = [note.path for note in vault.notes]
         close = difflib.get_close_matches(name, paths, n=1)
         problem = _("--note {name}: no such note in {vault}.", name=name, vault=vault.root)
-        hint = _("Give its path, relative to --notes.")
+        hint = _("Give the path of the note, relative to --notes.")
         if close:
             hint = _("Did you mean {note}?", note=close[0])
         raise InputError(joined((problem, hint), " "))

@@ -21,10 +21,12 @@ from gigamind.vault.notes import Note, Vault
 _CONTEXT_CHARS = 60  # code points of its line on either side of a link
 # The second four are the same keys on a Korean keyboard.
 _REFUSALS = {
-    "no_text": _("it is in code, a heading, a link, HTML, math or a comment"),
-    "address": _("it is part of an address or a tag"),
-    "brackets": _("it is in or right after brackets, which some programs read as one link"),
-    "overlaps": _("it overlaps another suggestion"),
+    "no_text": _("this text is in code, a heading, a link, HTML, math or a comment"),
+    "address": _("this text is part of an address or a tag"),
+    "brackets": _(
+        "this text is in or right after brackets, so some programs would read both as one link"
+    ),
+    "overlaps": _("this text overlaps another suggestion"),
     "otherwise": _("a link here would change the surrounding Markdown, such as bold text"),
 }
 _ANSWERS = {"y": "y", "n": "n", "a": "a", "q": "q", "ㅛ": "y", "ㅜ": "n", "ㅁ": "a", "ㅂ": "q"}
@@ -38,7 +40,10 @@ def check_terminal() -> None:
     """
     if not sys.stdin.isatty():
         raise InputError(
-            _("There is no terminal to confirm links. --yes links names from --min-confidence on.")
+            _(
+                "You cannot confirm links without a terminal. --yes links all names with at least"
+                " --min-confidence, without confirmation."
+            )
         )
 
 
@@ -58,11 +63,13 @@ def into_copy(
     """
     linked = list(_accepted(every, writer, say, yes=yes))
     if not linked:
-        click.echo(say(_("No link was added, so there is no copy.")))
+        click.echo(say(_("No link was added, so no copy was written.")))
         return
     written, problems = write_copy(vault, out, linked)
     unchanged = _(
-        "They are in the copy {copy}. The vault {vault} is unchanged.", copy=out, vault=vault.root
+        "The links are in the copy {copy}. The vault {vault} is unchanged.",
+        copy=out,
+        vault=vault.root,
     )
     click.echo(say(joined((_added(written), unchanged), " ")))
     _end(problems)
@@ -107,8 +114,8 @@ def undone(file: Path, say: Translator) -> None:
     line = n_("Restored {n} note.", "Restored {n:,} notes.", n=len(result.restored))
     if result.untouched:
         others = n_(
-            "{n} other note had none of these links.",
-            "{n:,} other notes had none of these links.",
+            "{n} other note was already without these links.",
+            "{n:,} other notes were already without these links.",
             n=len(result.untouched),
         )
         line = joined((line, others), " ")
@@ -139,7 +146,8 @@ def _accepted(
         for refusal in linked.refusals:
             suggestion = refusal.suggestion
             reason = _REFUSALS.get(refusal.why) or _(
-                "no link with these words leads only to {target}", target=suggestion.target
+                "no link with this text leads to {target} and to no other note",
+                target=suggestion.target,
             )
             line = _(
                 '{place}: "{anchor}" cannot be linked: {reason}.',
@@ -194,7 +202,9 @@ class _Questions:
             confidence=suggestion.confidence_text,
             reason=suggestion.reason,
         )
-        where = _("{place} ({n:,} of {total:,})", place=place, n=self.done, total=self._total)
+        where = _(
+            "{place} (suggestion {n:,} of {total:,})", place=place, n=self.done, total=self._total
+        )
         lines = (self._say(where), context.strip(), printable(self._say(question)))
         click.echo("\n" + "\n  ".join(lines), err=True)
 

@@ -77,7 +77,7 @@ def summary(
     rows.sort(key=lambda row: names_first and row[1].is_phrase)  # stable
     lines = [_headline(every, say)]
     if rows:
-        lines += ["", say(_("Highest confidence:"))]
+        lines += ["", say(_("Suggestions with the highest confidence:"))]
     for note, suggestion in rows[:_MAX_SUGGESTIONS]:
         place = place_of(suggestion, note)
         lines += [
@@ -87,7 +87,7 @@ def summary(
     targets = Counter(suggestion.target for _note, suggestion in rows)
     often = [(target, number) for target, number in targets.most_common(_MAX_TARGETS) if number > 1]
     if often:
-        lines += ["", say(_("Suggested most often:"))]
+        lines += ["", say(_("Notes suggested most often as a link target:"))]
         lines += [
             f"  {number:4}  {printable(writer.place(target, ''))}" for target, number in often
         ]

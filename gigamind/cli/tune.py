@@ -62,6 +62,6 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
         for line in tuned.finding:
             console.print(line)
         say = translator(options.language)
-        console.print(say(_("Page: {place}", place=tuned.page)))
+        console.print(say(_("Report page: {place}", place=tuned.page)))
 
     show_result(tuned.tuning, show)

@@ -18,7 +18,9 @@ from gigamind.vault.notes import Note, Vault
 
 # Each takes half a second with 10 000 notes, and with the dataset of another vault every row would need one.
 _MOST_SUGGESTIONS = 20
-SPAN_FIX = _("Count UTF-16 code units from the start of the file: start inclusive, end exclusive")
+SPAN_FIX = _(
+    "Count start and end in UTF-16 code units from the start of the file: start inclusive, end exclusive"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +51,17 @@ class CheckedRows(Generic[Item]):
     def why_unusable(self, least: float) -> Message | None:
         """Return why fewer than the share `least` of the rows, or none, are usable, with the likeliest cause."""
         if self.proves_nothing:
-            return _("no answerable row is usable. {cause}", cause=self._cause())
+            return _(
+                "none of the answerable rows of the dataset is usable. {cause}", cause=self._cause()
+            )
         usable = self.rows - self.rejected
         if usable and usable >= least * self.rows:
             return None
         if not usable:
             return _("0 of {rows:,} rows are usable. {cause}", rows=self.rows, cause=self._cause())
         return _(
-            "{usable:,} of {rows:,} rows are usable, but --min-rows requires a share of {least:g}. {cause}",
+            "{usable:,} of {rows:,} rows are usable, but --min-rows requires a usable share of at least {least:g}."
+            " {cause}",
             usable=usable,
             rows=self.rows,
             least=least,
@@ -68,15 +73,17 @@ class CheckedRows(Generic[Item]):
         unread = len({error.line for error in self.dataset.errors})
         if absent and not self.fits:
             return _(
-                "The vault has none of the notes of this dataset. Does it belong to another vault?"
+                "The vault has none of the notes of this dataset. Does the dataset belong to another vault?"
             )
         if absent * 2 > self.rejected:
             return _(
-                "Most other rows name notes that the vault lacks. Does the dataset belong to another vault?"
+                "Most unusable rows name notes that the vault lacks. Does the dataset belong to another vault?"
             )
         if unread * 2 > self.rejected:
-            return _("Most other rows do not match the format. Is it a dataset of another kind?")
-        return _("The other rows have unusable labels.")
+            return _(
+                "Most unusable rows do not match the format. Is this a dataset of another kind?"
+            )
+        return _("The unusable rows have invalid labels.")
 
 
 @dataclass(slots=True)
@@ -96,7 +103,7 @@ class RowChecker(Generic[Item]):
     def note(self, item: Item, name: str, path: str) -> Note | None:
         """Return the note that a row names; otherwise record an error in the field `name`."""
         if leaves_vault(path):
-            problem = _("{path} leaves the vault", path=shortened(path))
+            problem = _("the path {path} points outside the vault", path=shortened(path))
             self.reject(item, name, problem, _("Write the path relative to the notes folder"))
             return None
         resolution = self.identities.resolve(path)
@@ -286,15 +293,20 @@ class _QueryChecker(RowChecker[QueryItem]):
         for name, gain in (item.gains or {}).items():
             for path in self._paths(item, f"gains[{shortened(name)}]", (name,)):
                 if path in graded:
-                    problem = _("{path} is graded twice", path=shortened_path(path))
-                    self.reject(item, "gains", problem, _("Use only one of these names"))
+                    problem = _("the note {path} has two grades", path=shortened_path(path))
+                    self.reject(
+                        item,
+                        "gains",
+                        problem,
+                        _("Two names in gains mean this note: keep one of them"),
+                    )
                 elif path in qrels and gain <= 0:
                     problem = _(
-                        "{path} is an expected note with the grade {grade}",
+                        "{path} is an expected note, but its grade is {grade}",
                         path=shortened_path(path),
                         grade=gain,
                     )
-                    fix = _("Grade it above 0, or remove it from the expected notes")
+                    fix = _("Give this note a grade above 0, or remove it from the expected notes")
                     self.reject(item, "gains", problem, fix)
                 graded.add(path)
                 qrels[path] = gain
@@ -303,8 +315,13 @@ class _QueryChecker(RowChecker[QueryItem]):
         graded = any(gain > 0 for gain in (item.gains or {}).values())
         grouped = item.expected_all_of or item.expected_any_of
         if item.answerable and not (item.expected_notes or graded or grouped):
-            fix = _("Name a note that answers it, or set answerable to false")
-            self.reject(item, "expected_notes", _("empty, but the query is answerable"), fix)
+            fix = _("Name a note that answers the query, or set answerable to false")
+            self.reject(
+                item,
+                "expected_notes",
+                _("the list is empty, although the query is answerable"),
+                fix,
+            )
         labels = {
             "expected_notes": item.expected_notes,
             "expected_spans": item.expected_spans,
@@ -313,8 +330,8 @@ class _QueryChecker(RowChecker[QueryItem]):
             "expected_any_of": item.expected_any_of,
         }
         for name in (name for name, given in labels.items() if given and not item.answerable):
-            fix = _("Clear it, or set answerable to true")
-            self.reject(item, name, _("not empty, but answerable is false"), fix)
+            fix = _("Clear this field, or set answerable to true")
+            self.reject(item, name, _("the field is not empty, although answerable is false"), fix)
 
     def _passage(
         self, item: QueryItem, name: str, span: ExpectedSpan, qrels: Mapping[str, int]
@@ -327,13 +344,20 @@ class _QueryChecker(RowChecker[QueryItem]):
             self.reject(item, name, problem, SPAN_FIX)
             return None
         if note.path not in qrels:
-            self.warn(item, name, _("{note} is not an expected note", note=note.path))
+            self.warn(
+                item,
+                name,
+                _(
+                    "the expected span is in {note}, which is not an expected note of this row",
+                    note=note.path,
+                ),
+            )
         if place is not None and span.text in {None, place.slice(note.text)}:
             return Passage(note.path, place.slice(note.text), place)
         text = span.text or ""
         if place is not None:
             problem = _(
-                "{note} has {actual} there, the dataset {expected}",
+                "the text in {note} at this position is {actual}, but the dataset expects {expected}",
                 note=note.path,
                 actual=shortened(place.slice(note.text)),
                 expected=shortened(text),
@@ -346,7 +370,7 @@ class _QueryChecker(RowChecker[QueryItem]):
         self.moved[item.id] = None
         start, end = self.units(note).span_from_code_points(current)
         moved = _(
-            '{problem}. The text is at "start": {start}, "end": {end}',
+            '{problem}. The expected text is in the note at "start": {start}, "end": {end}',
             problem=problem,
             start=start,
             end=end,
@@ -362,7 +386,11 @@ class _QueryChecker(RowChecker[QueryItem]):
             return None, _("{note}: {reason}", note=note.path, reason=text_of(error))
         if place:
             return place, ""
-        return None, _("{note}: the span at {start} is empty", note=note.path, start=span.start)
+        return None, _(
+            "{note}: the expected span at position {start} is empty",
+            note=note.path,
+            start=span.start,
+        )
 
     def _current(self, text: str, start: int, note: Note) -> Span | None:
         """Return the verbatim occurrence nearest to `start` (UTF-16 units), otherwise what `find_again` finds."""
@@ -378,19 +406,19 @@ class _QueryChecker(RowChecker[QueryItem]):
         if self.moved:
             vault, rows = self.vault.root, self.dataset.path
             yield n_(
-                "{n} row of the dataset has an expected span in an edited note. The span was located"
-                " by its text. To write the new offsets: {command}",
-                "{n:,} rows of the dataset have expected spans in edited notes. The spans were located"
-                " by their text. To write the new offsets: {command}",
+                "{n} row of the dataset has an expected span in an edited note. gigamind found the span again by"
+                " its text. To save its new position, run: {command}",
+                "{n:,} rows of the dataset have expected spans in edited notes. gigamind found the spans again by"
+                " their text. To save their new positions, run: {command}",
                 n=len(self.moved),
                 command=f"gigamind dataset check --dataset {rows} --notes {vault} --fix OUT",
             )
         if self.gone:
             yield n_(
-                "{n} row has an expected span whose text is no longer in the note: {first}."
-                " Nothing can answer it as labelled. Label it again, or restore the passage.",
-                "{n:,} rows have expected spans whose text is no longer in the note, such as {first}."
-                " Nothing can answer them as labelled. Label them again, or restore the passages.",
+                "{n} row has an expected span whose text is no longer in the note: {first}. No search result can"
+                " match this label. Label the row again, or restore the passage in the note.",
+                "{n:,} rows have expected spans whose text is no longer in the note, such as {first}. No search"
+                " result can match these labels. Label the rows again, or restore the passages in the notes.",
                 n=len(self.gone),
                 first=next(iter(self.gone)),
             )

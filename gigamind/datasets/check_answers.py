@@ -77,13 +77,13 @@ class _AnswerChecker(RowChecker[QuestionItem]):
         if note.path is None:
             if note.text is None:
                 fix = _('Write {{"path": "a.md"}}, or {{"title": "A", "text": "..."}}')
-                self.reject(item, name, _("neither a path nor a text"), fix)
+                self.reject(item, name, _("the context note has neither a path nor a text"), fix)
                 return None
             return GivenNote(None, note.title or "", note.text)
         if not self.has_vault:
             if self.answered:
-                problem = _("names a note, but there is no vault")
-                self.reject(item, f"{name}.path", problem, _("Add --notes"))
+                problem = _("the row names a note by its path, but no vault was given")
+                self.reject(item, f"{name}.path", problem, _("Give the vault with --notes"))
             return None
         named = self.note(item, f"{name}.path", note.path)
         if named is None:
@@ -96,7 +96,8 @@ class _AnswerChecker(RowChecker[QuestionItem]):
         for place, claim in enumerate(labels.claims if labels else ()):
             if claim.note is not None and claim.note > notes:
                 problem = _(
-                    "ignored, because it is note {number} of {count}",
+                    "this note number is ignored: the label names context note {number}, but the row has only"
+                    " {count}",
                     number=claim.note,
                     count=notes,
                 )

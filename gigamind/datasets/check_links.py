@@ -43,8 +43,8 @@ def check_links(dataset: Dataset[LinkItem], vault: Vault, identities: Identities
 
 def _misfit_warning(dataset: Dataset[LinkItem], vault: Vault, misfits: int, rows: int) -> Message:
     return _(
-        "{file}: the ranges of {count:,} of {rows:,} rows do not match their anchors in {vault}."
-        " Give the unchanged copy that generate-links wrote (--out-notes), not the original vault.",
+        "{file}: in {count:,} of {rows:,} rows, the anchor range does not match the anchor text in {vault}. Give"
+        " the unchanged copy that generate-links wrote (--out-notes), not the original vault.",
         file=dataset.path,
         count=misfits,
         rows=rows,
@@ -57,12 +57,20 @@ class _LinkChecker(RowChecker[LinkItem]):
         before = len(self.errors)
         note = self.note(item, "source_note", item.source_note)
         if not item.expected_links:
-            self.reject(item, "expected_links", _("empty"), _("Name the note that it leads to"))
+            self.reject(
+                item,
+                "expected_links",
+                _("the list is empty"),
+                _("Name the note that the link leads to"),
+            )
         paths = self._targets(item)
         if note is None or len(self.errors) > before:
             return None
         if note.path in paths:
-            problem = _("{note} is the source note itself", note=shortened_path(note.path))
+            problem = _(
+                "the expected link target {note} is the source note itself",
+                note=shortened_path(note.path),
+            )
             self.warn(item, "expected_links", problem)
         return CheckedLink(item, self.dataset.lines[item.id], note, paths, self._span(item, note))
 
@@ -77,7 +85,7 @@ class _LinkChecker(RowChecker[LinkItem]):
             for error in (error for error in self.errors[before:] if error.absent):
                 self.errors.remove(error)
                 warning = _(
-                    "{problem}; the row keeps {targets}. {fix}",
+                    "{problem}; the row is used with its other link targets: {targets}. {fix}",
                     problem=error.message,
                     targets=[shortened(path) for path in sorted(paths)],
                     fix=error.mend,

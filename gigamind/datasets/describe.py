@@ -40,7 +40,7 @@ def describe_queries(dataset: Dataset[QueryItem]) -> Description:
         _("different expected notes"): len(expected),
         _("expected spans"): sum(len(item.expected_spans) for item in items),
         _("repeated queries"): len(items) - len({item.query for item in items}),
-        _("median query, characters"): median(lengths or [0]),
+        _("median length of the queries, in characters"): median(lengths or [0]),
     }
     return Description("queries", len(items), _rejected(dataset.errors), counts, figures)
 
@@ -59,7 +59,7 @@ def describe_links(dataset: Dataset[LinkItem]) -> Description:
     figures: dict[str, float] = {
         _("source notes"): len({item.source_note for item in items}),
         _("different expected notes"): len(expected),
-        _("median anchor, words"): median(lengths or [0]),
+        _("median length of the anchor texts, in words"): median(lengths or [0]),
     }
     return Description("links", len(items), _rejected(dataset.errors), counts, figures)
 

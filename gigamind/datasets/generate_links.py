@@ -165,7 +165,11 @@ def _check(copy: Mapping[str, Path], rows: Sequence[LinkItem]) -> None:
         place, path = row.anchor_range, row.source_note
         if place is None or _slice(texts[path], units[path], place) != row.anchor:
             raise EvaluationError(
-                _("{file}: the range of {id} does not match its anchor", file=path, id=row.id)
+                _(
+                    "{file}: the anchor range of row {id} does not match its anchor text",
+                    file=path,
+                    id=row.id,
+                )
             )
 
 

@@ -23,11 +23,13 @@ _LEAST_COMMON = 5  # notes
 # What a note needs for a question of each form.
 _NEEDS: Mapping[Form, Message] = {
     "title": _("a title"),
-    "heading": _("a heading of level 1 to 3 that few notes share, with text below it"),
+    "heading": _("a heading of level 1 to 3 that few other notes have, with text below it"),
     "list": _("a list item that explains a term, such as “- **term**: what it means”"),
     "table": _("a table whose rows start with a name"),
     "sentence": _("a paragraph whose first sentence starts with its subject"),
-    "near-miss": _("a year, version or name to change in the subject of a question"),
+    "near-miss": _(
+        "a year, version or name that can be replaced by another in the subject of a question"
+    ),
     "left-out": _("a name that no other note contains"),
 }
 _ORDER: tuple[Form, ...] = (*FORMS, "left-out")
@@ -71,7 +73,8 @@ def generate_queries(
     if (out_notes is None) != (wanted.leave_out == 0.0):
         raise InputError(
             _(
-                "--leave-out needs --out-notes, a folder for the copy without those notes, and vice versa"
+                "Use --leave-out and --out-notes together: --out-notes is the folder for the vault copy without"
+                " the notes that were left out"
             )
         )
     if out_notes is None:
@@ -108,7 +111,9 @@ def askable_notes(vault: Vault) -> tuple[list[Note], list[str]]:
     """
     askable = [note for note in vault.notes if _has_text(note)]
     if not askable:
-        raise InputError(_("{vault}: no note has text to ask about", vault=vault.root))
+        raise InputError(
+            _("{vault}: no note has text, so no question can be generated", vault=vault.root)
+        )
     return askable, [note.path for note in vault.notes if not _has_text(note)]
 
 
@@ -137,7 +142,10 @@ def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
     askable = [note for note in askable if note.path not in gone]
     if not askable:
         raise InputError(
-            _("--leave-out {share:g}: no note with text would be left", share=wanted.leave_out)
+            _(
+                "--leave-out {share:g}: no note with text would remain in the copy",
+                share=wanted.leave_out,
+            )
         )
     vocabulary = Vocabulary.of(askable) if drawn or "near-miss" in wanted.forms else None
     offers = _offers(askable, wanted, vocabulary)
@@ -156,8 +164,10 @@ def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
     if wanted.limit is not None and len(rows) < wanted.limit:
         warnings.append(
             n_(
-                "--limit {limit:,}: only {n} question could be generated. Add --forms, notes or --max-per-note.",
-                "--limit {limit:,}: only {n:,} questions could be generated. Add --forms, notes or --max-per-note.",
+                "--limit {limit:,}: only {n} question could be generated. For more, add forms (--forms) or notes,"
+                " or raise --max-per-note.",
+                "--limit {limit:,}: only {n:,} questions could be generated. For more, add forms (--forms) or"
+                " notes, or raise --max-per-note.",
                 n=len(rows),
                 limit=wanted.limit,
             )

@@ -185,7 +185,7 @@ def _read_row(
     item_id = item_id if isinstance(item_id, str) else ""
     if item_id in seen:
         problem = _(
-            "{id} is already the id of line {line}", id=shortened(item_id), line=seen[item_id]
+            "line {line} already has the id {id}", id=shortened(item_id), line=seen[item_id]
         )
         return (RowError(line, item_id, "id", problem, _("Give every row a unique id")),)
     if item_id:
@@ -202,7 +202,7 @@ def _decode(line: int, row: bytes) -> str | RowError:
     except UnicodeDecodeError as error:
         problem = _("invalid UTF-8 at byte {byte} of the line", byte=error.start)
         fix = _(
-            "Convert the file to UTF-8: iconv -f CP949 -t UTF-8 (replace CP949 with its encoding)"
+            "Convert the file to UTF-8: iconv -f CP949 -t UTF-8 (replace CP949 with the encoding of your file)"
         )
         return RowError(line, "", "", problem, fix)
 
@@ -234,7 +234,13 @@ def _parse(line: int, row: str) -> dict[str, object] | RowError:
         )
         return RowError(line, "", "", problem, _("Write one JSON object on one line"))
     except RecursionError:
-        return RowError(line, "", "", _("nested too deeply"), _("Write a flat JSON object"))
+        return RowError(
+            line,
+            "",
+            "",
+            _("the content is nested too deeply"),
+            _("Write a JSON object with less nesting"),
+        )
     if not isinstance(value, dict):
         problem = _("expected a JSON object, got {value}", value=shortened(value))
         return RowError(line, "", "", problem, _("Write one JSON object on one line"))
@@ -244,7 +250,11 @@ def _parse(line: int, row: str) -> dict[str, object] | RowError:
 def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
     for name, count in Counter(name for name, _value in pairs).items():
         if count > 1:
-            raise _BadRowError(name, _("appears more than once in one object"), _("Keep one"))
+            raise _BadRowError(
+                name,
+                _("the field appears more than once in one JSON object"),
+                _("Keep one field of this name and remove the others"),
+            )
     return dict(pairs)
 
 
@@ -258,8 +268,8 @@ def _finite(number: str) -> float:
 
 def _whole(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
-        problem = _("a number of {digits:,} digits", digits=len(digits))
-        raise _BadRowError("", problem, _("Write it as text"))
+        problem = _("the number is too long: {digits:,} digits", digits=len(digits))
+        raise _BadRowError("", problem, _("Write the number as text in double quotes"))
     return int(digits)
 
 

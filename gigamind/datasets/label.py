@@ -41,7 +41,7 @@ def read_gains(path: Path, known: Collection[str]) -> dict[str, dict[str, int]]:
         if line.id not in known:
             raise InputError(
                 _(
-                    '{file}:{line}: no query "{id}" in the dataset. Give the dataset of the run.',
+                    '{file}:{line}: the dataset has no query "{id}". Give the dataset that the labelled run used.',
                     file=path,
                     line=number,
                     id=line.id,
@@ -52,7 +52,8 @@ def read_gains(path: Path, known: Collection[str]) -> dict[str, dict[str, int]]:
         if gains.setdefault(line.id, {}).setdefault(line.note, line.gain) != line.gain:
             raise InputError(
                 _(
-                    '{file}:{line}: "{note}" has another gain above. Keep one.',
+                    '{file}:{line}: an earlier line gives "{note}" a different gain for the same query. Keep one'
+                    " of the two lines.",
                     file=path,
                     line=number,
                     note=line.note,

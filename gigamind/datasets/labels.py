@@ -44,7 +44,7 @@ class AnswerLabel(Label):
     @model_validator(mode="after")
     def _check_any(self) -> Self:
         if not self.values():
-            raise ValueError(_("one of correctness, completeness and utility is required"))
+            raise ValueError(_("at least one of correctness, completeness and utility is required"))
         return self
 
 
@@ -82,7 +82,11 @@ def read_labels(path: Path, model: type[Label]) -> Labels:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(
-            _("{file}: the labels cannot be read ({reason})", file=path, reason=reason_of(error))
+            _(
+                "{file}: the file of labels cannot be read ({reason})",
+                file=path,
+                reason=reason_of(error),
+            )
         ) from error
     values: dict[str, Mapping[str, float]] = {}
     lines: dict[str, int] = {}
@@ -99,7 +103,7 @@ def read_labels(path: Path, model: type[Label]) -> Labels:
         if label.id in lines:
             problems.append(
                 _(
-                    '{place}: "{id}" is already labelled in line {line}. Keep one.',
+                    '{place}: line {line} already has a label for "{id}". Keep one of the two lines.',
                     place=where,
                     id=label.id,
                     line=lines[label.id],

@@ -21,7 +21,7 @@ _PHRASES: dict[str, tuple[Message, Message]] = {
         _("a whole number"),
         _("Write a number such as 145, without quotes and without a decimal point"),
     ),
-    "string_type": (_("text"), _("Write it in double quotes")),
+    "string_type": (_("text"), _("Write the value in double quotes")),
     "bool_type": (_("true or false"), _("Write true or false without quotes")),
     "tuple_type": (_("a list"), _('Write a list in brackets, such as ["a", "b"]')),
     "model_type": (
@@ -32,13 +32,19 @@ _PHRASES: dict[str, tuple[Message, Message]] = {
         _("easy, mid or hard"),
         _('Write "easy", "mid" or "hard", or leave the field out'),
     ),
-    "greater_than_equal": (_("0 or more"), _("Count UTF-16 code units from the start of the file")),
+    "greater_than_equal": (
+        _("0 or more"),
+        _("Count the position in UTF-16 code units from the start of the file"),
+    ),
 }
 _GAINS = (
     _("a grade, a whole number from -1000 to 1000"),
     _('Write an object such as {{"a.md": 2, "b.md": 0}}'),
 )
-_GROUPS = (_("groups of notes"), _('Write a list of non-empty lists, such as [["a", "b"], ["c"]]'))
+_GROUPS = (
+    _("a list of groups of notes"),
+    _('Write a list of non-empty lists, such as [["a", "b"], ["c"]]'),
+)
 # Of answers, by the field that is wrong.
 _SCORE = (_("a number from 0 to 1"), _("Write a number such as 0.75, or leave the field out"))
 _ANSWER_PHRASES: dict[str, tuple[Message, Message]] = {
@@ -50,8 +56,8 @@ _ANSWER_PHRASES: dict[str, tuple[Message, Message]] = {
     "utility": _SCORE,
     "vital": (_("true or false"), _("Write true or false, or leave the field out")),
     "note": (
-        _("the number of a note"),
-        _("Count the context notes from 1, or leave the field out"),
+        _("the number of a context note"),
+        _("Write the number of a context note, counted from 1, or leave the field out"),
     ),
     "context_notes": (_("a list"), _('Write a list such as [{{"path": "a.md"}}]')),
     "labels": (
@@ -68,18 +74,24 @@ _OTHER_KINDS = (
     (
         "question",
         "query",
-        _("This is a row of queries. Use --answer-model to have them answered first"),
+        _(
+            "The row belongs to a dataset of queries without answers. Use --answer-model to generate the answers"
+            " first"
+        ),
     ),
     (
         "query",
         "question",
-        _("This is a row of answers. Use gigamind eval answers without --answer-model"),
+        _(
+            "The row belongs to a dataset of answers. Evaluate it with gigamind eval answers, without"
+            " --answer-model"
+        ),
     ),
 )
-_BLANK = (_("text"), _("Fill it in"))
+_BLANK = (_("text"), _("Write a text that is not empty"))
 _NO_TIME = (
     _("an ISO 8601 date or time"),
-    _('Write it as "2026-01-31" or "2026-01-31T09:00:00+09:00"'),
+    _('Write the date or time as "2026-01-31" or "2026-01-31T09:00:00+09:00"'),
 )
 
 
@@ -132,7 +144,9 @@ def _schema_error(details: "ErrorDetails", line: int, item_id: str) -> RowError:
     if details["type"] == "json_invalid":
         # Python accepts half of a surrogate pair, but UTF-8 cannot represent it.
         reason = details.get("ctx", {}).get("error", details["msg"])
-        fix = _(r"Write one JSON object on one line, with \ud83d\ude00 escapes in pairs")
+        fix = _(
+            "Write one JSON object on one line, and escapes such as \\ud83d\\ude00 in complete pairs"
+        )
         return RowError(line, item_id, "", _("invalid JSON: {reason}", reason=str(reason)), fix)
     expected, fix = _phrase(details)
     problem = _(
@@ -146,7 +160,7 @@ def _fix_missing(field: str, row: object) -> Message:
     for wanted, instead, fix in _OTHER_KINDS:
         if field == wanted and isinstance(row, dict) and instead in row:
             return fix
-    return _("Add it; every row needs it")
+    return _("Add this field: every row needs it")
 
 
 def _phrase(details: "ErrorDetails") -> tuple[Message, Message]:
@@ -162,7 +176,7 @@ def _phrase(details: "ErrorDetails") -> tuple[Message, Message]:
     if details["type"] == "value_error":
         return _NO_TIME if details["loc"][0] == "created_at" else _BLANK
     fallback = (
-        _("something else ({reason})", reason=details["msg"]),
+        _("a valid value ({reason})", reason=details["msg"]),
         _("See the dataset format in docs/files.md"),
     )
     return _PHRASES.get(details["type"], fallback)

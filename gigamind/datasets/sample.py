@@ -24,7 +24,9 @@ def sample_size(text: str) -> int | float:
         if size > 0 and (isinstance(size, int) or size <= 1):
             return size
     raise InputError(
-        _("expected a count of at least 1, such as 50, or a ratio up to 1.0, such as 0.2")
+        _(
+            "expected a number of items of at least 1, such as 50, or a share of up to 1.0, such as 0.2"
+        )
     )
 
 

@@ -86,7 +86,8 @@ def refuse_copy(notes: Path, out: Path, *, option: str) -> None:
     if copy.is_relative_to(vault) or vault.is_relative_to(copy):
         raise InputError(
             _(
-                "{option} {folder}: overlaps the vault {vault}, which is read-only. Name a folder outside it.",
+                "{option} {folder}: overlaps the vault {vault}, which gigamind never changes. Name a folder"
+                " outside the vault.",
                 option=option,
                 folder=out,
                 vault=notes,
@@ -95,7 +96,8 @@ def refuse_copy(notes: Path, out: Path, *, option: str) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(
             _(
-                "{option} {folder}: exists already and is not an empty folder. Name a new one, or remove it.",
+                "{option} {folder}: exists already and is not an empty folder. Name a new folder, or remove this"
+                " one.",
                 option=option,
                 folder=out,
             )

@@ -121,8 +121,8 @@ def ask_all(
         except UnwrittenError as error:
             raise UnwrittenError(
                 _(
-                    "{reason}. The run was stopped; finished items are kept."
-                    " Free some space, then resume with --resume {folder}.",
+                    "{reason}. The run was stopped; finished items are kept. Free some disk space, then resume"
+                    " with --resume {folder}.",
                     reason=error.message,
                     folder=out,
                 )
@@ -203,8 +203,8 @@ class Account:
         elif any(batch.is_open for batch in read_batches(folder)):
             raise InputError(
                 _(
-                    "--resume {folder}: the run has open batches. Add --batch, or stop them first:"
-                    " gigamind llm batches {folder} --cancel",
+                    "--resume {folder}: the run sent batches whose results are not read yet. To read them, add"
+                    " --batch. To stop them first, run: gigamind llm batches {folder} --cancel",
                     folder=out,
                 )
             )
@@ -280,7 +280,7 @@ class _Stages:
     def _tell_trouble(self) -> None:
         if isinstance(self._progress, Narrator):
             count = self._without_verdict
-            lost = _("{count:,} without a verdict", count=count) if count else ""
+            lost = _("items without a verdict: {count:,}", count=count) if count else ""
             troubles = (lost, *(gates.describe() for gates in self._gates))
             self._progress.trouble(joined(filter(None, troubles), ", "))
 
@@ -348,7 +348,8 @@ class _Guarded:
                 advice = advice_for(error, every_model(self.models)[0].settings)
                 self._hopeless = LlmError(
                     _(
-                        "not sent, because the first {count} items failed in the same way: {reason} ({code}). {advice}",
+                        "not sent to the model, because the first {count} items failed with the same error:"
+                        " {reason} ({code}). {advice}",
                         count=_ENOUGH,
                         reason=error.message,
                         code=error.code,
@@ -410,8 +411,9 @@ def _advice(first: ItemResult, out: Path) -> Message:
     """Return how to continue: resume the run, or if the error is final, run it in another way."""
     if first.is_final:
         return _(
-            "The error is final, so --resume {folder} would not repeat the request. Try {fix}, with another --out,"
-            " or --store-mode refresh to ask the same model again. All requests are in {file}.",
+            "The error is final: --resume {folder} does not repeat the failed requests. Start a new run with"
+            " another --out. Use {fix}. To ask the same model again, add --store-mode refresh. All requests are in"
+            " {file}.",
             folder=out,
             fix=_FIX_BY_CODE.get(first.code, _FIX),
             file=unfinished.unfinished_folder(out) / shards.ATTEMPTS_FILE,
@@ -419,7 +421,8 @@ def _advice(first: ItemResult, out: Path) -> Message:
     match first.code:
         case "auth_failed" | "quota_exhausted" | "not_asked":
             return _(
-                "Fix this, then resume with --resume {folder}. Finished items are kept.", folder=out
+                "Fix the problem, then resume with --resume {folder}. Finished items are kept.",
+                folder=out,
             )
         case "budget_exceeded":
             return _(
@@ -428,7 +431,8 @@ def _advice(first: ItemResult, out: Path) -> Message:
             )
         case "cassette_miss":
             return _(
-                "Allow requests with --store-mode, then resume with --resume {folder}. Finished items are kept.",
+                "Allow new requests with --store-mode readwrite, then resume with --resume {folder}. Finished"
+                " items are kept.",
                 folder=out,
             )
         case _other:

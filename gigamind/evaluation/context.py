@@ -11,7 +11,9 @@ from gigamind.llm.fences import Source
 from gigamind.spans import Span
 from gigamind.vault.notes import Note
 
-SHORTER_CONTEXT = _("send less of the notes to the model: --context-chars, --context-notes")
+SHORTER_CONTEXT = _(
+    "show the model less text of the notes, with smaller --context-chars or --context-notes"
+)
 
 
 @dataclass(frozen=True, slots=True)

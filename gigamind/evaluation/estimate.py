@@ -24,7 +24,9 @@ from gigamind.llm.speed import Speed
 from gigamind.llm.usage import Price, Usage, micro_usd
 
 _REPLY_S = (1.0, 8.0)  # assumed range per request
-_ASSUMED = _("assuming {low:g} to {high:g} s per reply", low=_REPLY_S[0], high=_REPLY_S[1])
+_ASSUMED = _(
+    "assuming that a model reply takes {low:g} to {high:g} s", low=_REPLY_S[0], high=_REPLY_S[1]
+)
 
 
 def with_fresh(calls: Sequence[PlannedCall], options: ModelRunOptions) -> list[PlannedCall]:
@@ -93,7 +95,7 @@ def asking(
         used,
         dollars_of(price, [low, high]),
         (seconds[0], seconds[1]),
-        _("speed measured with a few small requests: {speed}", speed=speed.describe())
+        _("model speed, measured with a few small requests: {speed}", speed=speed.describe())
         if speed
         else _ASSUMED,
         options.batch,

@@ -71,15 +71,16 @@ def compare_runs(
     if len(paths) < _LEAST:
         raise InputError(
             _(
-                "Name at least two runs, such as: gigamind compare runs/a runs/b. All are compared with the first."
+                "Name at least two runs, such as: gigamind compare runs/a runs/b. The first run is the reference;"
+                " the others are compared with it."
             )
         )
     gated = options.fail_on_regression or options.junit or options.comment
     if len(paths) > _LEAST and gated:
         raise InputError(
             _(
-                "--fail-on-regression, --junit, --comment: gates compare one run with one baseline."
-                " Name two runs, or leave these options out."
+                "--fail-on-regression, --junit, --comment: these options need exactly two runs, because gates"
+                " compare one run with one baseline. Name two runs, or remove these options."
             )
         )
     kinds = {name: task.compared for name, task in tasks.items()}

@@ -210,7 +210,7 @@ def _write(
     if refused is None and bounds and bounds.failed and options.fail_on_regression:
         refused = BrokenBoundError(
             _(
-                "the run is outside the bounds of {file}; see {folder}",
+                "metrics of the run are below [floors] or above [ceilings] of {file}; see {folder}",
                 file=options.gates,
                 folder=out,
             )
@@ -381,7 +381,7 @@ def _empty(record: Record[Any, Any], out: Path) -> EvaluationError | None:
         return None
     return EvaluationError(
         _(
-            "all {units} failed. The first: {reason}. See {file}.",
+            "all {units} failed. The first error: {reason}. All errors are in {file}.",
             units=units_of(record.run.task),
             reason=first_failure(record),
             file=out / "errors.jsonl",
@@ -392,7 +392,7 @@ def _empty(record: Record[Any, Any], out: Path) -> EvaluationError | None:
 def first_failure(record: Record[Any, Any]) -> Text:
     """Return the error of the first failed item."""
     errors = (error.message for error in record.errors if error.kind == "item")
-    return next(errors, _("there are no items"))
+    return next(errors, _("the run has no items"))
 
 
 def _partial(record: Record[Any, Any], least: float, out: Path) -> EvaluationError | None:
@@ -439,7 +439,7 @@ def _sparse(
     """Return an error if coverage is below `least`, because the verdicts then do not represent the dataset."""
     units = units_of(record.run.task)
     named = units if llm.checks is None else _("evaluations")
-    for part, part_units in ((llm, named), (llm.checks, _("checks"))):
+    for part, part_units in ((llm, named), (llm.checks, _("checklist checks"))):
         if part is None:
             continue
         if not part.items:
@@ -452,8 +452,9 @@ def _sparse(
             errors = [error for error in record.errors if error.kind == kind]
             return EvaluationError(
                 _(
-                    "only {scored:,} of {total:,} {units} succeeded, but --min-coverage is {least:g}.{cause}"
-                    " See {folder}, use another model, or accept partial results with --allow-partial.",
+                    "only {scored:,} of {total:,} {units} succeeded, less than the required share of {least:g}"
+                    " (--min-coverage).{cause} See {folder}, use another model, or accept partial results with"
+                    " --allow-partial.",
                     scored=scored,
                     total=part.items,
                     units=part_units,
@@ -482,7 +483,10 @@ def _main_cause(errors: Sequence[ErrorReport]) -> Text:
 def _counted(llm: LlmReport, units: Message, judged: int, checked: int) -> Message:
     parts = [(judged, llm.items, units)]
     if llm.checks is not None:
-        parts = [(judged, llm.items, _("evaluations")), (checked, llm.checks.items, _("checks"))]
+        parts = [
+            (judged, llm.items, _("evaluations")),
+            (checked, llm.checks.items, _("checklist checks")),
+        ]
     return joined(
         (
             _("{count:,} of {total:,} {units}", count=count, total=total, units=named)

@@ -86,10 +86,10 @@ class Inputs:
         more = ["..."] if len(changed) > _ERRORS_SHOWN else []
         return (
             n_(
-                "{n} note changed during the run: {notes}. The figures are of the notes as they were read."
-                " Run it again while the notes do not change.",
-                "{n:,} notes changed during the run: {notes}. The figures are of the notes as they were read."
-                " Run it again while the notes do not change.",
+                "{n} note changed during the run: {notes}. The results describe the notes as gigamind read them."
+                " Evaluate again while the notes do not change.",
+                "{n:,} notes changed during the run: {notes}. The results describe the notes as gigamind read"
+                " them. Evaluate again while the notes do not change.",
                 n=len(changed),
                 notes=[*changed[:_ERRORS_SHOWN], *more],
             ),
@@ -115,7 +115,7 @@ class Inputs:
         if why := checked.why_unusable(self.options.min_rows):
             head = (
                 _(
-                    "{file} with the vault {vault}: {reason}",
+                    "{file}, checked with the vault {vault}: {reason}",
                     file=self.options.dataset,
                     vault=self.options.notes,
                     reason=why,
@@ -149,5 +149,7 @@ class Inputs:
 
 def _listed(head: Message, lines: Sequence[Message]) -> Message:
     more = len(lines) - _ERRORS_SHOWN
-    tail = [n_("... and {n} more", "... and {n:,} more", n=more)] if more > 0 else []
+    tail = (
+        [n_("... and {n} more problem", "... and {n:,} more problems", n=more)] if more > 0 else []
+    )
     return joined([head, *lines[:_ERRORS_SHOWN], *tail], "\n")

@@ -100,20 +100,27 @@ class ReleaseOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    phase: Phase = Field("mvp", description="release phase whose gate thresholds apply")
+    phase: Phase = Field(
+        "mvp", description="release phase (mvp, beta or ga) whose gate thresholds apply"
+    )
     gates: Path | None = Field(
-        None, description="gates.toml (default: the one included with gigamind)"
+        None,
+        description="file with the gate thresholds (default: the gates.toml included with gigamind)",
     )
     changed: tuple[Relaxable, ...] = Field(
         (),
-        description="what was changed intentionally and may differ from the baseline; repeatable",
+        description=(
+            "part of the setup that you changed intentionally, so that it may differ from the baseline;"
+            " repeatable"
+        ),
     )
     judge_card: Path | None = Field(
-        None, description="judge report or its folder, from `gigamind judge certify`"
+        None,
+        description="judge report to check against the gates: its file or folder, written by `gigamind judge certify`",
     )
     fail_on_regression: bool = Field(
         default=False,
-        description="exit with 4 if a gate fails, with 1 if the runs are not comparable",
+        description="exit with code 4 if a gate fails, and with code 1 if the run and the baseline are not comparable",
     )
     junit: Path | None = Field(None, description="write the gate results to this file as JUnit XML")
     comment: Path | None = Field(
@@ -133,33 +140,45 @@ class EvalOptions(ReleaseOptions, Determinism):
     out: Path | None = Field(None, description="output folder (default: eval/out/<time>)")
     format: Literal["json", "md", "both"] = Field(
         "both",
-        description="files to write: summary.json (json), summary.md and report.html (md), or all (both)",
+        description=(
+            "files to write: json writes summary.json, md writes summary.md and report.html, both writes"
+            " all three"
+        ),
     )
     lang: LanguageChoice = Field(
         "auto", description="language of the reports; auto follows LC_ALL, LC_MESSAGES or LANG"
     )
     figures: Literal["svg"] | None = Field(
-        None, description="also write the figures of the report as files"
+        None, description="also write the charts of the report as SVG files, in the folder figures"
     )
-    seed: int = Field(42, ge=0, description="random seed for sampling and bootstrap intervals")
+    seed: int = Field(
+        42, ge=0, description="random seed for sampling and bootstrap confidence intervals"
+    )
     sample: SampleText | None = Field(
         None, description="evaluate a random sample: a count such as 50 or a share such as 0.2"
     )
     strict: bool = Field(
-        default=False, description="exit with 1 at an invalid row or an ambiguous note name"
+        default=False,
+        description="exit with code 1 if a dataset row is invalid or a note name matches several notes",
     )
     min_rows: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        0.5, description="share of rows that must be usable; otherwise the exit code is 1"
+        0.5,
+        description="minimum share of usable dataset rows, 0 to 1; below it, the exit code is 1",
     )
     dry_run: bool = Field(
         default=False,
-        description="check the dataset and the notes and estimate the work, then stop",
+        description="check the dataset and the notes, estimate requests, cost and time, then stop without evaluating",
     )
     notes_hash_mode: Literal["content", "mtime"] = Field(
-        "content", description="hash the content of the notes, or only their names and times"
+        "content",
+        description=(
+            "compute the hash of the vault from file paths and contents (content), or from paths and modification"
+            " times (mtime)"
+        ),
     )
     notes_hash_exclude: tuple[str, ...] = Field(
-        (), description="further file patterns to leave out of the hash"
+        (),
+        description="patterns of further files to leave out of the hash of the vault, such as *.bak",
     )
     save_snapshot: bool = Field(
         default=False, description="write snapshot.json as a baseline for later runs"
@@ -169,7 +188,8 @@ class EvalOptions(ReleaseOptions, Determinism):
         description="compare with this baseline: a snapshot.json, an output folder or a folder of baselines",
     )
     config: ConfigReport | None = Field(
-        None, description="set by the command line: options that came from a file"
+        None,
+        description="options that the command line read from a configuration file; gigamind sets this value",
     )
 
     @model_validator(mode="after")
@@ -177,7 +197,8 @@ class EvalOptions(ReleaseOptions, Determinism):
         if self.deterministic and self.sample is not None:
             raise ValueError(
                 _(
-                    "--deterministic evaluates every item and excludes --sample. Leave one of them out."
+                    "--deterministic evaluates every item, so it cannot be combined with --sample. Remove one of"
+                    " them."
                 )
             )
         return self
@@ -234,9 +255,14 @@ class EvalOptions(ReleaseOptions, Determinism):
 class ContextOptions(BaseModel):
     """How much of the retrieved notes a model is shown."""
 
-    context_notes: int = Field(5, ge=1, le=50, description="retrieved notes to show to a model")
+    context_notes: int = Field(
+        5, ge=1, le=50, description="maximum number of retrieved notes to show to a model"
+    )
     context_chars: int = Field(
-        12_000, ge=500, le=1_000_000, description="characters of these notes in total"
+        12_000,
+        ge=500,
+        le=1_000_000,
+        description="maximum characters of retrieved notes to show to a model, over all notes together",
     )
 
     def searched_by(
@@ -286,26 +312,36 @@ class ModelRunOptions(ModelOptions, CacheOptions):
         gt=0,
         le=3_600,
         allow_inf_nan=False,
-        description="initial polling interval for batches in seconds; increases up to 5 minutes",
+        description=(
+            "initial number of seconds between checks whether a batch is finished; the interval grows to at most 5"
+            " minutes"
+        ),
     )
     fresh_fraction: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        0.0, description="share of items to judge a second time, to measure test-retest consistency"
+        0.0,
+        description=(
+            "share of items to judge twice, 0 to 1; measures whether the judge repeats its verdicts (test-retest"
+            " consistency)"
+        ),
     )
     resume: Path | None = Field(
-        None, description="resume the interrupted run of this output folder"
+        None, description="resume the interrupted run that writes to this output folder"
     )
     allow_partial: bool = Field(
         default=False,
-        description="exit with 0 even if items were not judged, or not answered by the external system",
+        description="exit with code 0 even if items have no verdict, or the external system did not answer them",
     )
     min_coverage: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        0.8, description="share of items that must have a verdict; otherwise the exit code is 3"
+        0.8,
+        description="minimum share of items with a verdict, 0 to 1; below it, the exit code is 3",
     )
 
     @model_validator(mode="after")
     def _check_fresh(self) -> Self:
         if self.deterministic and self.fresh_fraction:
-            raise ValueError(_("--deterministic excludes --fresh-fraction. Leave one of them out."))
+            raise ValueError(
+                _("--deterministic cannot be combined with --fresh-fraction. Remove one of them.")
+            )
         return self
 
     @property
@@ -316,6 +352,6 @@ class ModelRunOptions(ModelOptions, CacheOptions):
         """Return the output folder; None for one named by time, InputError if --out differs from the resumed run."""
         if self.resume and out not in {None, self.resume}:
             raise InputError(
-                _("--out: a resumed run writes to the folder of --resume. Leave --out out.")
+                _("--out: a resumed run writes to the folder named by --resume. Remove --out.")
             )
         return self.resume or out

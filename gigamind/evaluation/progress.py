@@ -100,5 +100,7 @@ class Lines:
         seconds = left_s(*self._pieces, self._at_most)
         left = "" if seconds is None else _("{time} left", time=clock(seconds))
         if self._at_most() == 0:
-            left = _("time limit reached: waiting for open requests only")
+            left = _(
+                "time limit reached: gigamind sends no more requests and waits for those already sent"
+            )
         self.tell(joined(filter(None, (self._shown, self._trouble, left)), ", "))

@@ -33,16 +33,20 @@ class CleanupOptions(BaseModel, extra="forbid", frozen=True):
         default=False, description="log what would be removed, and remove nothing"
     )
     out: Path = Field(
-        Path("eval", "out"), description="folder of the deployments' runs: out/<deployment>/<time>"
+        Path("eval", "out"),
+        description="folder with the runs of all deployments, each in <deployment>/<time>",
     )
-    keep_runs: int = Field(20, ge=1, description="latest runs to keep per deployment")
+    keep_runs: int = Field(20, ge=1, description="number of latest runs to keep per deployment")
     keep_days: float = Field(30, ge=1, description="keep all runs younger than this many days")
-    baselines: Path = Field(BASELINES, description="folder of baselines whose source runs are kept")
+    baselines: Path = Field(
+        BASELINES,
+        description="folder of baselines; the runs that these baselines come from are kept",
+    )
     replies: Path | None = Field(
         None, description="folder of stored model replies (default: in the user's cache folder)"
     )
     replies_days: float = Field(
-        90, ge=1, description="remove replies that no run has used for this many days"
+        90, ge=1, description="remove stored model replies that no run has used for this many days"
     )
 
 
@@ -79,7 +83,7 @@ def clean_up(options: CleanupOptions) -> CleanupReport:
         (
             run.folder,
             _(
-                "over {days:g} days old, with {runs} newer runs",
+                "more than {days:g} days old, and its deployment has at least {runs} newer runs",
                 days=options.keep_days,
                 runs=options.keep_runs,
             ),
@@ -89,9 +93,15 @@ def clean_up(options: CleanupOptions) -> CleanupReport:
         if run not in kept
     ]
     for home in homes:
-        going += [(folder, _("abandoned")) for folder in sorted(home.glob("*.abandoned"))]
         going += [
-            (folder, _("unfinished and unchanged for over {days:g} days", days=options.keep_days))
+            (folder, _("unfinished run that can no longer be resumed"))
+            for folder in sorted(home.glob("*.abandoned"))
+        ]
+        going += [
+            (
+                folder,
+                _("unfinished run, unchanged for more than {days:g} days", days=options.keep_days),
+            )
             for folder in sorted(home.glob("*.unfinished"))
             if _forsaken(folder, now - options.keep_days * _DAY_S)
         ]
@@ -105,8 +115,8 @@ def clean_up(options: CleanupOptions) -> CleanupReport:
         removed.append(
             {
                 "what": n_(
-                    "{n} reply in {folder}",
-                    "{n:,} replies in {folder}",
+                    "{n} stored model reply in {folder}",
+                    "{n:,} stored model replies in {folder}",
                     n=len(replies),
                     folder=folder,
                 ),
@@ -131,9 +141,9 @@ def report_lines(report: CleanupReport) -> Iterator[Message]:
     size = sum(removal["size"] for removal in report["removed"]) / _KIB
     totals = {"count": len(report["removed"]), "size": size, "kept": report["kept"]}
     yield (
-        _("would remove {count:,} ({size:,.0f} KiB) and keep {kept:,} runs", **totals)
+        _("entries to remove: {count:,} ({size:,.0f} KiB); runs to keep: {kept:,}", **totals)
         if report["dry_run"]
-        else _("removed {count:,} ({size:,.0f} KiB), kept {kept:,} runs", **totals)
+        else _("entries removed: {count:,} ({size:,.0f} KiB); runs kept: {kept:,}", **totals)
     )
 
 
@@ -222,6 +232,8 @@ def _remove(paths: Iterable[Path]) -> None:
             )
     if problems:
         more = len(problems) - 1
-        tail = [n_("... and {n} more", "... and {n:,} more", n=more)] if more else []
+        tail = (
+            [n_("... and {n} more problem", "... and {n:,} more problems", n=more)] if more else []
+        )
         advice = _("Change the permissions of this folder.")
         raise EvaluationError(joined([problems[0], *tail, advice], "\n"))

@@ -111,7 +111,9 @@ def measure(
     with _opened(task, options, shown) as opened:
         if opened.evaluation.asks_a_model:
             raise InputError(
-                _("--out is required if a model is used, because its replies are stored there")
+                _(
+                    "--out is required if a model is used: gigamind stores the model's replies in this folder"
+                )
             )
         return opened.record(_scored(opened, shown), started)
 

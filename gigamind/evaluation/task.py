@@ -129,7 +129,7 @@ class Estimate:
                 ),
             )
         if self.in_batches:
-            parts.append(_("at the batch price, up to 24 h"))
+            parts.append(_("at the batch price; can take up to 24 h"))
         elif self.speed:
             time = _time(*self.seconds)
             parts.append(_("{time} ({speed})", time=time, speed=self.speed))

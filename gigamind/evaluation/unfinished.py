@@ -41,7 +41,8 @@ def check_unfinished(out: Path, *, resume: bool) -> None:
     if resume and not kept:
         raise InputError(
             _(
-                "--resume {folder}: there is no run to resume; it has ended, or never existed",
+                "--resume {folder}: this folder has no interrupted run to resume. The run has ended, or never"
+                " existed.",
                 folder=out,
             )
         )

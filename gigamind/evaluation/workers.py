@@ -158,6 +158,7 @@ def _in_time(outcome: Success[Result] | Failure, timeout_ms: int) -> Success[Res
 
 def _timed_out(item_id: str, timeout_ms: int) -> Failure:
     message = _(
-        "no answer within {limit} ms. Raise --timeout-ms if the query is right.", limit=timeout_ms
+        "no answer within {limit} ms. If the query is correct, raise --timeout-ms.",
+        limit=timeout_ms,
     )
     return Failure(item_id, QueryTimeoutError.__name__, message)

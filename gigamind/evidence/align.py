@@ -264,7 +264,7 @@ def _checked(span: Span, match: _Match, source: Source) -> str:
     inside = 0 <= span.start < span.end <= len(source.text)
     if not inside or Levenshtein.distance(match.form, matched) != match.distance:
         text = _(
-            "Internal error: the span from {start} to {end} does not match the quote {quote!r}.",
+            "Internal error: characters {start} to {end} of the source do not match the quote {quote!r}.",
             start=span.start,
             end=span.end,
             quote=match.form,

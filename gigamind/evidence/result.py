@@ -64,8 +64,8 @@ class AlignConfig:
         rising = all(low <= high for low, high in pairwise(thresholds))
         if not rising or self.fuzzy_threshold < LEAST_FUZZY:
             text = _(
-                "The search threshold ({search}) must be between 0.5 and the fuzzy threshold ({fuzzy}),"
-                " which must be between 0.8 and 1.",
+                "The search threshold ({search}) must be from 0.5 up to the fuzzy threshold. The fuzzy threshold"
+                " ({fuzzy}) must be from 0.8 to 1.",
                 search=self.search_threshold,
                 fuzzy=self.fuzzy_threshold,
             )

@@ -51,7 +51,7 @@ def _encodable(text: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         message = _(
-            "half of a surrogate pair. Write such escapes in pairs: {example}",
+            "the text contains only half of a Unicode surrogate pair. Write both halves, for example {example}",
             example=r"\ud83d\ude00",
         )
         raise ValueError(message) from error

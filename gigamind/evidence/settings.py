@@ -14,16 +14,17 @@ class AlignOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     fuzzy_threshold: Annotated[float, Field(ge=LEAST_FUZZY, le=1, allow_inf_nan=False)] = Field(
-        DEFAULT.fuzzy_threshold, description="minimum similarity of an inexact quote, 0 to 1"
+        DEFAULT.fuzzy_threshold,
+        description="lowest similarity (0 to 1) at which a passage that differs by a few edits counts as found",
     )
     max_quote_length: int = Field(
         DEFAULT.max_quote_chars,
         ge=1,
-        description="longest quote in characters; longer ones are rejected",
+        description="maximum length of a quote in characters; longer quotes are rejected",
     )
     enable_fuzzy: bool = Field(
         default=DEFAULT.fuzzy,
-        description="also accept inexact quotes, not only exact and normalised ones",
+        description="also accept quotes that differ from the source by a few characters",
     )
 
     @property

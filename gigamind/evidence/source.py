@@ -30,7 +30,7 @@ class Source:
     def __init__(self, text: str, *, max_chars: int = DEFAULT.max_source_chars) -> None:
         if len(text) > max_chars:
             message = _(
-                "The source has {n:,} characters; the limit (max_source_chars) is {limit:,}. Split it.",
+                "The source text has {n:,} characters; the limit (max_source_chars) is {limit:,}. Split the text.",
                 n=len(text),
                 limit=max_chars,
             )

@@ -61,7 +61,11 @@ def read_answers(path: Path, columns: Columns, answered: Answered) -> Imported:
         answer = _text(fields, columns.answer if answered == "response" else columns.reference)
         if not question:
             problems.append(
-                _("{place}: no question in {columns}", place=place, columns=columns.question)
+                _(
+                    "{place}: none of the columns {columns} contains a question",
+                    place=place,
+                    columns=columns.question,
+                )
             )
             continue
         if not answer:
@@ -91,7 +95,8 @@ def read_answers(path: Path, columns: Columns, answered: Answered) -> Imported:
     if not rows and not problems:
         problems.append(
             _(
-                "{file}: no row has a {field} to judge. Let your system answer first, or import with --answer {other}.",
+                "{file}: no row contains an answer to judge (--answer {field}). Let your system answer first, or"
+                " import with --answer {other}.",
                 file=path,
                 field=answered,
                 other="reference" if answered == "response" else "response",
@@ -102,8 +107,8 @@ def read_answers(path: Path, columns: Columns, answered: Answered) -> Imported:
     if unanswered:
         warnings.append(
             n_(
-                "{n} of {total} rows has no {field} and was left out",
-                "{n:,} of {total:,} rows have no {field} and were left out",
+                "{n} of {total} rows contains no answer to judge (--answer {field}) and was not imported",
+                "{n:,} of {total:,} rows contain no answer to judge (--answer {field}) and were not imported",
                 n=unanswered,
                 total=len(table),
                 field=answered,
@@ -112,8 +117,8 @@ def read_answers(path: Path, columns: Columns, answered: Answered) -> Imported:
     if without_context:
         warnings.append(
             n_(
-                "{n} row has no context; nothing in its answer can be verified",
-                "{n:,} rows have no context; nothing in their answers can be verified",
+                "{n} row has no context, so its answer cannot be checked against a source",
+                "{n:,} rows have no context, so their answers cannot be checked against a source",
                 n=without_context,
             )
         )

@@ -47,7 +47,7 @@ def _qrels(folder: Path, split: str | None) -> Path:
         file = folder / "qrels" / f"{name}.tsv"
         raise InputError(
             _(
-                "{file}: no such file. Select one of {splits} with --split.",
+                "{file}: no such file. Select a split of the dataset with --split: {splits}.",
                 file=file,
                 splits=list(splits),
             )
@@ -70,7 +70,7 @@ def _texts(path: Path, what: Message, problems: list[Message]) -> dict[str, tupl
         elif str(name) in texts:
             problems.append(
                 _(
-                    '{place}: "_id" {id} is also in {other}. Keep one.',
+                    '{place}: the "_id" {id} is already used in {other}. Keep only one of the two lines.',
                     place=place,
                     id=str(name),
                     other=places[str(name)],
@@ -88,7 +88,7 @@ def _text(fields: Fields, name: str) -> str:
 
 
 def _judge(judged: Judgements, path: Path) -> None:
-    lines = placed_lines(path, read_text(path, _("the judgements")))
+    lines = placed_lines(path, read_text(path, _("the relevance judgements (qrels)")))
     for at, (place, line) in enumerate(lines):
         cells = [cell.strip() for cell in line.split("\t")]
         if at == 0 and cells[-1:] == ["score"]:
@@ -102,7 +102,9 @@ def _judge(judged: Judgements, path: Path) -> None:
                 _('{place}: expected "query-id corpus-id score", separated by tabs', place=place)
             )
     if not judged.grades and not judged.problems:
-        judged.problems.append(_("{file}: no judgements. Export it again.", file=path))
+        judged.problems.append(
+            _("{file}: the file contains no relevance judgements. Export it again.", file=path)
+        )
 
 
 def _without_lost(judged: Judgements, documents: dict[str, tuple[str, str]]) -> list[Message]:
@@ -120,9 +122,9 @@ def _without_lost(judged: Judgements, documents: dict[str, tuple[str, str]]) -> 
     query, document = lost[0]
     return [
         n_(
-            "{n} judgement was left out because corpus.jsonl lacks the document:"
+            "{n} relevance judgement was not imported because corpus.jsonl does not contain its document:"
             " {document} for query {query} ({place})",
-            "{n:,} judgements were left out because corpus.jsonl lacks the documents,"
+            "{n:,} relevance judgements were not imported because corpus.jsonl does not contain their documents,"
             " such as {document} for query {query} ({place})",
             n=len(lost),
             document=document,

@@ -88,10 +88,10 @@ def unjudgeable(rows: Sequence[QueryItem]) -> tuple[Message, ...]:
         return ()
     return (
         n_(
-            "{n} query has no relevant document and is treated as unanswerable:"
-            " ranking metrics leave it out, while trec_eval counts it as 0",
-            "{n:,} queries have no relevant document and are treated as unanswerable:"
-            " ranking metrics leave them out, while trec_eval counts them as 0",
+            "{n} query has no relevant document and is treated as unanswerable. gigamind leaves it out of ranking"
+            " metrics; trec_eval counts it as 0",
+            "{n:,} queries have no relevant document and are treated as unanswerable. gigamind leaves them out of"
+            " ranking metrics; trec_eval counts them as 0",
             n=count,
         ),
     )

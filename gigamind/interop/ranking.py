@@ -56,7 +56,7 @@ def parse_hits(payload: object) -> tuple[RankedNote, ...]:
     if isinstance(payload, Mapping):
         payload = cast("Mapping[object, object]", payload).get("hits")
     if isinstance(payload, str) or not isinstance(payload, Iterable):
-        raise ValueError(_('neither a list of hits nor an object with "hits"'))  # noqa: TRY004  the text is at fault
+        raise ValueError(_('expected a list of hits, or an object with the field "hits"'))  # noqa: TRY004  the text is at fault
     hits = cast("Iterable[object]", payload)
     return tuple(_parse_hit(hit, place) for place, hit in enumerate(hits, start=1))
 
@@ -71,7 +71,10 @@ def _parse_hit(hit: object, place: int) -> RankedNote:
         fields = {"note": pair[0], "score": pair[1]}
     if not isinstance(fields.get("note"), str):
         raise ValueError(  # noqa: TRY004  the text is at fault
-            _("hit {number} is not a note, [note, score] or {{note, score, text}}", number=place)
+            _(
+                "hit {number} must be a note name, [note, score] or {{note, score, text}}",
+                number=place,
+            )
         )
     return note_of(fields)
 

@@ -63,7 +63,7 @@ def _parse_context(context: object, place: int) -> RankedNote:
         context = RankedNote("", text=whole_text(context))
     if not isinstance(context, RankedNote) or not (context.note.strip() or context.text.strip()):
         raise ValueError(
-            _("context {number} is neither a text nor an object with note or text", number=place)
+            _('context {number} must be a text, or an object with "note" or "text"', number=place)
         )
     return context
 

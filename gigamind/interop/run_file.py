@@ -42,7 +42,7 @@ def read_run_file(path: Path) -> RunFile[Ranking[RankedNote]]:
     Raises:
         InputError: the file cannot be read, is in another encoding, or has no usable line.
     """
-    content = read_bytes(path, _("the run"))
+    content = read_bytes(path, _("the run file"))
     lines = placed_lines(path, decoded(path, content))
     problems: list[Message] = []
     as_json = bool(lines) and lines[0][1].startswith("{")
@@ -52,8 +52,8 @@ def read_run_file(path: Path) -> RunFile[Ranking[RankedNote]]:
         else _trec_rankings(lines, problems)
     )
     empty = _(
-        '{file}: no rankings. Write one per line: six columns "query Q0 note rank score tag",'
-        ' or a JSON object {{"id": ..., "hits": [...]}}.',
+        '{file}: the file contains no search results. Write one result per line as "query Q0 note rank score tag",'
+        ' or one JSON object per query: {{"id": ..., "hits": [...]}}.',
         file=path,
     )
     return _run_of(path, content, rankings, problems, empty)
@@ -75,7 +75,7 @@ def read_json_run(
     Raises:
         InputError: as for `read_run_file`.
     """
-    content = read_bytes(path, _("the run"))
+    content = read_bytes(path, _("the run file"))
     problems: list[Message] = []
     rows = _json_rows(placed_lines(path, decoded(path, content)), problems, read, ids)
     empty = _("{file}: no usable lines. Write one entry per line: {form}.", file=path, form=form)
@@ -93,7 +93,8 @@ def _run_of(
     if rows and len(problems) > max(_FEW, MOST_UNREAD * lines):
         raise InputError(
             _(
-                "{file}: {count:,} of {lines:,} lines cannot be read, too many for a measurement. The first: {problem}",
+                "{file}: {count:,} of {lines:,} lines cannot be used, too many to evaluate the system. First"
+                " problem: {problem}",
                 file=path,
                 count=len(problems),
                 lines=lines,
@@ -122,9 +123,12 @@ def _json_rows(
             fields = cast("dict[str, object]", row) if isinstance(row, dict) else {}
             name = next((fields[name] for name in ids if fields.get(name) is not None), None)
             if not isinstance(name, str | int):
-                raise ValueError(_('no "{field}"', field=ids[0]))  # noqa: TRY004, TRY301  handled like other faults of a line
+                raise ValueError(_('the field "{field}" is missing', field=ids[0]))  # noqa: TRY004, TRY301  handled like other faults of a line
             if str(name) in rows:
-                raise ValueError(_("{id} is repeated; its first line is used", id=str(name)))  # noqa: TRY301
+                again = _(
+                    "the id {id} occurs more than once; only its first line is used", id=str(name)
+                )
+                raise ValueError(again)  # noqa: TRY301  handled like other faults of a line
             rows[str(name)] = read(fields)
         except (ValueError, RecursionError) as error:
             problems.append(_("{place}: {reason}", place=place, reason=text_of(error)))

@@ -47,8 +47,8 @@ def decoded(path: Path, content: bytes) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(
             _(
-                "{file}:{line}: not {encoding}. Convert the file to UTF-8:"
-                " iconv -f CP949 -t UTF-8 (replace CP949 with its encoding).",
+                "{file}:{line}: the text is not {encoding}. Convert the file to UTF-8: iconv -f CP949 -t UTF-8"
+                " (replace CP949 with the encoding of the file).",
                 file=path,
                 line=line,
                 encoding=encoding.removesuffix("-sig").upper(),
@@ -171,7 +171,10 @@ def _json_rows(path: Path, value: object) -> list[tuple[str, Fields]]:
     rows = cast("list[object]", value) if isinstance(value, list) else _columns(value)
     if rows is None or not all(isinstance(row, dict) for row in rows):
         raise InputError(
-            _("{file}: neither a list of rows nor columns. Export it as JSON lines.", file=path)
+            _(
+                "{file}: the JSON must be a list of rows or an object of columns. Export the data as JSON lines.",
+                file=path,
+            )
         )
     return [(f"{path}: row {at}", _object(row)) for at, row in enumerate(rows, start=1)]
 
@@ -192,5 +195,5 @@ def _columns(value: object) -> list[object] | None:
 
 def _object(value: object) -> Fields:
     if not isinstance(value, dict):
-        raise ValueError(_("type: {type}", type=type(value).__name__))  # noqa: TRY004  the text is at fault
+        raise ValueError(_("found a value of type {type}", type=type(value).__name__))  # noqa: TRY004  the text is at fault
     return cast("Fields", value)

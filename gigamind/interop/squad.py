@@ -26,7 +26,12 @@ class _Reader:
     def paragraph(self, place: str, title: str, number: int, paragraph: Fields) -> None:
         context = paragraph.get("context")
         if not isinstance(context, str) or not context.strip():
-            self.problems.append(_('{place}: no "context". Is it a SQuAD file?', place=place))
+            self.problems.append(
+                _(
+                    '{place}: the paragraph has no "context". Check that the file is in SQuAD format.',
+                    place=place,
+                )
+            )
             return
         name = f"{title} {number:03d}".strip()
         note, start = self.by_context.get(context), 0
@@ -43,7 +48,7 @@ class _Reader:
         if name in self.places:
             self.problems.append(
                 _(
-                    "{place}: id {id} is also used by {other}. Keep one.",
+                    "{place}: the question id {id} is already used by {other}. Keep only one of the two.",
                     place=place,
                     id=name,
                     other=self.places[name],
@@ -110,7 +115,10 @@ def read_squad(path: Path) -> Imported:
         )
     refuse_problems(reader.problems)
     warnings = [
-        _("{place}: the answer is not in its paragraph, so it has no expected span", place=place)
+        _(
+            "{place}: the paragraph does not contain the answer, so no expected span was imported for it",
+            place=place,
+        )
         for place in reader.lost
     ]
     return Imported(reader.rows, reader.notes, tuple(warnings))

@@ -36,7 +36,8 @@ class Judgements:
         if own.setdefault(document, grade) != grade:
             self.problems.append(
                 _(
-                    "{place}: query {query}, document {document}: grade {grade}, but {earlier} before. Keep one.",
+                    "{place}: document {document} has grade {grade} for query {query}, but grade {earlier} in an"
+                    " earlier line. Keep only one of the two lines.",
                     place=place,
                     query=query,
                     document=document,
@@ -53,7 +54,7 @@ def read_trec(qrels: Path, topics: Path | None) -> Imported:
         InputError: a file cannot be read or used; names the lines.
     """
     judged = Judgements(qrels)
-    for place, line in placed_lines(qrels, read_text(qrels, _("the judgements"))):
+    for place, line in placed_lines(qrels, read_text(qrels, _("the relevance judgements (qrels)"))):
         head = line.split(maxsplit=_BEFORE)
         tail = head[_BEFORE].rsplit(maxsplit=1) if len(head) > _BEFORE else []
         if not tail[1:] or not _GRADE.fullmatch(tail[1]):
@@ -64,7 +65,10 @@ def read_trec(qrels: Path, topics: Path | None) -> Imported:
             judged.add(place, head[0], tail[0], int(tail[1]))
     if not judged.grades and not judged.problems:
         judged.problems.append(
-            _('{file}: no judgements. Write "query 0 document grade" on each line.', file=qrels)
+            _(
+                '{file}: the file contains no relevance judgements. Write "query 0 document grade" on each line.',
+                file=qrels,
+            )
         )
     texts = _topics(topics, judged.problems) if topics else {}
     refuse_problems(judged.problems)
@@ -89,7 +93,8 @@ def imported_queries(
     if source and len(missing) == len(known):
         judged.problems.append(
             _(
-                "{file}: lacks all queries that {qrels} judges, such as {query}. Are they from one collection?",
+                "{file}: the file contains none of the queries in {qrels}, such as {query}. Check that both files"
+                " belong to the same collection.",
                 file=source,
                 qrels=judged.path,
                 query=missing[0],
@@ -105,8 +110,9 @@ def imported_queries(
     if source and missing:
         all_warnings.append(
             n_(
-                "{n} judged query has no text: {query}. Its id is used instead.",
-                "{n:,} judged queries have no text, such as {query}. Their ids are used instead.",
+                "{n} query with relevance judgements has no text: {query}. Its id is used as the text.",
+                "{n:,} queries with relevance judgements have no text, such as {query}. Their ids are used as the"
+                " text.",
                 n=len(missing),
                 query=missing[0],
             )
@@ -114,8 +120,8 @@ def imported_queries(
     if unused := len(texts) - (len(known) - len(missing)):
         all_warnings.append(
             n_(
-                "{n} query has no judgement and was left out",
-                "{n:,} queries have no judgements and were left out",
+                "{n} query has no relevance judgement and was not imported",
+                "{n:,} queries have no relevance judgements and were not imported",
                 n=unused,
             )
         )
@@ -123,7 +129,7 @@ def imported_queries(
 
 
 def _topics(path: Path, problems: list[Message]) -> dict[str, str]:
-    text = read_text(path, _("the topics"))
+    text = read_text(path, _("the topics (queries)"))
     head = text.lstrip()[:1]
     rows = (
         _tagged_topics(path, text)
@@ -137,14 +143,15 @@ def _topics(path: Path, problems: list[Message]) -> dict[str, str]:
         if not name or not topic.strip():
             problems.append(
                 _(
-                    "{place}: a topic without id or text. Write <top> with <num> and <title>, or id, tab, text.",
+                    "{place}: a topic has no id or no text. Write <top> with <num> and <title>, or a line with id,"
+                    " tab and text.",
                     place=place,
                 )
             )
         elif topics.setdefault(name, topic) != topic:
             problems.append(
                 _(
-                    "{place}: query {query} is repeated with another text. Keep one.",
+                    "{place}: query {query} occurs again with a different text. Keep only one of the two.",
                     place=place,
                     query=name,
                 )
@@ -161,7 +168,7 @@ def _tagged_topics(path: Path, text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _json_topics(path: Path) -> Iterator[tuple[str, str, str]]:
-    for place, fields in json_lines(path, _("the topics")):
+    for place, fields in json_lines(path, _("the topics (queries)")):
         name = fields.get("_id", fields.get("id"))
         text = fields.get("text", fields.get("query"))
         yield place, "" if name is None else str(name), text if isinstance(text, str) else ""

@@ -82,7 +82,7 @@ class Asking:
         except LlmError as error:
             if error.code != "context_too_long" or not self.shorter:
                 raise
-            text = _("{reason}, or {advice}", reason=error.message, advice=self.shorter)
+            text = _("{reason} Alternatively: {advice}", reason=error.message, advice=self.shorter)
             raise LlmError(text, *error.args[1:]) from None
         self.unread.update(unread_in(answer))
         return answer

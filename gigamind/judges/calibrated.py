@@ -122,9 +122,15 @@ class CalibratedJudgeFile(JudgeFile):
     @model_validator(mode="after")
     def _vectors_have_an_embedder(self) -> Self:
         if (self.embedder is None) is not (self.cosine is None):
-            raise ValueError(_("embedder and [cosine] require each other: give both or neither"))
+            raise ValueError(
+                _(
+                    "`embedder` and the table [cosine] belong together: write both in the judge file or omit both"
+                )
+            )
         if self.cross and not self.cosine:
-            raise ValueError(_("[cross] requires [cosine]"))
+            raise ValueError(
+                _("the table [cross] requires the table [cosine] in the same judge file")
+            )
         return self
 
 
@@ -171,8 +177,8 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
     file = read_judge_file(path, CalibratedJudgeFile)
     fits = embedder is not None and file.embedder == embedder
     caution = _(
-        "{file} was fitted for {fitted_for}, not for {embedder}, so cosines are not used. Fit a judge for this"
-        " embedder: gigamind judge fit unanswerable.",
+        "{file} was fitted for {fitted_for}, not for {embedder}, so the judge ignores cosine similarities. To fit"
+        " a judge for this embedder, run: gigamind judge fit unanswerable.",
         file=path,
         fitted_for=file.embedder or _("keyword search"),
         embedder=embedder,
@@ -188,8 +194,8 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
 def _refuse_old(path: Path) -> None:
     if "keyword" in (read := read_toml(path, "judge file")) and "rules" not in read:
         text = _(
-            "{file}: `rules` is missing. An earlier version fitted this file with another term for the vault's"
-            " size. Fit it again: {command}",
+            "{file}: `rules` is missing. An earlier gigamind version fitted this judge and handled the vault's"
+            " size differently. Fit the judge again: {command}",
             file=path,
             command="gigamind judge fit unanswerable --dataset QUERIES --notes VAULT --out FILE",
         )

@@ -305,8 +305,8 @@ def _refuse_too_few(rows: Sequence[Labelled]) -> None:
     for kind, count in ((c_("query", "answerable"), yes), (c_("query", "unanswerable"), no)):
         if count < FEWEST:
             text = _(
-                "Too few queries to fit a judge: {n} {kind} queries find a note; {least} are required. Add"
-                " queries. With --leave-out always, answerable queries also give unanswerable ones.",
+                "Too few queries to fit a judge: the search finds notes for only {n} {kind} queries; {least} are"
+                " required. Add queries. --leave-out always also makes unanswerable queries from answerable ones.",
                 n=count,
                 kind=kind,
                 least=FEWEST,
@@ -314,8 +314,8 @@ def _refuse_too_few(rows: Sequence[Labelled]) -> None:
             raise DatasetError(text)
     if (groups := count_groups([row.keys for row in rows])) < FOLDS:
         text = _(
-            "Only {n} groups of queries have no note in common; {least} are required for cross-validation. Add"
-            " queries that other notes answer.",
+            "Cross-validation requires {least} groups of queries that share no notes, but there are only {n}. Add"
+            " queries that are answered by other notes.",
             n=groups,
             least=FOLDS,
         )

@@ -78,7 +78,8 @@ def _loaded(
     kind = _kind_of(path)
     if kind not in kinds:
         text = _(
-            "{file}: the kind must be one of {kinds} here, not {kind!r}.",
+            "{file}: a judge of the kind {kind!r} cannot be used for this. Use a judge file whose kind is one of:"
+            " {kinds}.",
             file=path,
             kinds=tuple(kinds),
             kind=kind,
@@ -115,12 +116,14 @@ def _own_class(name: str) -> type[OwnJudge] | None:
         given = next(iter(installed)).load() if installed else imported(*name.split(":", 1))
     except (ImportError, AttributeError, ValueError) as error:
         text = _(
-            "--judge {name} cannot be imported: {reason}. Its module must be in this folder, on PYTHONPATH or"
-            " installed.",
+            "--judge {name} cannot be imported: {reason}. The judge's Python module must be in the current folder,"
+            " on PYTHONPATH or installed.",
             name=name,
             reason=str(error),
         )
         raise InputError(text) from error
     if not (isinstance(given, type) and issubclass(given, OwnJudge)):
-        raise InputError(_("--judge {name} is not a subclass of gigamind.OwnJudge.", name=name))
+        raise InputError(
+            _("--judge {name}: this class must be a subclass of gigamind.OwnJudge.", name=name)
+        )
     return given

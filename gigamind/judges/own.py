@@ -75,7 +75,9 @@ class OwnJudge(Judge[AnswerCase, None]):
         return (options.settings().model,)
 
     def settings(self, settings: ModelSettings) -> ModelSettings:
-        return settings.spoken(self.temperature, self.max_tokens, _("max_tokens of the judge"))
+        return settings.spoken(
+            self.temperature, self.max_tokens, _("max_tokens in the class of the judge")
+        )
 
     def fingerprint(self, model: str) -> str:
         """Return a hash of the class's source, its prompts, its reply schema and the model."""

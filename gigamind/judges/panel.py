@@ -57,11 +57,15 @@ class PanelFields(BaseModel):
     @model_validator(mode="after")
     def _check_panel(self) -> Self:
         if self.panel and self.repeats > 1:
-            raise ValueError(_("each model of a panel votes once: give `panel` or `repeats`"))
+            raise ValueError(
+                _("each model in `panel` votes once, so use either `panel` or `repeats`, not both")
+            )
         if len(set(self.panel)) < len(self.panel) or len(self.panel) == 1:
-            raise ValueError(_("a panel requires two or more different models"))
+            raise ValueError(_("`panel` must name two or more models, each only once"))
         if self.adaptive and not self.is_panel:
-            raise ValueError(_("`adaptive` requires `panel` or `repeats`"))
+            raise ValueError(
+                _("`adaptive` requires several votes: set `panel`, or `repeats` to 2 or more")
+            )
         return self
 
 

@@ -67,10 +67,14 @@ class Checklist(BaseModel, extra="forbid", frozen=True):
     def _check_ids(cls, items: tuple[ChecklistItem, ...]) -> tuple[ChecklistItem, ...]:
         repeated = [name for name, count in Counter(item.id for item in items).items() if count > 1]
         if repeated:
-            raise ValueError(_("several items have the id {ids}", ids=tuple(repeated)))
+            raise ValueError(
+                _("several checklist items have the same id: {ids}", ids=tuple(repeated))
+            )
         if any(item.id == "pass_rate" for item in items):
             # Comparisons list the rate of each item in the same block as `pass_rate`.
-            raise ValueError(_("an item cannot have the id pass_rate, the name of a metric"))
+            raise ValueError(
+                _("a checklist item cannot have the id pass_rate, because a metric has this name")
+            )
         return items
 
 
@@ -121,7 +125,7 @@ class ChecklistJudge(LlmJudge[ChecklistJudgeFile]):
         features = self.file.features
         if feature not in features:
             text = _(
-                "The checklist judge has no feature {feature}; it has {known}.",
+                "The checklist judge has no checklist for the feature {feature}. It has checklists for: {known}.",
                 feature=feature,
                 known=sorted(features),
             )
@@ -194,7 +198,10 @@ async def judge_checklist(
         if len(entries) == len(checklist.items):
             return verdict_of(entries, judge, feature, case)
     missing = [item.id for item in checklist.items if item.id not in entries]
-    text = _("The reply has no entry, or several, for these items: {items}.", items=missing)
+    text = _(
+        "The judge model's reply has no entry or several entries for these checklist items: {items}.",
+        items=missing,
+    )
     raise LlmError(text, "invalid_output")
 
 
@@ -306,7 +313,9 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
             messages = checklist_messages(judge, case, items, KEY)
             request = counted(messages, ChecklistReply.model_json_schema())
             least = _LEAST_ITEM * len(items)
-            yield PlannedCall(request, least, self.file.max_tokens, what=_("checking"))
+            yield PlannedCall(
+                request, least, self.file.max_tokens, what=_("applying the checklist to")
+            )
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
         verdict = await judge_checklist(self.judge_in(case.language), self.feature, case, asking)
@@ -335,7 +344,8 @@ def load_quality_gate(path: Path, feature: str, language: PromptLanguage = "auto
     gate = QualityGate({name: load_checklist_judge(path, name) for name in languages}, feature)
     if feature not in gate.file.features:
         text = _(
-            "--feature: {file} has no feature {feature}; it has {known}.",
+            "--feature: the judge file {file} has no checklist for the feature {feature}. It has checklists for:"
+            " {known}.",
             file=path,
             feature=feature,
             known=sorted(gate.file.features),

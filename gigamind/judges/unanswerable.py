@@ -41,7 +41,8 @@ def load_question_judge(
 
         return load_model_judge(path, language)
     text = _(
-        "{file}: the kind must be one of {kinds} here, not {kind!r}.",
+        "{file}: a judge of the kind {kind!r} cannot be used for this. Use a judge file whose kind is one of:"
+        " {kinds}.",
         file=path,
         kinds=get_args(UnanswerableMode),
         kind=kind,

@@ -207,11 +207,14 @@ class PanelJudgement:
         if self.panel is None or self.panel.code is None:
             return ""
         if self.panel.code == "panel_tied":
-            return _("The votes of the panel are tied, and `tie` in its judge file is unscored.")
+            return _(
+                "The votes of the judge panel are tied. The judge file gives no verdict for ties (`tie` is"
+                " unscored)."
+            )
         member, error = next(iter(self.errors.items()))
 
         return _(
-            "{failed} of {n} panel members gave no vote. {model}: {reason} ({code})",
+            "{failed} of {n} models of the judge panel gave no vote. {model}: {reason} ({code})",
             failed=len(self.errors),
             n=len(self.by_member) + len(self.errors),
             model=member.model,

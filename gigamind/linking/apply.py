@@ -75,7 +75,7 @@ class InPlaceWriter:
                 self.undo_file = _new_folder(self._folder) / UNDO_FILE
             self._journal = Journal(self.undo_file, sync=True)
         backup = self.undo_file.parent / BACKUP / path
-        with as_notes_error(_("{note}: its copy {file}", note=path, file=backup)):
+        with as_notes_error(_("{note}: the backup copy {file}", note=path, file=backup)):
             backup.parent.mkdir(parents=True, exist_ok=True)
             backup.write_bytes(before)
         self._journal.append(undo_row(linked).model_dump(mode="json"))
@@ -87,7 +87,12 @@ def _unchanged_bytes(linked: LinkedNote, files: NoteFiles) -> bytes:
     note = linked.note
     now = files.read(note.path)
     if content_hash(now) != note.content_hash:
-        raise NotesError(_("{note}: changed after it was read. Try again.", note=note.path))
+        raise NotesError(
+            _(
+                "{note}: the note changed after gigamind read it. Run the command again.",
+                note=note.path,
+            )
+        )
     if note.text.encode() != now:
         raise NotesError(
             _("{note}: not valid UTF-8. Save it as UTF-8, and try again.", note=note.path)

@@ -49,7 +49,8 @@ class NoteFiles:
             if location.is_symlink():
                 raise NotesError(
                     _(
-                        "{note}: is a symbolic link to {target}. Links are inserted into files only; name that note.",
+                        "{note}: is a symbolic link to {target}. gigamind inserts links only into regular files;"
+                        " name the target note instead.",
                         note=path,
                         target=location.readlink(),
                     )

@@ -11,10 +11,10 @@ _SHARED = 0.2  # tf-idf cosine
 _NEAR = 1.0  # ln(1 + Adamic-Adar)
 _QUOTED = 60  # code points of a passage
 _NAMED: Mapping[NameKind, Message] = {
-    "title": _("title or file name of the note"),
-    "alias": _("alias of the note"),
-    "heading": _("first heading of the note"),
-    "text": _("other notes link it with these words"),
+    "title": _("the words are the title or file name of the target note"),
+    "alias": _("the words are an alias of the target note"),
+    "heading": _("the words are the first level-1 heading of the target note"),
+    "text": _("other notes link to the target note with these words"),
 }
 
 
@@ -22,21 +22,21 @@ def reason(features: Features, language: str) -> str:
     """Return the evidence for a link in a language, the words themselves first."""
     parts = _of_words(features)
     if features.cue_beside >= _LIKE_LINKS:
-        parts.append(_("in this vault, links often follow such words"))
+        parts.append(_("in this vault, the neighbouring words often occur beside links"))
     if features.words_shared >= _SHARED:
         parts.append(
             _(
-                "paragraph and note share distinctive words (tf-idf cosine {cosine:.2f})",
+                "the paragraph and the target note share distinctive words (tf-idf cosine {cosine:.2f})",
                 cosine=features.words_shared,
             )
         )
     if features.neighbours >= _NEAR:
-        parts.append(_("both notes are linked with the same notes"))
+        parts.append(_("both notes have links to or from the same other notes"))
     is_namesake = isinstance(features, NamedFeatures) and features.commonness < 1
     if is_namesake and features.folders_between == 0:
-        parts.append(_("same folder"))
+        parts.append(_("both notes are in the same folder"))
     if features.linked_back:
-        parts.append(_("that note links to this one"))
+        parts.append(_("the target note already links to this note"))
     return translator(language)(joined(parts, "; "))
 
 
@@ -46,7 +46,7 @@ def _of_words(features: Features) -> list[Message]:
         cosine = max(features.name_cosine, features.beginning_cosine)
         return [
             _(
-                'close in meaning to "{passage}" of the note (cosine {cosine:.2f})',
+                'the words are close in meaning to "{passage}" of the target note (cosine similarity {cosine:.2f})',
                 passage=shown,
                 cosine=cosine,
             )
@@ -57,12 +57,17 @@ def _of_words(features: Features) -> list[Message]:
     if features.linked_notes:
         parts.append(
             n_(
-                "linked in {linked} of {n} other note with these words",
-                "linked in {linked:,} of {n:,} other notes with these words",
+                "{linked} of {n} other note that contains these words uses them as a link",
+                "{linked:,} of {n:,} other notes that contain these words use them as a link",
                 n=features.saying_notes,
                 linked=features.linked_notes,
             )
         )
     if features.commonness < 1:
-        parts.append(_("{share:.0%} of such links lead there", share=features.commonness))
+        parts.append(
+            _(
+                "{share:.0%} of the links with these words lead to the target note",
+                share=features.commonness,
+            )
+        )
     return parts

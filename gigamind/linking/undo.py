@@ -105,7 +105,8 @@ def _restore(row: UndoRow, files: NoteFiles, backup: Path) -> bool:
     if content_hash(now) != row.after:
         raise NotesError(
             _(
-                "{note}: changed after the links were inserted, so it is left unchanged. The original is {file}.",
+                "{note}: the note changed after the links were inserted, so gigamind did not restore it. The"
+                " original note is in {file}.",
                 note=row.note,
                 file=backup,
             )
@@ -115,7 +116,8 @@ def _restore(row: UndoRow, files: NoteFiles, backup: Path) -> bool:
     if before is None or content_hash(before.encode()) != row.before:
         raise NotesError(
             _(
-                "{note}: its line in the undo file was edited, so it is left unchanged. The original is {file}.",
+                "{note}: the line for this note in the undo file was edited, so gigamind did not restore the note."
+                " The original note is in {file}.",
                 note=row.note,
                 file=backup,
             )
@@ -143,7 +145,7 @@ def _vault_of(file: Path) -> Path:
     if not file.is_file():
         raise InputError(
             _(
-                "--undo {file}: no such file. Its place is VAULT/{place}.",
+                "--undo {file}: no such file. gigamind stores undo files as VAULT/{place}.",
                 file=file,
                 place=_UNDO_PLACE,
             )
@@ -152,8 +154,8 @@ def _vault_of(file: Path) -> Path:
     if place.name != UNDO_FILE or place.parts[-4:-2] != FOLDER:
         raise InputError(
             _(
-                "--undo {file}: must be in its original place VAULT/{place}, because its paths are relative to that"
-                " vault. Move it back.",
+                "--undo {file}: the undo file must be in its original place VAULT/{place}, because its paths are"
+                " relative to the vault. Move the file back.",
                 file=file,
                 place=_UNDO_PLACE,
             )
@@ -168,7 +170,7 @@ def _rows(file: Path) -> Iterator[UndoRow]:
         except ValidationError as error:
             raise InputError(
                 _(
-                    "{file}:{line}: not a line of an undo file; it was edited",
+                    "{file}:{line}: invalid line; the undo file was edited or damaged",
                     file=file,
                     line=number,
                 )

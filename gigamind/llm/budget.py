@@ -181,7 +181,7 @@ class Budget:
         """Return whether a call can start; False while other calls may still leave room for it."""
         limits = self.limits
         if limits.calls is not None and self.calls >= limits.calls:
-            raise _exceeded(n_("{n} call", "{n} calls", n=limits.calls))
+            raise _exceeded(n_("{n} model request", "{n} model requests", n=limits.calls))
         self.check_time()
         cap = self._cap
         if cap is None:
@@ -191,7 +191,7 @@ class Budget:
                 micro_usd(x) / 1e6 for x in (cap, self.spent_pico_usd, pico_usd)
             )
             message = _(
-                "{limit:g} USD ({spent:g} spent, and the next call may cost {next_call:g})",
+                "{limit:g} USD ({spent:g} USD spent; the next request may cost up to {next_call:g} USD)",
                 limit=limit,
                 spent=spent,
                 next_call=next_call,
@@ -204,7 +204,9 @@ class Budget:
 
 
 def _exceeded(limit: str) -> LlmError:
-    return LlmError(_("the budget is used up: {limit}", limit=limit), "budget_exceeded")
+    return LlmError(
+        _("a limit on model requests is reached: {limit}", limit=limit), "budget_exceeded"
+    )
 
 
 def budget_of(options: ModelOptions, spent: Totals | None = None) -> Budget:

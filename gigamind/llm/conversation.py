@@ -194,9 +194,12 @@ def _reason(error: BaseException) -> BaseException:
             return cause
         if isinstance(cause, ValidationError):
             reason = scrub(first_problem(cause))
-            return LlmError(_("the reply is invalid: {reason}", reason=reason), "invalid_output")
+            return LlmError(
+                _("the model's reply is invalid: {reason}", reason=reason), "invalid_output"
+            )
     if isinstance(cause, ValueError):  # raised by instructor for an answer without JSON
         return LlmError(
-            _("the reply cannot be read: {reason}", reason=scrub(str(cause))), "invalid_output"
+            _("the model's reply cannot be read: {reason}", reason=scrub(str(cause))),
+            "invalid_output",
         )
     return cause

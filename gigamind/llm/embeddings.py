@@ -67,13 +67,14 @@ class LitellmEmbedder:
             vectors = np.array([row["embedding"] for row in rows], dtype=np.float64)
         except (KeyError, TypeError, ValueError):
             raise EmbeddingError(
-                _("{model}: the response is not an embedding", model=self.name)
+                _("{model}: the server's response is not an embedding", model=self.name)
             ) from None
         whole = whose == list(range(count)) and vectors.ndim == 2 and vectors.shape[1] > 0  # noqa: PLR2004
         if not whole or not (np.abs(vectors) < _TOO_LARGE).all():
             message = n_(
-                "{model}: the response has no finite embedding for {n} text",
-                "{model}: the response does not have one finite embedding for each of {n} texts",
+                "{model}: the server returned no valid embedding (a list of finite numbers) for {n} text",
+                "{model}: the server did not return one valid embedding (a list of finite numbers) for each of {n}"
+                " texts",
                 n=count,
                 model=self.name,
             )
@@ -115,7 +116,7 @@ class LitellmEmbedder:
         if not missing:
             return _("{model}: {reason}", model=self.name, reason=reason)
         return _(
-            "{model}: {reason}; not set in the environment: {variables}",
+            "{model}: {reason}. These environment variables are not set: {variables}",
             model=self.name,
             reason=reason,
             variables=missing,
@@ -129,11 +130,13 @@ class LitellmEmbedder:
 
 _REASONS = {
     401: _(
-        "the key was rejected: set the provider's key in the environment (OPENAI_API_KEY for openai/...)"
+        "the API key was rejected: set the provider's key in the environment (OPENAI_API_KEY for openai/...)"
     ),
-    403: _("the key has no access to this model"),
-    404: _("there is no such model: check its name"),
-    429: _("still rate limited, or out of quota, after several attempts"),
+    403: _("the API key has no access to this model"),
+    404: _("the provider has no model with this name: check the name"),
+    429: _(
+        "the provider still rejects the request after several attempts: its rate limit or quota is reached"
+    ),
 }
 
 

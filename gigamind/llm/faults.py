@@ -45,14 +45,19 @@ _UNSUPPORTED = re.compile(
 def fault_of(answer: Answer, raised_by: str) -> LlmError | None:
     """Return why an answer is unusable; None if it can be parsed.  `raised_by` raises `max_tokens`."""
     if answer.finish == "none":
-        return LlmError(_("the server sent a reply without any choice"), "malformed_response")
+        return LlmError(
+            _("the server's response contains no model reply (no `choices`)"), "malformed_response"
+        )
     if answer.refusal:
         return LlmError(_("the model refused: {reason}", reason=scrub(answer.refusal)), "refused")
     if answer.finish == "content_filter":
         return LlmError(_("the server's content filter blocked the reply"), "content_filtered")
     if answer.finish == "length":
         return LlmError(
-            _("the reply was truncated at max_tokens. Raise it with {setting}.", setting=raised_by),
+            _(
+                "the model's reply was cut off at the token limit (max_tokens). Raise the limit with {setting}.",
+                setting=raised_by,
+            ),
             "truncated",
         )
     return None
@@ -95,13 +100,13 @@ def code_of(status: int, text: str) -> LlmCode:
     return "server_error"
 
 
-_CANNOT_CONNECT = _("cannot connect")
+_CANNOT_CONNECT = _("cannot connect to the server")
 
 
 def unreached(model: str, address: str, why: str = _CANNOT_CONNECT) -> LlmError:
     """Return the error for a request that reached no server, so nothing was generated."""
     message = _(
-        "{model}: {reason}. Is there a server at {address}?",
+        "{model}: {reason}. Check that a server is running at {address}.",
         model=model,
         reason=scrub(why),
         address=without_password(address),
@@ -120,18 +125,18 @@ def missing_provider(name: str, api_base: str | None) -> Message:
     bare = name.rpartition("/")[2]
     if api_base:
         return _(
-            "The provider is missing. For a server with the OpenAI protocol, use openai/{name}.",
+            "The model name lacks the provider. For a server with the OpenAI protocol, use openai/{name}.",
             name=name,
         )
     family = next((known for known in _FAMILIES if bare.lower().startswith(known)), None)
     if family:
         return _(
-            "The provider is missing. Did you mean {provider}/{name}?",
+            "The model name lacks the provider. Did you mean {provider}/{name}?",
             provider=_FAMILIES[family],
             name=bare,
         )
     return _(
-        "The provider is missing. Use for example openai/{name}, anthropic/{name} or ollama_chat/{name}.",
+        "The model name lacks the provider. Use for example openai/{name}, anthropic/{name} or ollama_chat/{name}.",
         name=name,
     )
 
@@ -194,9 +199,9 @@ _FAMILIES = {
 }
 
 _HINTS: dict[LlmCode, Message] = {
-    "auth_failed": _("Check the provider's key in the environment."),
-    "quota_exhausted": _("The account has no money or quota left."),
-    "context_too_long": _("Use a model with a longer context, or send less text."),
+    "auth_failed": _("Check the provider's API key in the environment."),
+    "quota_exhausted": _("Your account at the provider has no money or quota left."),
+    "context_too_long": _("Use a model with a larger context window, or send less text."),
 }
 
 
@@ -238,8 +243,8 @@ async def with_retries(
         if error.code not in TRANSIENT or requested_s <= settings.max_wait_s:
             raise
         message = _(
-            "{reason}. The server requests a wait of {seconds:g} s, but --max-wait is {limit:g} s. Resume later, or"
-            " raise it.",
+            "{reason}. The server requests a wait of {seconds:g} s, but --max-wait is {limit:g} s. Resume the run"
+            " later, or raise --max-wait.",
             reason=error.message,
             seconds=requested_s,
             limit=settings.max_wait_s,
@@ -279,18 +284,25 @@ def _advice(error: LlmError, settings: ModelSettings) -> Message:  # noqa: PLR09
     if settings.mode == "json_schema":
         if error.code == "invalid_output":
             return _(
-                "The reply does not have the requested form. Try --structured md_json, or a larger model."
+                "The model's reply does not have the requested JSON form. Try --structured md_json or a larger"
+                " model."
             )
         if error.code == "bad_request" and error.status not in {None, HTTPStatus.NOT_FOUND}:
             return _("The model does not support structured output. Try --structured md_json.")
     if error.status == HTTPStatus.NOT_FOUND:
-        return _("There is no such model or address. Check both names.")
+        return _(
+            "The server does not know this model or this address. Check the model's name and the address."
+        )
     server = settings.api_base or _("The provider")
     match error.code:
         case "auth_failed":
-            return _("The key is missing or rejected. Set the provider's key in the environment.")
+            return _(
+                "The API key is missing or was rejected. Set the provider's key in the environment."
+            )
         case "quota_exhausted":
-            return _("The account has no quota left. See the provider's billing page.")
+            return _(
+                "Your account at the provider has no quota left. See the provider's billing page."
+            )
         case "rate_limited":
             return _("The server is overloaded. Try again later.")
         case "timeout" | "server_error":
@@ -300,7 +312,8 @@ def _advice(error: LlmError, settings: ModelSettings) -> Message:  # noqa: PLR09
             )
         case "malformed_response":
             return _(
-                "{server} uses another protocol. Check the address (often .../v1).", server=server
+                "{server} does not answer in the expected protocol. Check the address; it often ends in /v1.",
+                server=server,
             )
         case _other:
-            return _("This model cannot judge with these settings.")
+            return _("This model cannot be used as a judge with these settings.")

@@ -255,8 +255,8 @@ def fence_key(folder: Path, mode: StoreMode) -> bytes:
         return secrets.token_bytes(_KEY_BYTES)
     if len(key) != _KEY_BYTES:
         message = _(
-            "{file}: this is not a key of gigamind ({actual} bytes instead of {expected}). Delete it. Replies"
-            " stored with another key are requested again.",
+            "{file}: this is not a valid key file: it has {actual} bytes instead of {expected}. Delete it."
+            " gigamind then creates a new key and requests the replies again that were stored with another key.",
             file=path,
             actual=len(key),
             expected=_KEY_BYTES,

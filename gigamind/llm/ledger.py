@@ -166,7 +166,7 @@ def _attempts(path: Path) -> Iterator[Attempt]:
             yield Attempt(**row)
         except TypeError as error:
             message = _(
-                "{file}: a line is not a request ({reason}). The file was damaged or edited.",
+                "{file}: a line of this request log is invalid ({reason}). The file was damaged or edited.",
                 file=path,
                 reason=str(error),
             )

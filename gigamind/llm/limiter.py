@@ -139,9 +139,15 @@ class Limiter:
         """Return a summary of problems with the server; empty without problems."""
         phrases: list[Message] = []
         if self.timeouts:
-            phrases.append(n_("{n} time-out", "{n} time-outs", n=self.timeouts))
+            phrases.append(n_("{n} request timed out", "{n} requests timed out", n=self.timeouts))
         if self.refusals:
-            phrases.append(n_("{n} refusal (429)", "{n} refusals (429)", n=self.refusals))
+            phrases.append(
+                n_(
+                    "{n} request rejected by the server's rate limit (429)",
+                    "{n} requests rejected by the server's rate limit (429)",
+                    n=self.refusals,
+                )
+            )
         closed_s = self._closed_until - time.monotonic()
         if closed_s > 1:
             phrases.append(
@@ -149,7 +155,10 @@ class Limiter:
             )
         if phrases and self.allowed < self.most:
             phrases.append(
-                _("slow server: --max-in-flight reduced to {allowed}", allowed=self.allowed)
+                _(
+                    "slow server: concurrent requests reduced to {allowed} (--max-in-flight)",
+                    allowed=self.allowed,
+                )
             )
         return joined(phrases, separator=", ")
 
@@ -169,7 +178,7 @@ class Limiter:
             async with self._waiting_for():
                 await self._wait_for_pace(tokens)
             if self._silence:
-                raise LlmError(_("not requested: {reason}", reason=self._silence), "not_asked")
+                raise LlmError(_("request not sent: {reason}", reason=self._silence), "not_asked")
             self._entries += 1
             place = Place(self._patience, self._in_flight > 1, self._entries)
             sent_at = time.monotonic()
@@ -203,7 +212,8 @@ class Limiter:
             return False
         self._patience *= 2
         message = _(
-            "no answer to a single request within {seconds:.4g} s: the time limit is doubled (--model-timeout-s)",
+            "the server did not answer the only running request within {seconds:.4g} s, so gigamind doubles the"
+            " time limit (--model-timeout-s)",
             seconds=waited_s,
         )
         self.tell(message)

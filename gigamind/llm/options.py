@@ -21,7 +21,9 @@ class Determinism(BaseModel):
 
     deterministic: bool = Field(
         default=False,
-        description=_("repeatable results: temperature 0, stored replies reused, no sampling"),
+        description=_(
+            "make results repeatable: temperature 0, stored replies are reused, no random sample of items"
+        ),
     )
 
 
@@ -33,58 +35,92 @@ class ModelOptions(Determinism):
     model: str | None = Field(
         None, description="model name as in litellm: openai/..., anthropic/..., ollama_chat/..."
     )
-    api_base: str | None = Field(None, description="base URL of another server with the same API")
-    key_variable: str | None = Field(None, description="environment variable with the API key")
-    structured: Mode = Field("json_schema", description="structured-output method")
+    api_base: str | None = Field(
+        None,
+        description="base URL of the model server, if it is not the provider's own, for example http://localhost:8000/v1",
+    )
+    key_variable: str | None = Field(
+        None, description="name of the environment variable that contains the API key"
+    )
+    structured: Mode = Field(
+        "json_schema",
+        description=(
+            "how gigamind gets JSON replies from the model: json_schema uses the server's structured output, md_json"
+            " only the prompt"
+        ),
+    )
     model_timeout_s: float | None = Field(
         None,
         ge=0.1,
         allow_inf_nan=False,
-        description="time limit per request in seconds (default: 60, or measured with --api-base)",
+        description=(
+            "time limit per request in seconds (default: 60; with --api-base, more if the measured server"
+            " is slow)"
+        ),
     )
     max_wait: float = Field(
         60.0,
         ge=0,
         allow_inf_nan=False,
-        description="longest wait in seconds that a server may request (Retry-After); with a longer one the item fails",
+        description=(
+            "longest wait in seconds that gigamind accepts from a server (Retry-After); if the server requests"
+            " more, the item fails"
+        ),
     )
     max_in_flight: int | None = Field(
         None,
         ge=1,
         le=256,
-        description="concurrent requests (default: 16, or measured with --api-base)",
+        description=(
+            "maximum number of requests at the same time (default: 16; with --api-base, fewer if the measured"
+            " server is slow)"
+        ),
     )
     requests_per_minute: int | None = Field(
-        None, ge=1, description="rate limit of the provider, if known"
+        None,
+        ge=1,
+        description="the provider's limit per minute for this model, if you know it; gigamind does not exceed it",
     )
     tokens_per_minute: int | None = Field(
-        None, ge=1, description="rate limit of the provider, if known"
+        None,
+        ge=1,
+        description="the provider's limit per minute for this model, if you know it; gigamind does not exceed it",
     )
     prices: Path | None = Field(
         None,
-        description='TOML file of prices: [models."NAME"] with prompt, completion and cached in USD per million tokens',
+        description=(
+            'TOML file with model prices: in the table [models."NAME"], prompt, completion and cached in USD per'
+            " million tokens"
+        ),
     )
     max_cost_usd: float | None = Field(
         None,
         ge=0,
         allow_inf_nan=False,
-        description="cost limit in USD; requests that could exceed it are not sent",
+        description="cost limit in USD; gigamind sends no request that could exceed the limit",
     )
     max_calls: int | None = Field(
-        None, ge=0, description="limit on the number of requests, failed ones included"
+        None, ge=0, description="maximum number of requests to the model; failed requests count too"
     )
     max_minutes: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="stop sending requests after this many minutes"
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        description="stop sending requests to the model after this many minutes",
     )
     store: Path | None = Field(
         None,
-        description="folder of stored model replies, so that no reply is paid for twice (default: in the cache "
-        "folder)",
+        description=(
+            "folder that stores model replies for reuse, so that you pay for each only once (default: in the cache"
+            " folder)"
+        ),
     )
     store_mode: StoreMode = Field(
         "readwrite",
-        description="readwrite reuses and stores replies, refresh requests all again, replay sends no requests, off "
-        "stores nothing",
+        description=(
+            "readwrite reuses stored replies and stores new ones; refresh requests and stores all again; replay"
+            " only reuses, without any request; off neither stores nor reuses"
+        ),
     )
 
     @model_validator(mode="after")

@@ -96,7 +96,11 @@ def _check(where: str, unknown: Collection[str], missing: Collection[str]) -> No
         )
     if missing:
         raise InputError(
-            _("{file}: the prompt lacks these blocks: {names}", file=where, names=missing)
+            _(
+                "{file}: the prompt template lacks these required blocks: {names}",
+                file=where,
+                names=missing,
+            )
         )
 
 

@@ -236,7 +236,11 @@ def share_of(given: object) -> float:
         return number
     if 0 <= number <= 100 and (text.endswith("%") or number > _LEAST_PERCENTAGE):  # noqa: PLR2004  percent
         return number / 100
-    raise ValueError(_("neither a share from 0 to 1 nor a percentage above 10"))
+    raise ValueError(
+        _(
+            "must be a share from 0 to 1, a percentage with the % sign, or a number above 10 up to 100"
+        )
+    )
 
 
 def confidence_of(given: object) -> Confidence:

@@ -67,7 +67,8 @@ class Sender(Booking):
             if not call.place or not call.place.timed_out or call.place.crowded:
                 raise
             message = _(
-                "{reason}. No other request was running: raise --model-timeout-s, or use a faster server.",
+                "{reason}. The server was slow although no other request was running. Raise --model-timeout-s, or"
+                " use a faster server.",
                 reason=error.message,
             )
             self._limiter.give_up(message)
@@ -101,8 +102,9 @@ class Sender(Booking):
 
         def unmeasured(why: str) -> None:
             message = _(
-                "{model}: the speed could not be measured ({reason}): time limit {seconds:g} s per request"
-                " (--model-timeout-s), {allowed} requests in flight (--max-in-flight)",
+                "{model}: the server's speed could not be measured ({reason}). gigamind uses a time limit of"
+                " {seconds:g} s per request (--model-timeout-s) and a maximum of {allowed} concurrent requests"
+                " (--max-in-flight)",
                 model=settings.model,
                 reason=why,
                 seconds=settings.timeout_s,
@@ -112,7 +114,13 @@ class Sender(Booking):
 
         left = self.budget.calls_left
         if left is not None and _PROBE_SHARE * left < MOST_CALLS:
-            unmeasured(n_("only {n} call is left", "only {n} calls are left", n=left))
+            unmeasured(
+                n_(
+                    "only {n} request is left within --max-calls",
+                    "only {n} requests are left within --max-calls",
+                    n=left,
+                )
+            )
             return None
         prompt, beside = tokens.likely(request), not settings.in_flight_fixed
         try:
@@ -129,8 +137,8 @@ class Sender(Booking):
         if not settings.in_flight_fixed and speed.slots is not None:
             gate.limit(speed.slots)
         message = _(
-            "{model}: {speed}: time limit {seconds:.0f} s per request (--model-timeout-s), {allowed} requests in"
-            " flight (--max-in-flight)",
+            "{model}: measured speed: {speed}. gigamind uses a time limit of {seconds:.0f} s per request"
+            " (--model-timeout-s) and a maximum of {allowed} concurrent requests (--max-in-flight)",
             model=settings.model,
             speed=speed.describe(),
             seconds=self._limit_s(request, speed),

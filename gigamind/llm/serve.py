@@ -62,8 +62,8 @@ def serving(
         server = engine.Server(params)
     except RuntimeError as error:
         message = _(
-            "{file}: llama.cpp cannot serve it; see the reason above. Possible causes: a damaged file, an unknown"
-            " kind of model, or too little memory for {slots} x {context} tokens (--slots, --context).",
+            "{file}: llama.cpp cannot load this model; see the reason above. Possible causes: a damaged file, an"
+            " unsupported kind of model, or too little memory for {slots} x {context} tokens (--slots, --context).",
             file=file,
             slots=slots,
             context=context,
@@ -79,7 +79,7 @@ def taken_port(port: int, error: OSError) -> InputError:
     """Return the error for a port that cannot be used."""
     # only the reason: asyncio's text repeats the address
     message = _(
-        "--port {port}: cannot be used: {reason}. Choose another, or 0 for any free port.",
+        "--port {port}: this port cannot be used: {reason}. Choose another port, or 0 for any free port.",
         port=port,
         reason=reason_of(error),
     )
@@ -108,7 +108,7 @@ def _load_engine() -> Any:  # noqa: ANN401  xllamacpp has no types
         return import_module("xllamacpp")
     except ImportError as error:
         message = _(
-            "serving a model needs the package xllamacpp (100 MB): {command} ({reason})",
+            "to serve a model, install the package xllamacpp (100 MB): {command} ({reason})",
             command=INSTALL_LOCAL,
             reason=str(error),
         )

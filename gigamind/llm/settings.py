@@ -10,7 +10,7 @@ StoreMode = Literal["off", "readwrite", "refresh", "replay"]  # see `store.Store
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_IN_FLIGHT = 16
 
-_CUSTOM_JUDGE = _("a custom judge file (--judge)")
+_CUSTOM_JUDGE = _("max_tokens in your own judge file (--judge)")
 
 
 @dataclass(frozen=True, slots=True)

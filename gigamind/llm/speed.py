@@ -56,13 +56,13 @@ class Speed:
         prompt, completion = (_rate(seconds) for seconds in (self.prompt_s, self.completion_s))
         if self.slots is None:
             return _(
-                "{prompt} prompt and {completion} completion tokens/s, several requests at a time",
+                "{prompt} prompt tokens/s and {completion} reply tokens/s, several requests at a time",
                 prompt=prompt,
                 completion=completion,
             )
         return n_(
-            "{prompt} prompt and {completion} completion tokens/s, {n} request at a time",
-            "{prompt} prompt and {completion} completion tokens/s, {n} requests at a time",
+            "{prompt} prompt tokens/s and {completion} reply tokens/s, {n} request at a time",
+            "{prompt} prompt tokens/s and {completion} reply tokens/s, {n} requests at a time",
             n=self.slots,
             prompt=prompt,
             completion=completion,

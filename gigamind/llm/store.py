@@ -40,7 +40,9 @@ class Store:
 
     def __init__(self, folder: Path | None = None, mode: StoreMode = "off") -> None:
         if folder is None and mode != "off":
-            raise InputError(_("a store in mode {mode} needs a folder", mode=mode))
+            raise InputError(
+                _("the store mode {mode} requires a folder for stored replies", mode=mode)
+            )
         self._folder = folder
         self.mode: StoreMode = mode
         self._made: set[str] = set()
@@ -72,7 +74,13 @@ class Store:
             if stored is not None:
                 return stored, True
             if self.mode == "replay":
-                raise LlmError(_("no stored reply for request {key:.16}", key=key), "cassette_miss")
+                raise LlmError(
+                    _(
+                        "no reply is stored for the request {key:.16}, and replay mode sends no requests",
+                        key=key,
+                    ),
+                    "cassette_miss",
+                )
             if key in self._in_work:
                 await asyncio.wait([self._in_work[key]])
                 continue
@@ -128,7 +136,7 @@ class Store:
             reason = reason_of(error) if isinstance(error, OSError) else str(error)
             self._tell_once(
                 _(
-                    "{file}: cannot be read: {reason}. The reply is requested again.",
+                    "{file}: the stored reply cannot be read: {reason}. gigamind requests the reply again.",
                     file=path,
                     reason=reason,
                 ),
@@ -139,7 +147,10 @@ class Store:
             reply = read(checked(json.loads(text)))
         except (ValueError, TypeError, LookupError, RecursionError):
             self._tell_once(
-                _("{file}: does not contain this reply. It is requested again.", file=path),
+                _(
+                    "{file}: this file does not contain the expected reply. gigamind requests the reply again.",
+                    file=path,
+                ),
                 "foreign",
             )
             return None
@@ -160,8 +171,8 @@ class Store:
                 unfinished.unlink()
             self._tell_once(
                 _(
-                    "{folder}: replies cannot be stored: {reason}. They count for this run, but another run pays for"
-                    " them again.",
+                    "{folder}: model replies cannot be stored: {reason}. This run uses the replies, but another"
+                    " run must pay for them again.",
                     folder=self._folder,
                     reason=reason_of(error),
                 ),

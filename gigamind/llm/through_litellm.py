@@ -187,11 +187,13 @@ def error_from(exception: Exception, model: str, api_base: str | None = None) ->
     if isinstance(exception, ImportError) or "No module named" in text:
         # litellm disguises it as a connection error, which would be retried.
         message = _(
-            "{model}: the installation is broken: {reason}", model=model, reason=scrub(text)
+            "{model}: a required Python package cannot be imported: {reason}",
+            model=model,
+            reason=scrub(text),
         )
         return LlmError(message, "bad_request")
     if isinstance(exception, TimeoutError):
-        return lost(model, text or _("no answer in time"), "timeout")
+        return lost(model, text or _("the model did not answer within the time limit"), "timeout")
     if api_base and any(words in text for words in _UNREACHED) and not is_reached(exception):
         return unreached(model, api_base)
     return _error_of(exception, model, text)

@@ -122,11 +122,11 @@ class OpenAIClient:
         try:
             status, headers, body = await self._post(request, sent, timeout_s)
         except TimeoutError:
-            reason = _("no answer within {seconds:.3g} s", seconds=timeout_s)
+            reason = _("the server did not answer within {seconds:.3g} s", seconds=timeout_s)
             raise lost(model, reason, "timeout") from None
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
             message = _(
-                "{model}: {address} is not a valid address. Write it as http://HOST:PORT/v1.",
+                "{model}: {address} is not a valid server address. Write the address as http://HOST:PORT/v1.",
                 model=model,
                 address=without_password(self._address),
             )
@@ -135,7 +135,12 @@ class OpenAIClient:
             raise unreached(model, self._proxy or "") from None
         except aiohttp.ClientSSLError as error:
             raise unreached(
-                model, self._address, _("no secure connection: {reason}", reason=str(error))
+                model,
+                self._address,
+                _(
+                    "no secure (TLS) connection to the server is possible: {reason}",
+                    reason=str(error),
+                ),
             ) from None
         except aiohttp.ClientConnectorError:
             raise unreached(model, self._address) from None
@@ -146,7 +151,9 @@ class OpenAIClient:
             raise error_of_status(model, error.status, text) from None
         except (aiohttp.ClientError, OSError) as error:
             reason = f"{type(error).__name__} {error}"
-            raise lost(model, _("the connection broke: {reason}", reason=reason)) from None
+            raise lost(
+                model, _("the connection to the server broke: {reason}", reason=reason)
+            ) from None
         if status != HTTPStatus.OK:
             raise self._refusal(status, headers, body, sent)
         return _answer(model, body)
@@ -221,7 +228,10 @@ class OpenAIClient:
         """Return the error for a response, and learn from what it says about a parameter."""
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
             # Redirects are not followed: key and notes go only to the given address.
-            text = _("the address has moved to {address}", address=headers.get("Location", ""))
+            text = _(
+                "the server redirects to {address}, but gigamind does not follow redirects",
+                address=headers.get("Location", ""),
+            )
         else:
             text = _error_text(body) or f"status {status}"
         retry_after = headers.get("Retry-After")
@@ -242,7 +252,7 @@ class OpenAIClient:
         if address is None:
             raise LlmError(
                 _(
-                    "{model}: pass --api-base, or set {variable}",
+                    "{model}: pass the server's address with --api-base, or set the environment variable {variable}",
                     model=self._settings.model,
                     variable=variables[0],
                 ),
@@ -318,7 +328,7 @@ def _answer(model: str, body: bytes) -> Answer:
     try:
         return answer_of(json.loads(body))
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
-        reason = _("the response is not a completion: {reason}", reason=_error_text(body))
+        reason = _("the server's response is not a model reply: {reason}", reason=_error_text(body))
         raise lost(model, reason, "malformed_response") from None
 
 

@@ -140,7 +140,8 @@ def _event(row: tuple[int, str, EventType, str, int, str]) -> Event:
     seq, event_id, event_type, created_at, schema_version, content = row
     if event_id != _id_of(event_type, schema_version, content):
         text = _(
-            "Event {seq} of the log was damaged or edited. Restore the file from a backup.", seq=seq
+            "Event {seq} of the event log was damaged or edited. Restore the log file from a backup.",
+            seq=seq,
         )
         raise InputError(text)
     return Event(seq, event_id, event_type, created_at, schema_version, json.loads(content))
@@ -206,7 +207,7 @@ def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:
                 _("{file} cannot be written: {reason}", file=path, reason=str(error))
             ) from error
         text = _(
-            "{file}: another process is still writing after {seconds:g} s. Try again later.",
+            "{file}: another process was still writing to the file after {seconds:g} seconds. Try again later.",
             file=path,
             seconds=wait_seconds,
         )

@@ -79,9 +79,13 @@ async def extract(
     prompt = _prompt(session, language)
     echoes = [statement for statement in reply.entries if prompt.says(statement.text)]
     if dropped is not None:
-        dropped.update({_("copied from the prompt"): len(echoes)} if echoes else {})
+        dropped.update(
+            {_("text that the model copied from its prompt"): len(echoes)} if echoes else {}
+        )
         for field, count in unread_in(reply).items():
-            dropped[_("{field} could not be read", field=field)] += count
+            dropped[_("the field {field} of the model's reply could not be read", field=field)] += (
+                count
+            )
     statements = (statement for statement in reply.entries if statement not in echoes)
     return Extraction(
         entries=[

@@ -66,7 +66,7 @@ def parse_session(session_id: str, lines: Sequence[tuple[int, str]], name: str) 
     messages = tuple(parsed(Message, line, f"{name}:{number}") for number, line in lines)
     if not messages:
         text = _(
-            "{file} has no messages. Write one object per line, for example {example}.",
+            "{file} has no messages. Write one JSON object per line, for example {example}.",
             file=name,
             example='{"role": "user", "content": "..."}',
         )
@@ -85,7 +85,7 @@ def parse_extraction(text: str, name: str) -> Extraction:
     repeated = [entry_id for entry_id, count in counts.items() if count > 1]
     if repeated:
         message = _(
-            "{file}: {n} entries have the entryId {id!r}. Give each entry its own.",
+            "{file}: {n} entries have the same entryId {id!r}. Give each entry a unique entryId.",
             file=name,
             n=counts[repeated[0]],
             id=repeated[0],

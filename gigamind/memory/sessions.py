@@ -40,7 +40,10 @@ class FolderOptions(AlignOptions):
     folder: Path = Field(
         description="folder of sessions: NAME.jsonl next to NAME.extracted.json; subfolders are not read"
     )
-    log: Path = Field(default=DEFAULT_LOG, description="the event log; created if it is missing")
+    log: Path = Field(
+        default=DEFAULT_LOG,
+        description="path of the event log; gigamind creates the file if it does not exist",
+    )
 
 
 class SessionReport(TypedDict):
@@ -129,8 +132,8 @@ def problem(reports: Sequence[SessionReport]) -> Text:
     if not failed:
         return ""
     return n_(
-        "{failed} of {n} session could not be graduated. The first error: {reason}",
-        "{failed} of {n} sessions could not be graduated. The first error: {reason}",
+        "{failed} of {n} session could not be processed. First error: {reason}",
+        "{failed} of {n} sessions could not be processed. First error: {reason}",
         n=len(reports),
         failed=len(failed),
         reason=failed[0]["reasons"][0],
@@ -185,7 +188,11 @@ def _graduate(options: FolderOptions, name: str, log: EventLog) -> list[Entry]:
     for file, other in ((messages, extracted), (extracted, messages)):
         if not file.exists():
             raise InputError(
-                _("{file} is missing, but {other} exists.", file=file, other=other.name)
+                _(
+                    "{file} is missing, but {other} exists. A session needs both files.",
+                    file=file,
+                    other=other.name,
+                )
             )
     lines = list(numbered_lines(read_text(messages, MAX_BYTES)))
     session = parse_session(session_id(name), lines, str(messages))

@@ -82,15 +82,18 @@ METRICS = (
     _metric.named(recall, _("recall"), MAIN),
     _metric(f1, "f1", _("F1"), SHOWN).described(
         _(
-            "how well unanswerable queries are recognised; N counts queries that are or were judged unanswerable"
+            "harmonic mean of precision and recall for unanswerable queries; N counts queries that are"
+            " unanswerable or were judged so"
         )
     ),
     _metric(far, "far", _("FAR"), Use(gate=True, lower=True, main=1, page=1, summary=1)).described(
-        _("unanswerable queries judged answerable; lower is better")
+        _("share of the unanswerable queries that were judged answerable; lower is better")
     ),
     _metric.named(
         false_refusals, _("false refusals"), Use(gate=True, lower=True, main=1, page=1, summary=1)
-    ).described(_("answerable queries judged unanswerable; lower is better")),
+    ).described(
+        _("share of the answerable queries that were judged unanswerable; lower is better")
+    ),
 )
 
 

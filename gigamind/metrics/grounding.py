@@ -145,32 +145,36 @@ def completeness_vital(table: GroundingTable) -> float | None:
 _metric = Rows("answers", "claims")
 METRICS = (
     _metric(None, "correctness", _("correctness"), SHOWN).described(
-        _("share of the claims proven by a quote from a note")
+        _("share of the answer's claims that a quote from a note proves")
     ),
     _metric(None, "answered", _("answered"), Use(gate=True)),
     _metric(None, "utility", _("utility"), SHOWN).described(
-        _("how much the answer helps the person who asked")
+        _("how useful the answer is to the person with the question")
     ),
     _metric.named(completeness, _("completeness"), SHOWN).described(
-        _("share of the requested content of the notes that the answer gives")
+        _(
+            "of the content that the question requests and the notes contain, the share that the answer gives"
+        )
     ),
     _metric(completeness_vital, "completeness_vital", _("completeness (vital)"), Use(gate=True)),
     _metric.named(faithfulness, _("faithfulness")),
     _metric.named(
         contradiction, _("contradiction"), Use(gate=True, lower=True, main=1, page=1, summary=2)
-    ).described(_("claims that a note contradicts; lower is better")),
+    ).described(_("share of the claims that a note contradicts; lower is better")),
     _metric.named(source_coverage, _("source coverage"), SHOWN).described(
-        _("share of the given notes that support the answer")
+        _("share of the context notes that support a claim of the answer")
     ),
     _metric.named(context_utilisation, _("context utilisation"), MAIN).described(
-        _("share of the relevant notes that support the answer")
+        _(
+            "of the context notes relevant to the question, the share that supports a claim of the answer"
+        )
     ),
     _metric.named(distraction, _("distraction"), Use(lower=True)),
     _metric.named(noise_sensitivity, _("noise sensitivity"), Use(lower=True)),
     _metric.named(hallucination, _("hallucination"), Use(lower=True)),
     _metric(self_knowledge, "self_knowledge", _("self-knowledge"), plain="self knowledge"),
     _metric.named(citation_precision, _("citation precision"), MAIN).described(
-        _("share of the claims with a source that the source supports")
+        _("of the claims that cite a note, the share that the cited note supports")
     ),
     _metric.named(citation_recall, _("citation recall"), Use(gate=True)),
 )

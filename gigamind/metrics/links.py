@@ -123,12 +123,14 @@ CEILING = "_ceiling"  # suffix of the highest value that the dataset allows
 _metric = Rows("links", "note")
 METRICS = (
     _metric(precision, "precision_at_{k}", _("precision@{k}", k="{k}"), SHOWN).described(
-        _("share of the suggestions that were removed links")
+        _("share of the suggested links that match a removed link")
     ),
     _metric(precision_ceiling, "precision_at_{k}_ceiling", _("precision@{k} ceiling", k="{k}")),
     _metric(
         precision_over, "precision_over_{k}", _("precision over {k}", k="{k}"), Use(main=2)
-    ).described(_("correct suggestions divided by k; limited by the number of links in a note")),
+    ).described(
+        _("correct suggestions divided by k; a note with fewer than k removed links cannot reach 1")
+    ),
     _metric(
         precision_over_ceiling,
         "precision_over_{k}_ceiling",
@@ -144,15 +146,19 @@ METRICS = (
         _("recall@{k}, new targets", k="{k}"),
         Use(main=1),
         plain="recall@{k} excluding linked",
-    ).described(_("recall if targets that the note already links to are never suggested")),
+    ).described(
+        _(
+            "recall when targets that the note already links to elsewhere are left out of the suggestions"
+        )
+    ),
     _metric(novelty, "novelty_at_{k}", _("novelty@{k}", k="{k}"), Use(main=3)).described(
-        _("share of the suggestions whose target is not linked yet")
+        _("share of the suggestions whose target the note does not link to yet")
     ),
     _metric(
         span_accuracy, "span_accuracy_at_{k}", _("span accuracy@{k}", k="{k}"), Use(main=3, page=1)
-    ).described(_("share of the correct suggestions at exactly the removed position")),
+    ).described(_("share of the correct suggestions placed exactly where the removed link was")),
     _metric(acceptance, "acceptance_proxy", _("acceptance proxy"), Use(main=3)).described(
-        _("share of the suggestions that a person accepted, among those judged")
+        _("of the suggestions that a person judged, the share that the person accepted")
     ),
 )
 

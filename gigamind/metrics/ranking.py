@@ -136,20 +136,24 @@ METRICS = (
         "hit_at_{k}",
         _("hit@{k}", k="{k}"),
         Use(gate=True, main=1, first=True, page=1, summary=1),
-    ).described(_("queries with an expected note among the first k")),
+    ).described(_("share of the queries with an expected note among the first k notes")),
     _metric(reciprocal_rank, "mrr", _("MRR"), SHOWN).described(
-        _("1 / rank of the first expected note")
+        _(
+            "mean of 1 / rank of the first expected note; a query whose results have no expected note counts 0"
+        )
     ),
     _metric(
         ndcg, "ndcg_at_{k}", _("nDCG@{k}", k="{k}"), Use(gate=True, main=1, summary=1)
-    ).described(_("order of the first k notes compared with the ideal order")),
+    ).described(_("how close the order of the first k notes is to the ideal order; 1 is ideal")),
     _metric(
         recall, "recall_at_{k}", _("recall@{k}", k="{k}"), Use(gate=True, main=1, summary=1)
-    ).described(_("share of the expected notes among the first k")),
+    ).described(_("share of the expected notes that are among the first k notes")),
     _metric(group_recall, "group_recall_at_{k}", _("group recall@{k}", k="{k}"), Use(gate=True)),
     _metric(
         complete, "complete_at_{k}", _("complete@{k}", k="{k}"), Use(gate=True, main=1)
-    ).described(_("queries whose first k notes contain all that an answer needs")),
+    ).described(
+        _("share of the queries whose first k notes contain all the notes that an answer needs")
+    ),
     _metric(judged, "judged_at_{k}", _("judged@{k}", k="{k}"), Use(undirected=True)),
     _metric(ndcg_low, "ndcg_low_at_{k}", _("nDCG@{k}, lower bound", k="{k}")),
     _metric(ndcg_high, "ndcg_high_at_{k}", _("nDCG@{k}, upper bound", k="{k}")),

@@ -112,10 +112,10 @@ _metric = Rows("search", "spans")
 METRICS = (
     _metric.named(span_precision, _("span precision"), MAIN),
     _metric.named(span_recall, _("span recall"), MAIN).described(
-        _("share of the expected passages that are shown")
+        _("share of the expected passages that are shown as evidence")
     ),
     _metric(answer_in_evidence, "answer_in_evidence", _("answer in the evidence"), MAIN).described(
-        _("queries whose evidence contains a whole expected passage")
+        _("share of the queries whose evidence contains a whole expected passage")
     ),
     _metric(
         answer_in_evidence_of_note,

@@ -87,16 +87,26 @@ class Metric:
         if self.block not in BLOCKS:
             raise ValueError(
                 _(
-                    "{metric}: no such block. Blocks: {blocks}.",
+                    "{metric}: the block of this metric is unknown. Valid blocks: {blocks}.",
                     metric=self.key,
                     blocks=list(BLOCKS),
                 )
             )
         texts = (text for text in (self.label, self.about) if isinstance(text, Text))
         if not all(part for text in texts for part in text):
-            raise ValueError(_("{metric}: its label or `about` lacks a language", metric=self.key))
+            raise ValueError(
+                _(
+                    "{metric}: the label or the explanation (`about`) is empty in one of the languages",
+                    metric=self.key,
+                )
+            )
         if self.of is not None and self.takes is None:
-            raise ValueError(_("{metric}: `takes` is required with a function", metric=self.key))
+            raise ValueError(
+                _(
+                    "{metric}: the metric has a function (`of`), so it also needs `takes`, the function's input",
+                    metric=self.key,
+                )
+            )
 
     @classmethod
     def of_judge(

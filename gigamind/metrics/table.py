@@ -24,7 +24,7 @@ def _by_key(metrics: Sequence[Metric]) -> dict[str, Metric]:
     table: dict[str, Metric] = {}
     for metric in metrics:
         if table.setdefault(metric.key, metric) is not metric:
-            raise ValueError(_("two metrics are called {metric}", metric=metric.key))
+            raise ValueError(_("two metrics have the same name: {metric}", metric=metric.key))
     return table
 
 
@@ -48,7 +48,7 @@ def register(metric: Metric) -> None:
         ValueError: there is a metric with that name.
     """
     if known := metric_of(metric.key):
-        raise ValueError(_("there is already a metric {metric}", metric=known.key))
+        raise ValueError(_("a metric with the name {metric} exists already", metric=known.key))
     if metric.of is not None:
         metric = replace(metric, of=_checked(metric.key, metric.of))
     OWN[metric.key] = metric
@@ -65,7 +65,7 @@ def _checked(key: str, of: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(value, int | float) and not 0 <= value <= 1:
             raise InputError(
                 _(
-                    "metric {metric}: its function returned {value}, which is not in [0, 1]",
+                    "metric {metric}: its function returned {value}, but a metric must be from 0 to 1",
                     metric=key,
                     value=value,
                 )
@@ -83,7 +83,7 @@ def adopt(metrics: Iterable[Metric]) -> None:
     """
     for metric in metrics:
         if metric.key in _OURS:
-            raise ValueError(_("there is already a metric {metric}", metric=metric.key))
+            raise ValueError(_("a metric with the name {metric} exists already", metric=metric.key))
         OWN[metric.key] = metric
 
 

@@ -26,7 +26,7 @@ _MAX_REASONS = 20
 _VERDICTS = {
     "passed": _("passed"),
     "failed": _("failed"),
-    "warned": _("warned"),
+    "warned": _("passed with warnings"),
     "inconclusive": _("inconclusive"),
     "not-comparable": _("not comparable"),
 }
@@ -70,7 +70,7 @@ def tag_run(options: EvalOptions) -> None:
     try:
         through_restart(tag)
     except Exception as error:  # noqa: BLE001  no failure here may fail the run
-        warning = _("The run was not tagged: {reason}", reason=str(error))
+        warning = _("The run was not tagged in Prefect: {reason}", reason=str(error))
         get_run_logger().warning(in_run_language(warning))
 
 
@@ -121,7 +121,9 @@ def _first_of(reasons: Sequence[str]) -> Text:
     others = len(reasons) - 1
     if others < 1:
         return first
-    return n_("{first}, and {n} more", "{first}, and {n:,} more", first=first, n=others)
+    return n_(
+        "{first}, and {n} more reason", "{first}, and {n:,} more reasons", first=first, n=others
+    )
 
 
 def publish_card(written: Mapping[str, Any]) -> None:
@@ -153,7 +155,9 @@ def _emit_verdict(verdict: ReleaseVerdict, out: Path) -> None:
             },
         )
     except Exception as error:  # noqa: BLE001  no failure here may change the verdict
-        warning = _("The event of the gate was not emitted: {reason}", reason=str(error))
+        warning = _(
+            "The Prefect event with the gate's verdict was not sent: {reason}", reason=str(error)
+        )
         get_run_logger().warning(in_run_language(warning))
 
 
@@ -167,7 +171,9 @@ def _publish(create: Callable[..., Any], key: str, about: Text, **content: Any) 
         artifact = through_restart(lambda: create(key=key, description=description, **content))
     except Exception as error:  # noqa: BLE001  no failure here may fail the evaluation
         reason = f"{type(error).__name__}: {error}"
-        warning = _("Artifact {key} was not published: {reason}", key=key, reason=reason)
+        warning = _(
+            "The Prefect artifact {key} was not published: {reason}", key=key, reason=reason
+        )
         logger.warning(in_run_language(warning))
         return
     # The UI has no menu entry for artifacts.  A short-lived server ends with the run and has no UI.

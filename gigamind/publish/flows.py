@@ -127,7 +127,8 @@ def _evaluated_in(
             reason = error.message
         # That run has other settings, is final, or has no budget left.
         warning = _(
-            "{folder} cannot be resumed: {reason}. This run starts over with the stored replies.",
+            "The unfinished run in {folder} cannot be resumed: {reason}. A new run starts from the beginning and"
+            " reuses the stored replies.",
             folder=abandon(left),
             reason=reason,
         )
@@ -138,8 +139,8 @@ def _evaluated_in(
 
 def _why_nothing(refused: Refused | None) -> Message:
     if refused is not None and refused["over_budget"]:
-        return _("its budget is used up")
-    return _("it has no open requests")
+        return _("the budget of the run is used up")
+    return _("the run has no requests left to send")
 
 
 def _with_advice(refused: Refused) -> Text:
@@ -147,8 +148,8 @@ def _with_advice(refused: Refused) -> Text:
     if not refused["over_budget"] or deployment_name() is None:
         return refused["message"]
     advice = _(
-        "With a larger budget, the next run of this deployment resumes it. Otherwise that run starts over with the"
-        " stored replies, and this folder cannot be resumed any more."
+        "If you raise the budget, the next run of this deployment resumes this run. Otherwise the next run starts"
+        " over with the stored replies, and you can no longer resume this folder."
     )
     return joined((refused["message"], advice), ". ")
 
@@ -259,7 +260,7 @@ class RunProgress(Lines):
                 artifact = create_progress_artifact(share, self._key, line)
                 self._artifact = artifact if isinstance(artifact, UUID) else None
         except Exception as error:  # noqa: BLE001  no failure here may fail the run
-            warning = _("The progress was not published: {reason}", reason=str(error))
+            warning = _("The progress was not published in Prefect: {reason}", reason=str(error))
             self._logger.warning(in_run_language(warning))
 
 

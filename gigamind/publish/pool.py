@@ -157,7 +157,7 @@ class Pool:
     def _look_for_lost(self, jobs: Jobs) -> None:
         for job in [job for job in self._running if job.is_lost()]:
             del self._running[job]
-            self._refuse_second(job, _("it gave no sign for too long"))
+            self._refuse_second(job, _("the job reported no progress for too long"))
             jobs.broke_off(job, may_live=True)
 
     def _restart(self, jobs: Jobs) -> None:

@@ -60,8 +60,8 @@ def check_result_storage() -> None:
     except ObjectNotFound as error:
         raise ServerError(
             _(
-                "The Prefect server has no block {block} for results. Create it, or set another in"
-                " PREFECT_DEFAULT_RESULT_STORAGE_BLOCK.",
+                "The Prefect server has no block {block} for storing results. Create this block, or name another"
+                " one in PREFECT_DEFAULT_RESULT_STORAGE_BLOCK.",
                 block=block,
             )
         ) from error
@@ -80,8 +80,8 @@ def check_reports_port(host: str, port: str) -> None:
         except (OSError, ValueError, OverflowError) as error:
             raise ServerError(
                 _(
-                    "Port {port} for the reports of runs cannot be used ({reason}). Set another in"
-                    " GIGAMIND_REPORTS_PORT, the same for make server, make deploy and make worker.",
+                    "Port {port} for the reports of runs cannot be used ({reason}). Set another port in"
+                    " GIGAMIND_REPORTS_PORT. Use the same value for make server, make deploy and make worker.",
                     port=port,
                     reason=_reason(error),
                 )
@@ -172,7 +172,8 @@ def check_worker(client: "SyncPrefectClient", pool: str) -> None:
         problem = _("No worker polls the work pool {pool}. Start one with make worker.", pool=pool)
         if others:
             problem = _(
-                "No worker polls the work pool {pool} (workers poll {others}). Start one with make worker.",
+                "No worker polls the work pool {pool}; the running workers poll {others}. Start one with make"
+                " worker.",
                 pool=pool,
                 others=others,
             )
@@ -226,8 +227,9 @@ def _check_credentials(url: str) -> None:
         if status in _REFUSED:
             raise ServerError(
                 _(
-                    "The Prefect server at {url} rejects the credentials (HTTP {status}): they are missing, wrong or"
-                    " expired. Set PREFECT_API_KEY, or PREFECT_API_AUTH_STRING for your own server.",
+                    "The Prefect server at {url} rejects the credentials (HTTP {status}): they are missing, wrong"
+                    " or expired. For Prefect Cloud, set PREFECT_API_KEY. For your own server, set"
+                    " PREFECT_API_AUTH_STRING.",
                     url=_shown(url),
                     status=status,
                 )

@@ -55,7 +55,8 @@ def _refuse_existing(out: Path) -> None:
     if out.resolve().is_mount():
         raise InputError(
             _(
-                "--out {folder}: is a mount point, which cannot be replaced. Name a folder in it.",
+                "--out {folder}: gigamind cannot replace this folder, because it is a mount point. Name a folder"
+                " inside it.",
                 folder=out,
             )
         )

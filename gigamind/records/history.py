@@ -95,10 +95,10 @@ def histories(folder: Path) -> tuple[list[list[PastRun]], int]:
     if not runs:
         raise InputError(
             n_(
-                "{folder}: its only folder has no complete run (run.json, summary.json)."
-                " Name a folder that contains output folders of runs.",
-                "{folder}: none of its {n:,} folders has a complete run (run.json, summary.json)."
-                " Name a folder that contains output folders of runs.",
+                "{folder}: the only subfolder contains no complete run (run.json, summary.json). Name a folder"
+                " that contains the output folders of runs.",
+                "{folder}: none of the {n:,} subfolders contains a complete run (run.json, summary.json). Name a"
+                " folder that contains the output folders of runs.",
                 n=len(folders),
                 folder=folder,
             )

@@ -38,11 +38,11 @@ class Mismatch(BaseModel):
 
 
 _RELAXED: Mapping[Relaxable, Message] = {
-    "notes": _("the notes changed"),
-    "hardware": _("the hardware differs"),
-    "settings": _("the settings differ"),
-    "sample": _("different items were sampled"),
-    "models": _("a model answered in another version"),
+    "notes": _("the notes changed between the runs"),
+    "hardware": _("the runs used different hardware"),
+    "settings": _("the runs used different settings"),
+    "sample": _("the runs evaluated different samples of the dataset"),
+    "models": _("the runs used different versions of a model"),
 }
 
 
@@ -53,7 +53,8 @@ def relaxation(mismatch: Mismatch, key: Relaxable) -> Message:
         what = _("{what} ({detail})", what=what, detail=detail)
     values = {"what": what, "key": key}
     return _(
-        "Relaxed: {what}. --changed {key} or [comparable] in gates.toml allows this.", **values
+        "Allowed difference between the runs: {what}. --changed {key} or [comparable] in gates.toml allows it.",
+        **values,
     )
 
 

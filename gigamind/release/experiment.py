@@ -111,8 +111,8 @@ def compare_with_first(
     if not common:
         raise InputError(
             _(
-                "no item was evaluated in all of these runs: {runs}. Their --sample or --seed differs; run"
-                " them over the same items.",
+                "no item was evaluated in all of these runs: {runs}. Their --sample or --seed differs. Run them"
+                " again over the same items.",
                 runs=named,
             )
         )
@@ -178,8 +178,8 @@ def _check(labels: Sequence[str], runs: Sequence[Snapshot]) -> None:
                 )
             raise InputError(
                 _(
-                    "the runs cannot be compared: {first} uses the dataset {first_hash}, {other} uses"
-                    " {other_hash} (dataset_hash in run.json). Evaluate both over one dataset.",
+                    "the runs cannot be compared: they used different datasets. The dataset_hash in run.json is"
+                    " {first_hash} for {first} and {other_hash} for {other}. Evaluate both over one dataset.",
                     first=labels[0],
                     first_hash=first.dataset_hash[:12],
                     other=label,

@@ -40,13 +40,19 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
         "The embedding models differ ({detail}), so their scores are not comparable.",
         detail=embedders,
     )
-    model = _("A model with the same name answered in another version ({detail}).", detail=served)
+    model = _("The runs used different versions of the same model ({detail}).", detail=served)
     sample = _(
-        "Different items were sampled ({detail}), so items outside the sample may have got worse.",
+        "The runs evaluated different samples of the dataset ({detail}). Items outside the samples may have got"
+        " worse unnoticed.",
         detail=drawn,
     )
-    speed = _("The hardware differs ({detail}), so speed is not compared.", detail=hardware)
-    schema = _("The runs built their indexes differently (chunks, tokens or scores).")
+    speed = _(
+        "The runs used different hardware ({detail}), so their speed is not compared.",
+        detail=hardware,
+    )
+    schema = _(
+        "The runs used different versions of the search index: chunks, tokens or scores may differ."
+    )
     return (
         (baseline.dataset_hash != current.dataset_hash, _dataset(baseline, current)),
         (baseline.judge_fingerprint != current.judge_fingerprint, _refused("judge", judge)),
@@ -99,19 +105,26 @@ WHAT: Mapping[str, Message] = {
 }
 """Labels of `Mismatch.what`."""
 _DATASETS: Mapping[str, Message] = {
-    "search": _("The datasets differ, so a difference may come from the questions."),
-    "links": _("The datasets differ, so a difference may come from the links."),
-    "answers": _("The datasets differ, so a difference may come from the answers."),
+    "search": _(
+        "The datasets of the runs differ, so a change of a metric may come from the questions in the dataset."
+    ),
+    "links": _(
+        "The datasets of the runs differ, so a change of a metric may come from the links in the dataset."
+    ),
+    "answers": _(
+        "The datasets of the runs differ, so a change of a metric may come from the answers in the dataset."
+    ),
 }
 _NOTES: Mapping[str, Message] = {
     "search": _(
-        "The notes changed, so a difference may come from the notes and not from the search."
+        "The notes changed between the runs. A change of a metric may come from the notes and not from the search."
     ),
     "links": _(
-        "The notes changed, so a difference may come from the notes and not from the suggestions."
+        "The notes changed between the runs. A change of a metric may come from the notes and not from the"
+        " suggestions."
     ),
     "answers": _(
-        "The notes changed, so a difference may come from the notes and not from the answers."
+        "The notes changed between the runs. A change of a metric may come from the notes and not from the answers."
     ),
 }
 _SETTINGS = {
@@ -125,15 +138,18 @@ def _settings(task: str, detail: Text) -> Message:
     match task:
         case "search":
             return _(
-                "The retrieval settings differ ({detail}): these are two systems.", detail=detail
+                "The retrieval settings differ ({detail}), so the runs evaluated two different systems.",
+                detail=detail,
             )
         case "links":
             return _(
-                "The suggestion settings differ ({detail}): these are two systems.", detail=detail
+                "The suggestion settings differ ({detail}), so the runs evaluated two different systems.",
+                detail=detail,
             )
         case _other:
             return _(
-                "The answering settings differ ({detail}): these are two systems.", detail=detail
+                "The answering settings differ ({detail}), so the runs evaluated two different systems.",
+                detail=detail,
             )
 
 
@@ -238,8 +254,8 @@ def check_models(baseline: Snapshot, current: Snapshot) -> None:
     if differing := _embedders(baseline, current):
         raise InputError(
             _(
-                "the runs cannot be compared: their embedding models differ ({models}). Create a new"
-                " baseline with the new model, or compare finished runs with `gigamind compare`.",
+                "the runs cannot be compared: their embedding models differ ({models}). Create a new baseline with"
+                " the model of this run, or compare finished runs with `gigamind compare`.",
                 models=differing,
             )
         )
@@ -254,8 +270,8 @@ def check_task(baseline: Snapshot, task: str) -> None:
     if baseline.task != task:
         raise InputError(
             _(
-                "the runs cannot be compared: the baseline {baseline} is a run of {other}, this run is"
-                " one of {task}. Give a baseline of {task}.",
+                "the runs cannot be compared: the baseline {baseline} evaluated the task {other}, but this run"
+                " evaluates the task {task}. Give a baseline of the task {task}.",
                 baseline=baseline.run_id,
                 other=baseline.task,
                 task=task,

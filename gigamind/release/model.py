@@ -291,12 +291,12 @@ def why_not_compared(marks: tuple[str, str]) -> Message:
         )
     if not current:
         return _(
-            "The baseline has checklist results and this run has none. Evaluations are compared, checks"
-            " are not. Run it again with --checklist."
+            "The baseline has checklist results, but this run has none. All other metrics are compared. To compare"
+            " the checklist results, run the evaluation again with --checklist."
         )
     return _(
-        "The runs used different checklists or models. Evaluations are compared, checks are not. Create"
-        " a new baseline to compare them."
+        "The runs used different checklists or checklist models, so only the other metrics are compared. To"
+        " compare the checklist results, create a new baseline."
     )
 
 
@@ -325,6 +325,6 @@ def check_change(before: SnapshotCheck | None, after: SnapshotCheck | None) -> t
     if before.passed != after.passed:
         ways = _("checklist passed -> failed"), _("checklist failed -> passed")
         verdict = ways[after.passed]
-    parts = [_("no longer met: {items}", items=lost)] if lost else []
-    parts += [_("now met: {items}", items=gained)] if gained else []
+    parts = [_("items no longer met: {items}", items=lost)] if lost else []
+    parts += [_("items newly met: {items}", items=gained)] if gained else []
     return gain, _("{verdict} ({items})", verdict=verdict, items=joined(parts))

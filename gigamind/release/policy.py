@@ -59,7 +59,8 @@ OF_JUDGES = "answers."  # the block in which a team's own judge may have metrics
 
 def _unknown(name: str) -> Message:
     return _(
-        "unknown metric {name!r}; use the names of summary.json, such as search.mrr", name=name
+        "unknown metric {name!r}; use a metric name from summary.json, such as search.mrr",
+        name=name,
     )
 
 
@@ -266,7 +267,7 @@ RULES: Mapping[str, Message] = {
     COVERAGE: _("evaluated items"),
     PASSAGES: _("expected passages"),
     VERDICTS: _("items with a verdict"),
-    CHECKS: _("checked items"),
+    CHECKS: _("items checked with the checklist"),
     "metrics": _("metrics"),
     "search_p95": _("query latency (p95)"),
     "cold_start": _("cold start"),
@@ -296,59 +297,77 @@ def _metric(name: str) -> Text:
 def _reason(why: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0911, PLR0912  one case a reason
     match why:
         case "drop":
-            return _("{metric}: {before} -> {after}, worse by {drop}; allowed: {limit}.", **values)
+            return _(
+                "{metric}: {before} in the baseline, {after} in this run. It is worse by {drop}; up to {limit} is"
+                " allowed.",
+                **values,
+            )
         case "gone":
             return _(
-                "{metric}: {before} in the baseline, missing in this run. Measure it as the baseline did."
-                " If the change is intentional, promote a new baseline.",
+                "{metric} is {before} in the baseline and was not measured in this run. Run again with the"
+                " baseline's options. If the change is intentional, promote a new baseline.",
                 **values,
             )
         case "unchecked":
             return _(
-                "{metric}: the baseline was checked with a checklist, this run was not. Run it again"
-                " with --checklist.",
+                "{metric}: the baseline was checked with a checklist, but this run was not. Run the evaluation"
+                " again with --checklist.",
                 **values,
             )
         case "other_checklist":
             return _(
-                "{metric}: the runs used different checklists or models. Create a new baseline for this metric.",
+                "{metric} cannot be compared, because the runs used different checklists or checklist models."
+                " Create a new baseline.",
                 **values,
             )
         case "no_such_item":
-            return _("{metric}: the checklist has no such item.", **values)
+            return _(
+                "{metric}: the gates name this checklist item, but the checklist lacks it.",
+                **values,
+            )
         case "unmeasured":
             return _("{metric} was not measured in either run.", **values)
         case "new":
             return _(
-                "{metric} is missing from the baseline and is not gated until you create a new one.",
+                "{metric} is missing from the baseline and is not gated until you create a new baseline.",
                 **values,
             )
         case "worst":
             return _(
-                "{metric} is already at its worst value ({before}) in both runs, so the gate cannot"
-                " detect a regression. Promote a better baseline, or set a minimum under [floors] or"
-                " [ceilings] in a file for --gates.",
+                "{metric} is already at its worst value ({before}) in both runs, so the gate cannot detect a"
+                " regression. Promote a better baseline, or set a limit under [floors] or [ceilings] in a file for"
+                " --gates.",
                 **values,
             )
         case "floor":
             return _(
-                "{metric}: {after}; at least {limit} is required, whatever the baseline.", **values
+                "{metric} is {after} in this run; the gates require at least {limit}, whatever the baseline.",
+                **values,
             )
         case "ceiling":
             return _(
-                "{metric}: {after}; at most {limit} is allowed, whatever the baseline.", **values
+                "{metric} is {after} in this run; the gates require at most {limit}, whatever the baseline.",
+                **values,
             )
         case "floor_gone":
-            return _("{metric}: missing in this run; at least {limit} is required.", **values)
+            return _(
+                "{metric} has no value in this run, but the gates require at least {limit}.",
+                **values,
+            )
         case "ceiling_gone":
-            return _("{metric}: missing in this run; at most {limit} is allowed.", **values)
+            return _(
+                "{metric} has no value in this run, but the gates require at most {limit}.",
+                **values,
+            )
         case "nothing_held":
             return _(
-                "None of the gated metrics of these {units} was measured in both runs.", **values
+                "The gates cannot decide: no gated metric of these {units} was measured in both runs.",
+                **values,
             )
         case "lost_coverage":
             return _(
-                "{metric}: {count} of {total} {units} of the baseline could not be evaluated; allowed share: {limit}.",
+                "{metric}: this run could not evaluate {count} of the baseline's {total} {units}; allowed share:"
+                " {limit}.",
                 **values,
             )
         case "lost_passages":
@@ -365,31 +384,36 @@ def _reason(why: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0
             )
         case "lost_checks":
             return _(
-                "{metric}: {count} of {total} {units} were checked in the baseline and not in this"
-                " run; allowed share: {limit}.",
+                "{metric}: {count} of {total} {units} were checked with the checklist in the baseline, but not in"
+                " this run; allowed share: {limit}.",
                 **values,
             )
         case "other_hardware":
-            return _("{metric}: the hardware differs.", **values)
+            return _(
+                "{metric} is not compared, because the runs used different hardware.", **values
+            )
         case "speed_gone":
             return _(
-                "{metric}: measured in the baseline, not in this run. Measure it as the baseline did (--cold-start,"
-                " --speed-passes). If the change is intentional, promote a new baseline.",
+                "{metric}: measured in the baseline, but not in this run. Run again with the baseline's speed"
+                " options (--cold-start, --speed-passes). If the change is intentional, promote a new baseline.",
                 **values,
             )
         case "speed_of_file":
             return _(
-                "{metric}: measured in the baseline, but a run file has no times. To gate the speed,"
-                " call the system itself (--system with its address or command).",
+                "{metric}: the baseline has a time, but the results file of this run (--system run:FILE) has no"
+                " times. To gate the speed, evaluate the system itself: --system with its address or command.",
                 **values,
             )
         case "slower":
-            return _("{metric}: {before} ms -> {after} ms; up to {limit} ms is allowed.", **values)
+            return _(
+                "{metric}: {before} ms in the baseline, {after} ms in this run; up to {limit} ms is allowed.",
+                **values,
+            )
         case _other:
             return _(
-                "{metric}: a query costs {ratio} times as much as before [{low}, {high}], measured"
-                " next to a reference load in {passes} passes; up to {limit} times is allowed."
-                " Measured p95: {before} ms -> {after} ms.",
+                "{metric}: a query takes {ratio} times as long as in the baseline (99% CI {low} to {high}); up to"
+                " {limit} times is allowed. Measured in {passes} passes relative to a reference load. p95 in ms:"
+                " {before} in the baseline, {after} in this run.",
                 **values,
             )
 
@@ -397,45 +421,54 @@ def _reason(why: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0
 def _remark(remark: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0911, PLR0912  one case a remark
     match remark:
         case "small":
-            return _("Small sample: N = {n}, so one of the {units} weighs {weight}.", **values)
+            return _(
+                "Small sample: with N = {n}, one of the {units} can change the metric by {weight}.",
+                **values,
+            )
         case "soft":
-            return _("Phase {phase} only reports this.", **values)
+            return _(
+                "In the phase {phase}, this result is only reported and does not stop the release.",
+                **values,
+            )
         case "wide":
-            return _("The CI is too wide to decide.")
+            return _("The confidence interval (CI) is too wide to decide.")
         case "apart":
             return _(
-                "Measured on {before_n} {units} in the baseline and on {after_n} in this run.",
+                "The metric was measured on {before_n} {units} in the baseline and on {after_n} in this run.",
                 **values,
             )
         case "of_verdicts":
             return _(
-                "The judge of these runs finds no unanswerable question: add --unanswerable-mode"
-                " calibrated to `gigamind eval search`, for this run and for a new baseline."
+                "The judge of both runs does not separate answerable from unanswerable questions. Repeat this run"
+                " and create a new baseline with `gigamind eval search --unanswerable-mode calibrated`."
             )
         case "needs":
-            return _("About {needed} items would be enough.", **values)
+            return _("About {needed} items would be enough for a decision.", **values)
         case "needs_all":
-            return _("No number of items would be enough.")
+            return _("The drop equals the allowed drop, so more items would not help.")
         case "untested":
-            return _("A ratio over items has no paired test.")
+            return _(
+                "This metric is a ratio and not a mean over items, so no paired significance test fits."
+            )
         case "such_as":
-            return _("First item: {example}.", **values)
+            return _("First affected item: {example}.", **values)
         case "one_pass":
             return _(
-                "Without repeated passes, a slower search and a busy machine look the same. Create a new baseline."
+                "The speed was measured without repeated passes, so a slower search and a busy machine look the"
+                " same. Create a new baseline with several passes (--speed-passes)."
             )
         case "more_allowed":
             return _(
-                "To allow more, set ratio or rise_ms under [speed.{name}] in a file for --gates.",
+                "To allow a longer time, raise ratio or rise_ms under [speed.{name}] in a file for --gates.",
                 **values,
             )
         case "of_system":
             return _(
-                'For another --system this is only reported. To gate it, set systems = "hold" under'
+                'The speed of another system (--system) is only reported. To gate it, set systems = "hold" under'
                 " [speed] in a file for --gates."
             )
         case _few_passes:
-            return _("More passes are needed (--speed-passes).")
+            return _("A decision needs more passes of the speed measurement (--speed-passes).")
 
 
 GateVerdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]

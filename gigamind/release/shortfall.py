@@ -74,7 +74,7 @@ class Shortfall:
 def shortfalls(checked: CheckedCard) -> list[Shortfall]:
     """Return all requirements that a judge report does not meet."""
     if not any(scale.overall.items for scale in checked.card.scales):
-        return [Shortfall(_("no labelled item has a verdict"))]
+        return [Shortfall(_("the judge gave no verdict on any item with a label"))]
     missing: list[Shortfall] = []
     for group in checked.required_scales:
         scales = checked.scales(group)
@@ -118,9 +118,15 @@ def _of_scale(scale: CardScale, checked: CheckedCard) -> Iterator[Shortfall]:
         return
     values = {"what": name, "figure": bracketed(flips), "n": flips.n}
     if scale.kind == "graded":
-        about = _("{what}: {n} verdicts differ by {figure} between two identical runs", **values)
+        about = _(
+            "{what}: {n} verdicts differ by {figure} on average between two runs with the same inputs and settings",
+            **values,
+        )
     else:
-        about = _("{what}: {figure} of {n} verdicts differ between two identical runs", **values)
+        about = _(
+            "{what}: a share of {figure} of {n} verdicts differs between two runs with the same inputs and settings",
+            **values,
+        )
     yield from _above(about, flips, need.max_flip_rate)
 
 
@@ -145,9 +151,11 @@ def _few(group: CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
         return
     values = {"what": what, "labels": _labels(group), "least": least}
     if group.clusters is None:
-        yield Shortfall(_("{what}: {labels}, fewer than {least}", **values))
+        yield Shortfall(_("{what}: only {labels}; at least {least} labels are required", **values))
     else:
-        yield Shortfall(_("{what}: {labels}, from fewer than {least} answers", **values))
+        yield Shortfall(
+            _("{what}: only {labels}; labels of at least {least} answers are required", **values)
+        )
 
 
 def _classes(group: CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
@@ -157,10 +165,14 @@ def _classes(group: CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
             continue
         values = {"what": what, "answer": ANSWERS[answer], "n": size(figure), "least": least}
         if figure.clusters is None:
-            text = _("{what}: only {n} labels say {answer}, fewer than {least}", **values)
+            text = _(
+                "{what}: only {n} labels have the value {answer}; at least {least} are required",
+                **values,
+            )
         else:
             text = _(
-                "{what}: labels that say {answer} come from only {n} answers, fewer than {least}",
+                "{what}: labels with the value {answer} come from only {n} answers; at least {least} answers are"
+                " required",
                 **values,
             )
         yield Shortfall(text)
@@ -177,12 +189,14 @@ def _agreement(group: CardGroup, what: Text, floor: float) -> Iterator[Shortfall
         yield _below(group, what, floor)
     elif figure.low is None:
         text = _(
-            "{what}: {kappa} has no CI and may be below {least}", kappa=kappa_text(group), **values
+            "{what}: {kappa} has no CI and may be below the required {least}",
+            kappa=kappa_text(group),
+            **values,
         )
         yield Shortfall(text)
     elif figure.low < floor:
         text = _(
-            "{what}: {kappa} may be below {least} (lower bound of the CI)",
+            "{what}: {kappa} may be below the required {least} (lower bound of the CI)",
             kappa=kappa_text(group),
             **values,
         )
@@ -191,7 +205,7 @@ def _agreement(group: CardGroup, what: Text, floor: float) -> Iterator[Shortfall
 
 def _undefined(group: CardGroup, what: Text) -> Shortfall:
     text = _(
-        "{what}: all {labels} and verdicts are the same, so chance-corrected agreement is undefined",
+        "{what}: all {labels} and all verdicts have the same value, so chance-corrected agreement is undefined",
         what=what,
         labels=_labels(group),
     )
@@ -200,17 +214,17 @@ def _undefined(group: CardGroup, what: Text) -> Shortfall:
 
 def _below(group: CardGroup, what: Text, floor: float) -> Shortfall:
     values = {"what": what, "kappa": kappa_text(group), "least": number(floor)}
-    return Shortfall(_("{what}: {kappa} is below {least}", **values), disagrees=True)
+    return Shortfall(_("{what}: {kappa} is below the required {least}", **values), disagrees=True)
 
 
 def _of_attacks(checked: CheckedCard) -> Iterator[Shortfall]:
     need, attacks = checked.requirements, checked.card.attacks
     if attacks is None or attacks.rate.value is None:
         if need.require_attacks:
-            yield Shortfall(_("the judge was not tested with attacks"))
+            yield Shortfall(_("the judge was not tested with prompt-injection attacks"))
         return
     about = _(
-        "{succeeded} of {attempted} attacks changed a verdict, {figure}",
+        "{succeeded} of {attempted} attacks changed a verdict (share {figure})",
         succeeded=attacks.succeeded,
         attempted=attacks.attempted,
         figure=bracketed(attacks.rate),
@@ -223,10 +237,12 @@ def _above(about: Message, figure: CardFigure, most: float) -> Iterator[Shortfal
         return
     worst = figure.value if figure.high is None else figure.high
     if figure.value > most:
-        yield Shortfall(_("{about}: above {most}", about=about, most=number(most)))
+        yield Shortfall(_("{about}: above the allowed {most}", about=about, most=number(most)))
     elif worst > most:
         values = {"about": about, "most": number(most)}
-        yield Shortfall(_("{about}: may be above {most} (upper bound of the CI)", **values))
+        yield Shortfall(
+            _("{about}: may be above the allowed {most} (upper bound of the CI)", **values)
+        )
 
 
 def _labels(group: CardGroup) -> Message:
@@ -267,7 +283,7 @@ def required_scales(policy: Policy, task: str, own: Collection[str] = ()) -> Sca
 def card_rule(checked: CheckedCard | None, judge: JudgeReport, policy: CardPolicy) -> RuleResult:
     """Return the rule on the judge of a run; `policy` decides what a bad, missing or other report does."""
     if checked is None:
-        return _lacking(_("none for this judge"), policy, None)
+        return _lacking(_("the judge of this run has no report"), policy, None)
     if not checked.card.is_valid_for(judge.fingerprint, judge.model):
         return _lacking(_about_another(checked, judge), policy, None)
     if not checked.required_scales:
@@ -279,7 +295,7 @@ def card_rule(checked: CheckedCard | None, judge: JudgeReport, policy: CardPolic
         _("{name}: {value}", name=scale_name(scale.name), value=kappa_text(scale.overall))
         for scale in scales
     ]
-    certified = _("certified on {date}", date=checked.card.created_at[:10])
+    certified = _("the judge was certified on {date}", date=checked.card.created_at[:10])
     return _result("passed", joined([certified, *shown]), checked)
 
 
@@ -297,12 +313,12 @@ def _about_another(checked: CheckedCard, judge: JudgeReport) -> Message:
     certified = checked.card.judge
     if certified.model != judge.model:
         return _(
-            "it is about the model {certified}, but the run used {used}",
+            "the report is about the judge model {certified}, but the run used {used}",
             certified=certified.model,
             used=judge.model,
         )
     return _(
-        "it is about another judge ({certified}; this run: {used})",
+        "the report is about another judge (fingerprint {certified}; this run used {used})",
         certified=certified.fingerprint[:12],
         used=judge.fingerprint[:12],
     )
@@ -312,10 +328,11 @@ def _lacking(why: Message, policy: CardPolicy, checked: CheckedCard | None) -> R
     if policy != "ignore":
         fix = (
             _(
-                "the gates require more ([card] in gates.toml): certify the judge again with `gigamind judge certify`"
+                "the report does not meet [card] in gates.toml: certify the judge again with `gigamind judge"
+                " certify`"
             )
             if checked
-            else _("create one with `gigamind judge certify`")
+            else _("create a judge report with `gigamind judge certify`")
         )
         why = joined([why, fix])
     return _result(_STATUS[policy], why, checked)

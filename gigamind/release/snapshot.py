@@ -21,7 +21,7 @@ _DIGITS = 20  # shown of a number that is too large
 
 Kinds = Mapping[str, ComparedTask[Any, Any, Any]]
 """How runs of each task are compared, by its name."""
-_MISSING = _("missing; is this the out folder of a finished run with its JSON?")
+_MISSING = _("the file is missing. Give the output folder of a finished run with its JSON files")
 
 
 def read_snapshot(path: Path, kinds: Kinds) -> EvalSnapshot[Any, Any]:
@@ -33,7 +33,7 @@ def read_snapshot(path: Path, kinds: Kinds) -> EvalSnapshot[Any, Any]:
     if not path.exists():
         raise InputError(
             _(
-                "{path}: no such file or folder. Give a snapshot.json or the out folder of a run.",
+                "{path}: no such file or folder. Give a snapshot.json or the output folder of a run.",
                 path=path,
             )
         )
@@ -48,7 +48,7 @@ def read_snapshot(path: Path, kinds: Kinds) -> EvalSnapshot[Any, Any]:
     if not snapshot.items:
         raise InputError(
             _(
-                "{path}: has no items, so it cannot be a baseline. Run the baseline again.",
+                "{path}: the run has no evaluated items, so it cannot be compared. Run the evaluation again.",
                 path=path,
             )
         )
@@ -91,8 +91,8 @@ def _checked_task(
     if version != VERSION:
         raise InputError(
             _(
-                "{path}: snapshot version {version}, but this gigamind reads {ours}. Use the version that"
-                " wrote it, or create a new baseline.",
+                "{path}: the snapshot has version {version}, but this gigamind reads version {ours}. Use the"
+                " gigamind version that wrote the snapshot, or create a new baseline.",
                 path=path,
                 version=version,
                 ours=VERSION,
@@ -101,7 +101,8 @@ def _checked_task(
     if task is None:
         raise InputError(
             _(
-                "{path}: a snapshot of the unknown task {task!r}. This gigamind knows: {known}.",
+                "{path}: the snapshot is of the unknown task {task!r}. This version of gigamind knows these tasks:"
+                " {known}.",
                 path=path,
                 task=str(content.get("task")),
                 known=list(kinds),
@@ -110,7 +111,8 @@ def _checked_task(
     if "items" not in content:
         raise InputError(
             _(
-                "{path}: has no values by item, so significance is unknown. Create a new baseline.",
+                "{path}: the snapshot has no values for single items, so significance cannot be computed. Create a"
+                " new baseline.",
                 path=path,
             )
         )
@@ -124,8 +126,8 @@ def _object(path: Path) -> dict[str, object]:
     except json.JSONDecodeError as error:
         raise InputError(
             _(
-                "{path}:{line}: invalid or truncated JSON ({reason}). Give a snapshot.json or the out"
-                " folder of a run.",
+                "{path}:{line}: invalid or truncated JSON ({reason}). Give a snapshot.json or the output folder of"
+                " a run.",
                 path=path,
                 line=error.lineno,
                 reason=error.msg,
@@ -140,11 +142,19 @@ def _object(path: Path) -> dict[str, object]:
 
 
 def _no_snapshot(path: Path) -> Message:
-    return _("{path}: not a snapshot of gigamind. Create one with --save-snapshot.", path=path)
+    return _(
+        "{path}: this file is not a gigamind snapshot. Create a snapshot with --save-snapshot.",
+        path=path,
+    )
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(_("contains {name}, which is not a number. Create a new baseline.", name=name))
+    raise ValueError(
+        _(
+            "the file contains the value {name}, which is not a finite number. Create a new baseline.",
+            name=name,
+        )
+    )
 
 
 def _finite(number: str) -> float:
@@ -198,9 +208,9 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
     if not path.exists():
         raise InputError(
             _(
-                "{path}: no such file or folder. Give a snapshot.json, the out folder of a run or a folder"
-                " of baselines. To create the first baseline, evaluate without --compare, then run"
-                " gigamind baseline promote RUN --folder {path}",
+                "{path}: no such file or folder. Give a snapshot.json, the output folder of a run or a folder of"
+                " baselines. To create the first baseline, evaluate without --compare, then run gigamind baseline"
+                " promote RUN --folder {path}",
                 path=path,
             )
         )
@@ -212,7 +222,7 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
     if len(pointers) > 1 and task is None:
         raise InputError(
             _(
-                "{path}: has baselines of several tasks ({tasks}). Give the file of one of them.",
+                "{path}: the folder has baselines of several tasks ({tasks}). Give the file of one baseline.",
                 path=path,
                 tasks=list(pointers),
             )
@@ -220,7 +230,8 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
     if task is not None and task not in pointers:
         raise InputError(
             _(
-                "{path}: has no baseline of {task}. Create one with `gigamind baseline promote RUN`.",
+                "{path}: the folder has no baseline of the task {task}. Create one with `gigamind baseline promote"
+                " RUN`.",
                 path=path,
                 task=task,
             )
@@ -231,12 +242,17 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
     except (OSError, UnicodeDecodeError) as error:
         reason = reason_of(error) if isinstance(error, OSError) else _("invalid UTF-8")
         raise InputError(
-            _("{file} cannot be read: {reason}. Promote a run again.", file=pointer, reason=reason)
+            _(
+                "{file} cannot be read: {reason}. Promote a run again with `gigamind baseline promote`.",
+                file=pointer,
+                reason=reason,
+            )
         ) from error
     if not name or Path(name).name != name:
         raise InputError(
             _(
-                "{file}: contains no file name of this folder ({name!r}). Promote a run again.",
+                "{file}: must contain the name of a baseline file in the same folder, but contains {name!r}."
+                " Promote a run again with `gigamind baseline promote`.",
                 file=pointer,
                 name=name,
             )

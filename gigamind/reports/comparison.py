@@ -64,15 +64,16 @@ def render_comparison(comparison: Comparison, gate: GateResult, language: Langua
 def _silent(comparison: Comparison) -> Iterator[tuple[Message, Message, Sequence[LostItem]]]:
     """Yield the items that no metric includes any more: title, explanation and items."""
     yield (
-        _("Expected passage gone"),
+        _("Items whose expected passage is no longer in its note"),
         _(
-            "The expected passage was in its note in the baseline and no longer is. Rankings are measured as before,"
-            " but no result can show the answer. Restore the passage, or label these questions again."
+            "The expected passages of these questions were in the notes of the baseline, but are missing in this"
+            " run. Rankings are still measured, but no result can show the answer. Restore the passages, or label"
+            " these questions again."
         ),
         comparison.gone,
     )
     yield (
-        _("Verdict lost"),
+        _("Items without a verdict in this run"),
         _(
             "The baseline has a verdict for these items and this run has none, so no metric includes"
             " them. See the errors.jsonl of this run."
@@ -80,7 +81,7 @@ def _silent(comparison: Comparison) -> Iterator[tuple[Message, Message, Sequence
         comparison.unjudged,
     )
     yield (
-        _("Checklist result lost"),
+        _("Items without a checklist result in this run"),
         _(
             "The baseline has a checklist result for these items and this run has none. See the"
             " errors.jsonl of this run."
@@ -93,7 +94,10 @@ def passing_notes(comparison: Comparison, gate: GateResult, say: Translator) -> 
     """Return the basis of a verdict without failures: what passed, and the limits of the comparison."""
     notes: list[str] = []
     if gate.verdict == "passed":
-        text = _("No gated metric dropped more than phase {phase} allows.", phase=gate.phase)
+        text = _(
+            "No metric that the release gates check got worse by more than phase {phase} allows.",
+            phase=gate.phase,
+        )
         notes.append(say(text))
     notes += [
         say(rule.explanation)
@@ -115,15 +119,15 @@ def signed(value: float | None) -> str:
 def _shared(comparison: Comparison, say: Translator) -> str:
     texts = [
         _(
-            "{count:,} {units} in both runs.",
+            "In both runs: {count:,} {units}.",
             count=comparison.shared,
             units=units_of(comparison.task),
         )
     ]
     if count := comparison.only_baseline:
-        texts.append(_("{count:,} only in the baseline.", count=count))
+        texts.append(_("Items only in the baseline: {count:,}.", count=count))
     if count := comparison.only_current:
-        texts.append(_("{count:,} only in this run.", count=count))
+        texts.append(_("Items only in this run: {count:,}.", count=count))
     return say(joined(texts, " "))
 
 
@@ -133,7 +137,7 @@ def _version(run: RunName) -> str:
 
 def _named(say: Translator, rule: RuleResult) -> str:
     return (
-        say(_("cost of a query (units of a reference load)"))
+        say(_("time cost of a query, relative to a reference load"))
         if rule.why == "normalised"
         else _called(say, rule.metric)
     )
@@ -173,17 +177,17 @@ _MARKS: Mapping[Status, Message] = {
     "not-comparable": _("❔ at its worst value in both runs"),
 }
 _MARKS_BY_REASON: Mapping[tuple[Status, str], Message] = {
-    ("failed", "gone"): _("❌ missing"),
-    ("warned", "gone"): _("⚠️ missing"),
+    ("failed", "gone"): _("❌ no value in this run"),
+    ("warned", "gone"): _("⚠️ no value in this run"),
     ("warned", "worst"): _("⚠️ at its worst value in both runs"),
     ("skipped", "unmeasured"): _("– not measured in either run"),
     ("skipped", "new"): _("– not measured in the baseline"),
-    ("skipped", "other_hardware"): _("– other hardware"),
-    ("skipped", "no_such_item"): _("– not in the checklist"),
-    ("skipped", "normalised"): _("– only reported: another --system"),
-    ("skipped", "slower"): _("– only reported: another --system"),
-    ("failed", METRIC): _("❌ not certified"),
-    ("warned", METRIC): _("⚠️ not certified"),
+    ("skipped", "other_hardware"): _("– skipped: the runs used different hardware"),
+    ("skipped", "no_such_item"): _("– skipped: the checklist has no such item"),
+    ("skipped", "normalised"): _("– not gated: speed of a system evaluated with --system"),
+    ("skipped", "slower"): _("– not gated: speed of a system evaluated with --system"),
+    ("failed", METRIC): _("❌ judge not certified"),
+    ("warned", METRIC): _("⚠️ judge not certified"),
 }
 
 
@@ -206,8 +210,8 @@ def _limit_of(say: Translator, rule: RuleResult, limit: float) -> str:
     if rule.metric in _TIMES:
         return f"{limit:,.0f} ms"
     if rule.metric in LOST:
-        return say(_("{limit:g} lost", limit=limit))
-    return say(_("{limit:g} worse", limit=limit))
+        return say(_("largest allowed share of lost items: {limit:g}", limit=limit))
+    return say(_("worse by at most {limit:g}", limit=limit))
 
 
 def _interval(say: Translator, change: MetricChange) -> str:

@@ -74,9 +74,9 @@ _ICONS: dict[End, str] = {
 }
 _ENDS: Mapping[End, Message] = {
     **DECISIONS,
-    "measured": _("Measured without a baseline"),
-    "interrupted": _("Interrupted: these are the results so far"),
-    "no-result": _("No result"),
+    "measured": _("Measured, but not compared: the run has no baseline"),
+    "interrupted": _("Run interrupted: the results are partial"),
+    "no-result": _("The run ended without a result"),
     "notes-inaccessible": _("Not run: the notes or their index cannot be read"),
     "invalid-input": _("Not run: invalid input"),
 }
@@ -411,7 +411,7 @@ def _trend(
         courses,
         [run.measure == past[-1].measure for run in past],
         (moment(past[0].run.created_at), moment(past[-1].run.created_at)),
-        (say(_("run")), say(_("another dataset or judge")), say(_("baseline"))),
+        (say(_("run")), say(_("run with another dataset or judge")), say(_("baseline"))),
     )
     drawn = base64.b64encode(svg_file(chart).encode()).decode()
     return f"data:image/svg+xml;base64,{drawn}"

@@ -31,15 +31,15 @@ DECISIONS: Mapping[GateVerdict, Message] = {
     "passed": _("Ready to release: no gate failed"),
     "failed": _("Do not release"),
     "warned": _("Ready to release, with warnings"),
-    "inconclusive": _("Inconclusive"),
-    "not-comparable": _("Not comparable"),
+    "inconclusive": _("Inconclusive: the results do not allow a decision"),
+    "not-comparable": _("No decision: the runs are not comparable"),
 }
 GATES: Mapping[GateVerdict, Message] = {
     "passed": _("Release gate passed"),
     "failed": _("Release gate failed"),
     "inconclusive": _("Release gate inconclusive"),
     "warned": _("Release gate passed with warnings"),
-    "not-comparable": _("Release gate: runs not comparable"),
+    "not-comparable": _("Release gate undecided: the runs are not comparable"),
 }
 TASKS: Mapping[str, Message] = {
     "search": _("Search evaluation"),
@@ -74,25 +74,33 @@ def items_text(comparison: Comparison, say: Translator) -> str:
         "improved": counts["improved"],
     }
     if unchanged:
-        changed = _("All {shared} {units} have the same result.", **values)
+        changed = _("All {shared} {units} have the same result in both runs.", **values)
     elif not counts["worse"]:
-        changed = _("{improved} of {shared} {units} got better, none worse.", **values)
+        changed = _("{improved} of {shared} {units} got better, and none got worse.", **values)
     elif comparison.worse_in is None and not counts["improved"]:
-        changed = _("{worse} of {shared} {units} got worse, none better.", **values)
+        changed = _("{worse} of {shared} {units} got worse, and none got better.", **values)
     elif comparison.worse_in is None:
-        changed = _("{worse} of {shared} {units} got worse, {improved} better.", **values)
+        changed = _("{worse} of {shared} {units} got worse, and {improved} got better.", **values)
     else:
         changed = _(
-            "{worse} of {shared} {units} got worse (all in one slice: {part}), {improved} better.",
+            "{worse} of {shared} {units} got worse (all in the slice “{part}”), and {improved} got better.",
             part=slice_name(*comparison.worse_in),
             **values,
         )
     texts = [changed]
     if gone:
-        lost = _("{count} {units} of the baseline could not be evaluated.", count=gone, **values)
+        lost = _(
+            "This run could not evaluate {count} {units} of the baseline.", count=gone, **values
+        )
         texts.insert(0, lost)
     if silent:
-        texts.append(_("{count} {units} lost their verdict.", count=silent, **values))
+        texts.append(
+            _(
+                "{count} {units} with a verdict in the baseline have no verdict in this run.",
+                count=silent,
+                **values,
+            )
+        )
     return say(joined(texts, " "))
 
 
@@ -102,7 +110,7 @@ def slice_name(kind: str, key: str) -> Message:
         case "language":
             return _("language: {key}", key=key)
         case "cross_lingual":
-            return _("cross-lingual")
+            return _("cross-lingual (query and note in different languages)")
         case "difficulty":
             return _("difficulty: {key}", key=key)
         case "tag":
@@ -124,15 +132,16 @@ def limits_text(comparison: Comparison, gate: GateResult, say: Translator) -> st
     if most <= max(limits):
         return ""
     sentence = _(
-        "Limits: {worse} of {n} {units} got worse; the true rate could be as high as {most:.1%} (95%"
-        " confidence). More {units} show smaller changes.",
+        "{worse} of {n} {units} got worse, but the true share could be as high as {most:.1%} (95% confidence)."
+        " Evaluate more {units} to detect smaller changes.",
         n=n,
         units=units_of(comparison.task),
         worse=worse,
         most=most,
     )
     single = _(
-        "With {n} items, one worse item ({weight:.1%}) already exceeds the allowed drop ({limit:.1%}).",
+        "With {n} items, a single item can lower a metric by {weight:.1%}, which is more than the allowed drop of"
+        " {limit:.1%}.",
         n=n,
         weight=1 / n,
         limit=min(limits),
@@ -155,8 +164,8 @@ def ungated_text(release: Release, say: Translator) -> str:
     if len(changes) > _UNGATED:
         metrics.append("…")
     text = n_(
-        "{n} ungated metric got worse: {metrics}",
-        "{n} ungated metrics got worse: {metrics}",
+        "{n} metric without a gate got significantly worse: {metrics}",
+        "{n} metrics without a gate got significantly worse: {metrics}",
         n=len(changes),
         metrics=metrics,
     )
@@ -176,24 +185,35 @@ def unmeasured_text(gate: GateResult, say: Translator) -> str:
     """Return the gated metrics without a value; "" if there are none."""
     rules = (rule for rule in gate.rules if rule.status == "skipped" and metric_of(rule.metric))
     metrics = [metric_name(rule.metric, say) for rule in rules]
-    return say(_("Not measured, so not gated: {metrics}.", metrics=metrics)) if metrics else ""
+    return (
+        say(
+            _(
+                "The release gates did not check these metrics, because they were not measured: {metrics}.",
+                metrics=metrics,
+            )
+        )
+        if metrics
+        else ""
+    )
 
 
 def worst_value_text(worst: Sequence[str], say: Translator) -> str:
     """Return the warning that these gated metrics of a baseline are at their worst value, and how to fix it."""
     if all(name.startswith("unanswerable.") for name in worst):
         fix = _(
-            "Evaluate again with `gigamind eval search ... --unanswerable-mode calibrated` and promote that run. This"
-            " mode wrongly refuses many paraphrased questions: check the false refusals in summary.md first."
+            "Evaluate again with `gigamind eval search ... --unanswerable-mode calibrated` and make that run the"
+            " baseline. Before that, check the false refusals in its summary.md: this mode wrongly refuses many"
+            " paraphrased questions."
         )
     else:
         fix = _(
-            "Promote a better run, or set a minimum under [floors] or [ceilings] in gates.toml."
+            "Make a better run the baseline, or set an absolute limit in gates.toml: a minimum under [floors] or a"
+            " maximum under [ceilings]."
         )
     text = _(
-        "warning: the baseline is already at the worst value of {metrics}. The gate cannot detect a regression from"
-        " this baseline. A run that is no better passes with warnings where `at_worst` in gates.toml says so;"
-        " elsewhere the runs are not comparable. {fix}",
+        "warning: the baseline already has the worst possible value of {metrics}, so the gate cannot detect a"
+        " regression. A later run that is no better passes with a warning only in phases where `at_worst` in"
+        " gates.toml allows this. In other phases, such runs are not comparable. {fix}",
         metrics=[metric_name(name, say) for name in worst],
         fix=fix,
     )
@@ -252,8 +272,8 @@ def judge_limits(comparison: Comparison, say: Translator) -> list[str]:
 
 
 WORDS_BLIND = _(
-    "The judge compares words, not meaning. It counts paraphrased claims, and claims in another language"
-    " than the note, as not found. It may miss a changed order, tense, obligation or limit."
+    "The judge compares words, not meaning. It counts a claim as not found if it is paraphrased or in another"
+    " language than the note. It may miss changes of word order, tense, obligation or limit."
 )
 
 
@@ -267,8 +287,14 @@ def bounds_decision(bounds: GateResult, say: Translator) -> str:
     """Return whether to release a run without a baseline, and how many floors and ceilings it misses."""
     missed, count = len(missed_bounds(bounds, say)), len(bounds.rules)
     if not missed:
-        return say(_("All {count} floors and ceilings are met.", count=count))
-    text = _("{missed} of {count} floors and ceilings are not met.", missed=missed, count=count)
+        return say(
+            _("The run meets all {count} absolute limits (floors and ceilings).", count=count)
+        )
+    text = _(
+        "{missed} of {count} absolute limits (floors and ceilings in gates.toml) are not met.",
+        missed=missed,
+        count=count,
+    )
     return f"{say(DECISIONS[bounds.verdict])}. {say(text)}"
 
 
@@ -357,4 +383,10 @@ def too_few(change: MetricChange, say: Translator) -> str:
     """Return that too few items changed for a CI; "" if there is another reason for its absence, or a CI."""
     if change.low is None or not change.changed or change.interval is not None:
         return ""
-    return say(n_("too few changes ({n})", "too few changes ({n})", n=change.changed))
+    return say(
+        n_(
+            "{n} changed items are too few for a CI",
+            "{n} changed items are too few for a CI",
+            n=change.changed,
+        )
+    )

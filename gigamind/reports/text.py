@@ -76,8 +76,8 @@ def notes_text(run: RunReport, say: Translator) -> str:
     """Return the notes of a run with a vault, in a line."""
     values = {"notes": run.notes, "hash": run.notes_hash[:12]}
     if run.notes_hash_mode == "content":
-        return say(_("{notes} (content hash {hash})", **values))
-    return say(_("{notes} (mtime hash {hash})", **values))
+        return say(_("{notes} (hash of contents {hash})", **values))
+    return say(_("{notes} (hash of modification times {hash})", **values))
 
 
 def embedder_text(run: RunReport, say: Translator) -> str:

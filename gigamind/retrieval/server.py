@@ -91,8 +91,8 @@ def in_order_of(chunks: Sequence[int], scored: dict[int, float]) -> Cosines:
     """Return the rounded scores of `chunks` in their order; raise IndexingError if one is missing."""
     if missing := set(chunks) - scored.keys():
         message = n_(
-            "{n} chunk is missing in the vector index. Rebuild it with --cold-start.",
-            "{n} chunks are missing in the vector index. Rebuild it with --cold-start.",
+            "{n} chunk of the notes is missing in the vector index. Rebuild the index with --cold-start.",
+            "{n} chunks of the notes are missing in the vector index. Rebuild the index with --cold-start.",
             n=len(missing),
         )
         raise IndexingError(message)
@@ -114,7 +114,8 @@ def connect(url: str) -> QdrantClient:
     except Exception as error:
         reason = redacted((str(error) or type(error).__name__).splitlines()[0])
         text = _refusal(error) or _(
-            "no Qdrant server answers: {reason}. Start it, correct --qdrant-url, or set {variable}.",
+            "the Qdrant server does not respond: {reason}. Start the server, correct --qdrant-url, or set the API"
+            " key in {variable}.",
             reason=reason,
             variable=KEY_VARIABLE,
         )
@@ -264,7 +265,8 @@ def _refusal(error: BaseException) -> Message | None:
     if not isinstance(error, UnexpectedResponse) or error.status_code not in refused:
         return None
     return _(
-        "the Qdrant server rejects the key ({status}). Set {variable} to a key with read and write access.",
+        "the Qdrant server rejected the API key (HTTP status {status}). Set {variable} to a key with read and"
+        " write access.",
         status=error.status_code,
         variable=KEY_VARIABLE,
     )

@@ -114,8 +114,8 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
             if not isinstance(row, dict):
                 raise InputError(
                     _(
-                        "{file}:{line}: the JSON object differs from what was written."
-                        " The file was damaged or edited.",
+                        "{file}:{line}: the JSON object is not the one that gigamind wrote. The file was damaged"
+                        " or edited.",
                         file=path,
                         line=number,
                     )
@@ -296,7 +296,8 @@ def _check(
     if changed:
         raise OtherRunError(
             _(
-                "{file}: the run cannot be resumed, because these differ: {names}. Start a new run.",
+                "{file}: the run cannot be resumed, because these inputs or options changed: {names}. Start a new"
+                " run.",
                 file=path,
                 names=changed,
             )

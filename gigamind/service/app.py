@@ -119,8 +119,8 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 _STATUSES = {
-    404: _("There is no such address."),
-    405: _("This address does not accept the method."),
+    404: _("The service has nothing at this address."),
+    405: _("This address does not accept this HTTP method."),
 }
 
 
@@ -255,7 +255,9 @@ def _chat(answer_id: str, answered: Answered) -> dict[str, Any]:
 def _known(answering: Answering, answer_id: str) -> Answered:
     answered = answering.answered(answer_id)
     if answered is None:
-        raise HTTPException(404, _("The answer is unknown or too old."))
+        raise HTTPException(
+            404, _("The service no longer has this answer, or the answer's id is wrong.")
+        )
     return answered
 
 
@@ -310,7 +312,7 @@ def _add_notes(app: FastAPI, options: ServiceOptions) -> None:
         """Return a note as it was when the service started."""
         vault_note = _answering(request).desk.vault.note(path)
         if vault_note is None:
-            raise HTTPException(404, _("There is no such note."))
+            raise HTTPException(404, _("The vault has no such note."))
         return {"note_id": vault_note.path, "title": vault_note.title, "text": vault_note.text}
 
     @app.get("/api/search", tags=["notes"])
@@ -340,7 +342,7 @@ def _add_feedback(app: FastAPI, feedback: Feedback) -> None:
         """Store a rating of an answer."""
         answered = _known(_answering(request), rating.answer_id)
         if rating.kind == "claim" and rating.claim_id is None:
-            raise InputError(_("claim_id is required"))
+            raise InputError(_("claim_id is required for feedback on a claim"))
         claim = rating.claim_id if rating.kind == "claim" else None
         await asyncio.to_thread(
             feedback.rate, rating.answer_id, answered, good=rating.good, claim=claim

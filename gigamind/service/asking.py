@@ -138,7 +138,9 @@ class Desk:
         if ask.options.note_id is not None:
             note = self.vault.note(ask.options.note_id)
             if note is None:
-                raise InputError(_("{note}: no such note", note=ask.options.note_id))
+                raise InputError(
+                    _("{note}: the vault has no note with this path", note=ask.options.note_id)
+                )
             return self._shown([(note, Span(0, 0))], [None])
         return _given(ask.options)
 
@@ -175,7 +177,10 @@ def _given(options: AskOptions) -> Context:
     texts, titles = options.context_notes, options.note_titles
     if sum(map(len, texts)) > MAX_CHARS:
         raise InputError(
-            _("options.context_notes: more than {limit:,} characters in total", limit=MAX_CHARS)
+            _(
+                "options.context_notes: all texts together have more than {limit:,} characters",
+                limit=MAX_CHARS,
+            )
         )
     named = [titles[place] if place < len(titles) else "" for place in range(len(texts))]
     sources = tuple(Source(title, text) for title, text in zip(named, texts, strict=True))

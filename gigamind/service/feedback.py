@@ -30,7 +30,11 @@ class Feedback:
         except OSError as error:
             reason = reason_of(error)
             raise InputError(
-                _("--feedback {folder} cannot be written: {reason}", folder=folder, reason=reason)
+                _(
+                    "--feedback {folder}: this folder cannot be written: {reason}",
+                    folder=folder,
+                    reason=reason,
+                )
             ) from error
 
     def rate(self, answer_id: str, answered: Answered, *, good: bool, claim: int | None) -> None:

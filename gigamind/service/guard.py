@@ -79,16 +79,25 @@ class Guard:
         host = _host(headers.get("host", ""))
         if is_loopback(self._options.host) and not is_loopback(host):
             return refused(
-                headers, 421, _("The service accepts only the host name of this machine.")
+                headers,
+                421,
+                _(
+                    "The service runs for this machine only. Use localhost or 127.0.0.1 as the host name in its"
+                    " address."
+                ),
             )
         if path in _OPEN:
             return None
         origin = headers.get("origin")
         if scope["method"] not in {"GET", "HEAD"} and origin and _differs(origin, headers):
-            return refused(headers, 403, _("Pages of other sites may not send requests."))
+            return refused(
+                headers, 403, _("The service rejects requests from pages of other websites.")
+            )
         if (path.startswith("/api/") or path == "/metrics") and not self._knows(headers):
             return refused(
-                headers, 401, _("Send the token of the service: Authorization: Bearer ...")
+                headers,
+                401,
+                _("Send the token of the service in this HTTP header: Authorization: Bearer ..."),
             )
         return self._too_much(scope, headers)
 

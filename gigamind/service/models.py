@@ -29,7 +29,7 @@ _TIMEOUT_S = 60.0
 _ANSWER_TEMPERATURE = 0.3
 # One id for all: turns are taken by item, and the service has no last item.
 _ITEM = "service"
-_SHORTER = _("Start the service with a smaller --context-chars.")
+_SHORTER = _("start the service with a smaller --context-chars.")
 _TASKS: dict[Language, dict[Feature, str]] = {
     "ko": {
         "insight": "노트의 내용에서 새로운 연결이나 관점을 찾아 제시하십시오. 사실과 추측을 구분하십시오.",
@@ -152,7 +152,9 @@ class Models:
         verdict = await self._judge.judge(case, asking)
         judgement = verdict.detail.judgement
         if judgement is None:
-            raise LlmError(verdict.why or _("The judge gave no judgement."), "invalid_output")
+            raise LlmError(
+                verdict.why or _("The judge gave no verdict on the answer."), "invalid_output"
+            )
         return evaluation_of(judgement, case, language).model_dump(mode="json")
 
     async def close(self) -> None:

@@ -54,7 +54,10 @@ class Command(Generic[Response]):
     def _answer(self, query: Query) -> Response:
         if self._process is None:
             raise SystemFailedError(
-                _("not sent: the command failed {count} times in a row", count=self._failures)
+                _(
+                    "the query was not sent, because the command failed {count} times in a row",
+                    count=self._failures,
+                )
             )
         line = json.dumps(self._dialect.request_fields(query), ensure_ascii=False)
         try:
@@ -94,7 +97,11 @@ def _check_id(payload: object, query: Query) -> None:
     other = cast("dict[str, object]", payload).get("id") if isinstance(payload, dict) else None
     if other not in {None, query.id}:
         raise ValueError(
-            _("response for {other}, expected {query}", other=str(other), query=query.id)
+            _(
+                "the response has the id {other}, but the query has the id {query}",
+                other=str(other),
+                query=query.id,
+            )
         )
 
 
@@ -131,7 +138,10 @@ class _Process:
         """Send a line and return the line that the process writes in response."""
         if not self._lines.empty() and (early := self._lines.get()):
             raise SystemFailedError(
-                _("the command wrote an unexpected line: {line}", line=single_line(early, _SHOWN))
+                _(
+                    "the command wrote a line that no query requested: {line}",
+                    line=single_line(early, _SHOWN),
+                )
             )
         try:
             stdin = cast("IO[str]", self._child.stdin)
@@ -170,12 +180,18 @@ class _Process:
         except subprocess.TimeoutExpired:  # it only closed its output
             return _("the command closed its output; {stderr}", stderr=self._stderr_tail())
         return _(
-            "the command died (exit code {code}); {stderr}", code=code, stderr=self._stderr_tail()
+            "the command ended before it responded (exit code {code}); {stderr}",
+            code=code,
+            stderr=self._stderr_tail(),
         )
 
     def _stderr_tail(self) -> Text:
         tail = single_line(" / ".join(line.strip() for line in self._errors), _STDERR_SHOWN)
-        return _("its stderr ends: {tail}", tail=tail) if tail else _("its stderr is empty")
+        return (
+            _("the command's stderr ends with: {tail}", tail=tail)
+            if tail
+            else _("the command's stderr is empty")
+        )
 
 
 def _reading(

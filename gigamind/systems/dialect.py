@@ -112,7 +112,7 @@ class Answers(Dialect[Reply]):
         return read_json_run(path, recorded_reply, '{"id": ..., "answer": ..., "contexts": [...]}')
 
     def absent(self) -> Reply:
-        raise SystemFailedError(_("the run has no line for this question"))
+        raise SystemFailedError(_("the run file has no line for this question"))
 
     @property
     def endpoint(self) -> type[AnswerPreset]:

@@ -98,7 +98,7 @@ class HttpSystem(Generic[Response]):
 
         reply = retrying(send)
         if isinstance(reply, _Again):
-            failed = _("{reason}, {count} times", reason=reply.reason, count=len(tries))
+            failed = _("{reason} (attempts: {count})", reason=reply.reason, count=len(tries))
             raise self._failed(
                 joined([failed, reply.hint], separator="; ") if reply.hint else failed
             )
@@ -118,7 +118,7 @@ class HttpSystem(Generic[Response]):
         except httpx.TimeoutException as error:
             raise self._failed(
                 _(
-                    "no response within {seconds:g} s (timeout_s of --system-config)",
+                    "no response within {seconds:g} seconds (the limit is timeout_s in the --system-config file)",
                     seconds=self._preset.timeout_s,
                 )
             ) from error
@@ -126,7 +126,7 @@ class HttpSystem(Generic[Response]):
             shown = _shown(str(error) or type(error).__name__)
             return _Again(
                 _("the connection failed ({reason})", reason=shown),
-                hint=_("start its server, or correct --system"),
+                hint=_("start the server, or correct the address in --system"),
             )
         except httpx.HTTPError as error:
             raise self._failed(
@@ -152,7 +152,7 @@ class HttpSystem(Generic[Response]):
             shown = _shown(reply.text)
             raise self._failed(
                 _(
-                    "the response is HTML, not JSON. Is --system the address of its API? {text}",
+                    "the response is HTML, not JSON. Check that --system is the address of the system's API. {text}",
                     text=shown,
                 )
                 if kind == "text/html"
@@ -170,17 +170,21 @@ class HttpSystem(Generic[Response]):
 
     def _hint(self, reply: httpx.Response) -> Message | None:
         if reply.is_redirect:
-            return _("give the address that it redirects to")
+            return _("the server redirects; set --system to the new address")
         if reply.status_code == HTTPStatus.NOT_FOUND:
             return _("correct the path in --system")
         if reply.status_code in _OTHER_METHOD:
             return _(
-                '{method} is not accepted; set method = "{other}" in a file of --system-config',
+                'the server does not accept {method}; set method = "{other}" in the --system-config file',
                 method=self._preset.method,
                 other="GET" if self._preset.method == "POST" else "POST",
             )
         unset = self._preset.unset if reply.status_code in {401, 403} else []
-        return _("${variable} is not set", variable=unset[0]) if unset else None
+        return (
+            _("the environment variable ${variable} is not set", variable=unset[0])
+            if unset
+            else None
+        )
 
 
 def _without_userinfo(address: str) -> tuple[str, tuple[str, str] | None]:

@@ -70,12 +70,16 @@ def describe_system(
     kind, target = _parsed(system)
     if config is not None and kind != "http":
         raise InputError(
-            _("--system-config {file}: only for http(s):// systems. Leave it out.", file=config)
+            _(
+                "--system-config {file}: this option applies only to http(s):// systems. Remove the option.",
+                file=config,
+            )
         )
     if name is not None and kind in {"builtin", "run"}:
         raise InputError(
             _(
-                "--system-name {name}: only for endpoints, commands and functions. Leave it out.",
+                "--system-name {name}: this option applies only to endpoints, commands and functions. Remove the"
+                " option.",
                 name=name,
             )
         )
@@ -197,8 +201,8 @@ def run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> tuple[Me
         count, some = len(run.problems), _some(run.problems)
         warnings.append(
             n_(
-                "{n} line of the run cannot be read: {lines}",
-                "{n:,} lines of the run cannot be read: {lines}",
+                "{n} line of the run file was not used: {lines}",
+                "{n:,} lines of the run file were not used: {lines}",
                 n=count,
                 lines=some,
             )
@@ -208,9 +212,10 @@ def run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> tuple[Me
     if queries is not None and len(extra) == len(run.responses):
         raise InputError(
             n_(
-                "{file}: its only item is not in the dataset ({items}). Give a run of this dataset, with its ids.",
-                "{file}: none of its {n:,} items is in the dataset ({items})."
-                " Give a run of this dataset, with its ids.",
+                "{file}: the only item in the file is not in the dataset ({items}). Give a run file that uses the"
+                " ids of this dataset.",
+                "{file}: none of the {n:,} items in the file is in the dataset ({items}). Give a run file that"
+                " uses the ids of this dataset.",
                 n=len(extra),
                 file=run.path,
                 items=_some(extra),
@@ -264,8 +269,8 @@ def load_function(name: str, parameters: Message) -> Function:
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(
             _(
-                "--system python:{name}: cannot be imported ({reason}). Write python:MODULE:FUNCTION, with a module"
-                " below this folder, on PYTHONPATH, or installed.",
+                "--system python:{name}: cannot be imported ({reason}). Write python:MODULE:FUNCTION. The module"
+                " must be in the current folder, on PYTHONPATH, or installed.",
                 name=name,
                 reason=text_of(error),
             )
@@ -273,7 +278,7 @@ def load_function(name: str, parameters: Message) -> Function:
     if not callable(function):
         raise InputError(
             _(
-                "--system python:{name}: not a function of {parameters}",
+                "--system python:{name}: must be a function that accepts {parameters}",
                 name=name,
                 parameters=parameters,
             )

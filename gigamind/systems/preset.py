@@ -204,7 +204,10 @@ def read_preset(name: str, kind: type[Preset_co], folder: str) -> tuple[Preset_c
         lacks_vector = "vector" in str(preset.params) + preset.body and not preset.embedder
         if lacks_vector and not isinstance(error, TemplateSyntaxError):
             raise InputError(
-                _("{file}: a template uses a vector. Name an embedder.", file=path)
+                _(
+                    '{file}: a template uses the vector of the query. Set "embedder" in this file.',
+                    file=path,
+                )
             ) from error
         raise InputError(
             _("{file}: a template cannot be filled: {reason}", file=path, reason=text_of(error))
@@ -214,7 +217,8 @@ def read_preset(name: str, kind: type[Preset_co], folder: str) -> tuple[Preset_c
     except ValueError as error:
         raise InputError(
             _(
-                "{file}: body: not valid JSON for a query with quotes ({reason}). Write {{{{ {variable} | tojson }}}}.",
+                "{file}: body: the template produces invalid JSON if the query contains quotes ({reason}). Write"
+                " {{{{ {variable} | tojson }}}}.",
                 file=path,
                 reason=str(error),
                 variable=next(iter(values)),
@@ -243,6 +247,8 @@ def _rendered(template: str, values: Mapping[str, object]) -> str:
 
 def _keys(value: object) -> Message:
     if not isinstance(value, dict):
-        return _("type: {type}", type=type(value).__name__)
+        return _("found a value of type {type}", type=type(value).__name__)
     names = list(cast("dict[str, Any]", value))[:10]
-    return _("fields: {names}", names=names) if names else _("no fields")
+    return (
+        _("found the fields {names}", names=names) if names else _("found an object without fields")
+    )

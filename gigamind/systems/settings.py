@@ -16,7 +16,8 @@ SystemName = Annotated[
     str | None,
     Field(
         description=_(
-            "name of the external system; runs with the same name count as the same system, whatever its address"
+            "name of the external system; runs with the same name count as the same system, even at different"
+            " addresses"
         )
     ),
 ]

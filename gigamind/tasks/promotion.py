@@ -31,7 +31,7 @@ class PromoteOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     run: Path = Field(
-        description="output folder of a run, or a folder of runs whose latest one is used; the run must be complete"
+        description="output folder of a run, or a folder of runs (the latest run is used); the run must be complete"
     )
     folder: Path = Field(description="folder of baselines, as in --compare")
 
@@ -72,8 +72,8 @@ def _refuse_incomplete(run: Path) -> None:
     if why := _why_incomplete(run):
         raise InputError(
             _(
-                "{run}: the latest run cannot become the baseline: {reason}. To promote it anyway, or another run, pass"
-                " its folder.",
+                "{run}: the latest run cannot become the baseline: {reason}. To promote this run anyway, or to"
+                " promote another run, pass that run's own folder.",
                 run=run,
                 reason=why,
             )
@@ -85,13 +85,13 @@ def _why_incomplete(run: Path) -> Text | None:
     record = read_run(run, KINDS)
     options, verdict = record.run.options, read_verdict(run)
     if record.run.status != "complete":
-        return _("it was interrupted")
+        return _("the run was interrupted before its end")
     if options.get("sample") is not None:
-        return _("it evaluated only a sample ({sample})", sample=options["sample"])
+        return _("the run evaluated only a sample ({sample})", sample=options["sample"])
     if verdict is None and options.get("compare"):
-        return _("it ended without a verdict")
+        return _("the run ended without a verdict")
     if verdict and verdict.gate.verdict == "not-comparable":
-        return _("it ended without a verdict ({reason})", reason=verdict.gate.reasons[0])
+        return _("the run ended without a verdict ({reason})", reason=verdict.gate.reasons[0])
     if options.get("allow_partial"):
         return None
     coverage = options.get("min_coverage")

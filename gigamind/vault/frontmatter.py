@@ -54,7 +54,9 @@ def split(text: str) -> Frontmatter:
     if loaded is None:
         return Frontmatter({}, closing.end())
     if not isinstance(loaded, dict):
-        warning = _("the frontmatter is not a mapping and is ignored. Write `key: value` lines.")
+        warning = _(
+            "the frontmatter has no `key: value` structure and is ignored. Write `key: value` lines."
+        )
         return Frontmatter({}, closing.end(), (warning,))
     fields = {str(key): value for key, value in cast("dict[object, object]", loaded).items()}
     return Frontmatter(fields, closing.end())

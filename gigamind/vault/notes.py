@@ -62,7 +62,7 @@ def read_vault(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Vault:
         if file.path in files:
             warnings.append(
                 _(
-                    "{file}: two files differ only in the Unicode form of this name; only one is read",
+                    "{file}: two files have this name in different Unicode forms; gigamind reads only one of them",
                     file=file.path,
                 )
             )

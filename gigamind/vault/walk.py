@@ -136,7 +136,7 @@ def unreadable(what: Path | str, error: OSError) -> NotesError:
 
 def _problem(entry: os.DirEntry[str], root: Path) -> Text:
     if _UNDECODABLE.search(entry.name):
-        return _("skipped, because the name is not valid UTF-8. Rename it.")
+        return _("skipped, because the name is not valid UTF-8. Rename the file or folder.")
     if entry.is_symlink():
         target = Path(os.path.realpath(entry.path))
         if not target.is_relative_to(root):
@@ -146,7 +146,10 @@ def _problem(entry: os.DirEntry[str], root: Path) -> Text:
         if not target.exists():
             return _("skipped: a broken symbolic link")
         if target.is_dir():
-            return _("skipped: a symbolic link to a folder of the vault, which is read itself")
+            return _(
+                "skipped: a symbolic link to a folder inside the vault. gigamind reads that folder at its original"
+                " place"
+            )
     if entry.is_file() or entry.is_dir():
         return ""
     return _("skipped: neither a file nor a folder")

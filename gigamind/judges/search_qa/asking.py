@@ -150,7 +150,9 @@ class Calls:
         lost = [number for number in ids if number not in findings]
         if lost:
             text = _(
-                "The model gave no single verdict on these sentences: {sentences}.", sentences=lost
+                "The judge model gave no verdict or several verdicts on the answer's sentences with these numbers:"
+                " {sentences}.",
+                sentences=lost,
             )
             raise LlmError(text, "invalid_output")
         return findings

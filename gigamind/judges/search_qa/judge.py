@@ -118,8 +118,8 @@ def _refuse_too_many(pieces: Sequence[Piece], judge: SearchQAJudge) -> None:
     claims, most = len(claims_of(pieces)), judge.file.max_claims
     if claims > most:
         text = _(
-            "The answer has {n:,} claims; the judge accepts {limit:,}. Split it, or increase max_claims in the judge"
-            " file.",
+            "The answer has {n:,} claims, but the judge accepts at most {limit:,}. Split the answer, or increase"
+            " max_claims in the judge file.",
             n=claims,
             limit=most,
         )

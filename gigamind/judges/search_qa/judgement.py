@@ -247,7 +247,11 @@ def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
             _("{model}: {reason}", model=member.name, reason=error.message)
             for member, error in panel.errors.items()
         )
-        why = _("These panel members gave no vote: {votes}", votes=votes) if panel.panel else ""
+        why = (
+            _("These models of the judge panel gave no vote: {votes}", votes=votes)
+            if panel.panel
+            else ""
+        )
         return Verdict({}, panel, errors=errors, code=code or "", why=why)
     believed = [claim.told == "supported" for claim in judgement.claims if claim.told]
     return Verdict(

@@ -114,7 +114,7 @@ class SecondLook:
             counted(self.messages(statements), LooksReply.model_json_schema()),
             _LEAST_TOKENS * len(statements),
             _tokens_for(len(statements)),
-            what=_("second check of"),
+            what=_("second check of doubtful claims in"),
             model=self.model,
             certain=False,
         )

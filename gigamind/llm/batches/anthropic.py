@@ -125,10 +125,13 @@ class AnthropicBatches(Provider):
                 fields = table(fields.get("error")) or fields
                 error = self._error(str(fields.get("type")), str(fields.get("message")))
             case "expired":
-                error = self._error("batch_expired", _("the batch expired before this request"))
+                error = self._error(
+                    "batch_expired", _("the batch expired before this request was processed")
+                )
             case _other:
                 error = self._error(
-                    "batch_cancelled", _("the batch was cancelled before this request")
+                    "batch_cancelled",
+                    _("the batch was cancelled before this request was processed"),
                 )
         return line["custom_id"], error
 

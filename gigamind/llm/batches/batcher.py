@@ -73,7 +73,8 @@ def provider_of(settings: ModelSettings) -> Provider:
     name, _slash, model = settings.model.partition("/")
     if name not in _PROVIDERS:
         message = _(
-            "--batch: batch files are supported for openai/... and anthropic/..., not for {model}. Omit --batch.",
+            "--batch: batch files work only with models named openai/... or anthropic/..., not with {model}. Omit"
+            " --batch.",
             model=settings.model,
         )
         raise InputError(message)
@@ -145,8 +146,8 @@ class Batcher:
         out = self._batches.out
         for batch in self._waited_for.values():
             message = _(
-                "batch {batch} continues at {provider}: wait for it with --resume {out}, or stop it with: gigamind"
-                " llm batches {out} --cancel",
+                "This run stopped, but batch {batch} continues at {provider}. Wait for its results with --resume"
+                " {out}, or cancel the batch with: gigamind llm batches {out} --cancel",
                 batch=batch.batch_id,
                 provider=self._provider.name,
                 out=out,
@@ -198,7 +199,7 @@ class Batcher:
             batch = self._journal.enter(batch, "uploaded", file_id=file_id)
         self._budget.check_time()
         if any(entry.ended.cancelled() for entry in part.entries.values()):
-            raise LlmError(_("stopped before anything was sent"), "not_asked")
+            raise LlmError(_("the run stopped before the requests were sent"), "not_asked")
         for custom_id, entry in part.entries.items():
             entry.worst = replace(entry.worst, custom_id=custom_id)
             self._ledger.start(entry.worst)
@@ -231,8 +232,8 @@ class Batcher:
 
     def _created(self, batch: Batch, state: State) -> Batch:
         message = n_(
-            "batch {batch} at {provider}: {n} request to {model}",
-            "batch {batch} at {provider}: {n:,} requests to {model}",
+            "batch {batch} was created at {provider}: {n} request to {model}",
+            "batch {batch} was created at {provider}: {n:,} requests to {model}",
             n=len(batch.requests),
             batch=state.batch_id,
             provider=self._provider.name,
@@ -278,7 +279,7 @@ class Batcher:
                 if error.code not in TRANSIENT:
                     raise _with_hint(error) from None
                 message = _(
-                    "batch {batch}: {reason}; trying again",
+                    "batch {batch}: the status could not be read ({reason}); gigamind tries again",
                     batch=batch.batch_id,
                     reason=error.message,
                 )
@@ -288,7 +289,7 @@ class Batcher:
                 if (state.status, share) != announced:
                     announced = state.status, share
                     message = _(
-                        "batch {batch}: {status}, {done:,} of {total:,} done",
+                        "batch {batch}: {status}, {done:,} of {total:,} requests done",
                         batch=batch.batch_id,
                         status=state.status,
                         done=state.done,
@@ -323,7 +324,7 @@ class Batcher:
         if self._provider.is_tagged:
             return True
         message = _(
-            "batch {batch}: possibly the one whose id was lost; checked when it ends",
+            "batch {batch} may be the batch of this run whose id was lost; gigamind checks this when the batch ends",
             batch=state.batch_id,
         )
         self._batches.note(message)
@@ -359,7 +360,7 @@ class Batcher:
                 await self._provider.discard(batch.file_id)
             except LlmError as error:  # an unused file costs nothing
                 message = _(
-                    "file {file} could not be deleted at {provider}: {reason}",
+                    "the uploaded file {file} could not be deleted at {provider}: {reason}",
                     file=batch.file_id,
                     provider=self._provider.name,
                     reason=error.message,
@@ -389,7 +390,8 @@ def _with_hint(error: LlmError) -> LlmError:
     if error.status != HTTPStatus.NOT_FOUND:
         return error
     message = _(
-        "{reason}. Is the key of the account that sent it in the environment?", reason=error.message
+        "{reason}. Check that the environment contains the API key of the account that sent the batch.",
+        reason=error.message,
     )
     return LlmError(message, *error.args[1:])
 
@@ -472,7 +474,7 @@ async def _look_at(batch: Batch, *, cancel: bool) -> str:
     finally:
         await provider.close()
     return _(
-        "{batch}: {requests}: {status}, {done:,} of {total:,} done",
+        "{batch}: {requests}: {status}, {done:,} of {total:,} requests done",
         batch=batch.batch_id,
         requests=requests,
         status=state.status,

@@ -34,7 +34,7 @@ class Batch:
     batch_id: str = ""
     file_id: str = ""
     problem: tuple[str, LlmCode, bool] = (
-        _("the batch has no result of this request"),
+        _("the batch has no result for this request"),
         "server_error",
         True,
     )

@@ -93,7 +93,9 @@ class OpenAiBatches(Provider):
         status = row["status"]
         files = (row.get("output_file_id"), row.get("error_file_id"))
         kind = f"batch_{status}"
-        message = _("the batch is {status} and has no result of this request", status=status)
+        message = _(
+            "the batch has the status {status} and no result for this request", status=status
+        )
         if problems := table(row.get("errors")).get("data"):
             first = table(problems[0])
             kind, message = str(first.get("code")), str(first.get("message"))
@@ -123,7 +125,9 @@ class OpenAiBatches(Provider):
             try:
                 return line["custom_id"], answer_of(body)
             except (ValueError, TypeError, AttributeError, LookupError):
-                reason = _("{model}: the result is not a completion", model=self._settings.model)
+                reason = _(
+                    "{model}: the batch result contains no model reply", model=self._settings.model
+                )
                 return line["custom_id"], LlmError(reason, "malformed_response", may_cost=True)
         error = table(line.get("error")) or table(body.get("error"))
         message = str(error.get("message") or "no reason given")

@@ -102,7 +102,7 @@ class Provider(ABC):
 
     def _without_result(self, batch_id: str) -> LlmError:
         message = _(
-            "{model}: {batch}: there is no result of this request",
+            "{model}: the batch {batch} has no result for this request",
             model=self._settings.model,
             batch=batch_id,
         )

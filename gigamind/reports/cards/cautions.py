@@ -37,7 +37,7 @@ def _cautions(card: JudgeCard) -> Iterator[Message]:
     labels = card.labels
     if labels.unscored:
         yield _(
-            "{unscored} of {count} labelled items have no verdict and are in no metric.",
+            "The judge gave no verdict on {unscored} of {count} labelled items. No metric includes these items.",
             unscored=labels.unscored,
             count=labels.count,
         )
@@ -47,25 +47,33 @@ def _cautions(card: JudgeCard) -> Iterator[Message]:
     for language in card.judge.languages or _LANGUAGES:
         if seen and language not in seen:
             yield _(
-                "No label in {language}: the quality of the judge in this language is unknown.",
+                "No labelled item is in the language {language}, so it is unknown how accurate the judge is in"
+                " this language.",
                 language=language,
             )
     if len(card.runs) == 1 and card.judge.asks_a_model:
         yield _(
-            "Only one run: test-retest consistency is unknown. Give a second run of the same judge."
+            "Only one run was given, so it is unknown whether the judge repeats its verdicts. Pass a second run of"
+            " the same judge to gigamind judge certify."
         )
     if card.short_panels:
         yield n_(
-            "{n} verdict comes from a smaller panel because a panel member gave no vote (missing_seat)."
-            " The metrics include it.",
-            "{n:,} verdicts come from a smaller panel because a panel member gave no vote"
-            " (missing_seat). The metrics include them.",
+            "{n} verdict was decided although a panel member gave no vote (missing_seat in the judge file). The"
+            " metrics include this verdict.",
+            "{n:,} verdicts were decided although a panel member gave no vote (missing_seat in the judge file)."
+            " The metrics include these verdicts.",
             n=card.short_panels,
         )
     if card.attacks is None and card.judge.asks_a_model:
-        yield _("The judge was not tested with attacks: give a report of attacks.")
+        yield _(
+            "The judge was not tested with prompt-injection attacks. Run gigamind judge attack and pass its report"
+            " with --attacks."
+        )
     if card.liars is None and card.judge.kind == "search_qa":
-        yield _("The pipeline was not tested with deceptive judges: give a report of tests.")
+        yield _(
+            "The evaluation was not tested with deceptive judges. Run gigamind judge test and pass its report with"
+            " --tests."
+        )
 
 
 def _scale_cautions(scale: CardScale) -> Iterator[Message]:
@@ -80,7 +88,8 @@ def _scale_cautions(scale: CardScale) -> Iterator[Message]:
     kappa = group.figures.get("cohen_kappa") or group.figures.get("quadratic_kappa")
     if group.items and kappa is not None and kappa.value is None:
         yield _(
-            "All labels of {scale} are the same, so chance-corrected agreement is undefined.",
+            "All items have the same label for {scale}, so the agreement of the judge with the labels cannot be"
+            " corrected for chance.",
             scale=name,
         )
 
@@ -102,16 +111,22 @@ def _few(label_class: _Class) -> Iterator[Message]:
     values = {**label_class.values, "least": _ENOUGH}
     if label_class.clusters == 1:
         yield _(
-            "All labels for {what} come from one answer, so nothing is known about other answers and there is no CI.",
+            "All labels for {what} come from one answer. They show nothing about other answers, and no confidence"
+            " interval can be computed.",
             **values,
         )
     elif (label_class.clusters or label_class.n) >= _ENOUGH:
         return
     elif label_class.clusters is None:
-        yield _("Only {n} labels for {what}: CIs are rough below {least} labels.", **values)
+        yield _(
+            "There are only {n} labels for {what}. With fewer than {least} labels, confidence intervals are"
+            " imprecise.",
+            **values,
+        )
     else:
         yield _(
-            "The {n} labels for {what} come from only {clusters} answers: CIs are rough below {least} answers.",
+            "The {n} labels for {what} come from only {clusters} answers. With fewer than {least} answers,"
+            " confidence intervals are imprecise.",
             **values,
         )
 
@@ -121,13 +136,13 @@ def _all_right(label_class: _Class) -> Message:
     values = {**label_class.values, "most": most}
     if label_class.clusters is None:
         return _(
-            "No wrong verdict among the {n} labels of {what}. The true error rate could be as high as"
-            " {most:.1%} (rule of three).",
+            "The judge was right on all {n} labels for {what}. Its true error rate could still be as high as"
+            " {most:.1%} (95% confidence, rule of three).",
             **values,
         )
     return _(
-        "No wrong verdict among the {n} labels of {what} from {clusters} answers. The true error rate"
-        " could be as high as {most:.1%} (rule of three, over answers).",
+        "The judge was right on all {n} labels for {what}, from {clusters} answers. Its true error rate could"
+        " still be as high as {most:.1%} (95% confidence, rule of three over answers).",
         **values,
     )
 
@@ -148,18 +163,22 @@ def card_verdict(card: JudgeCard, say: Translator) -> CardVerdict:
     labels = labels_text(card.labels, card.labels.count - card.labels.unscored)
     if any(shortfall.disagrees for shortfall in missing):
         headline = _(
-            "This judge does not agree well enough with {labels} to gate a release", labels=labels
+            "This judge is not reliable enough for release gates: it disagrees too often with {labels}",
+            labels=labels,
         )
     elif missing:
         headline = _(
-            "It is unknown whether this judge may gate a release: {labels} are not enough evidence",
+            "Unknown whether this judge is reliable enough for release gates: {labels} are not enough evidence",
             labels=labels,
         )
     else:
-        headline = _("This judge agrees well enough with {labels} to gate a release", labels=labels)
+        headline = _(
+            "This judge is reliable enough for release gates: it agrees well with {labels}",
+            labels=labels,
+        )
     requirements = _(
-        "Checked against the default requirements of gigamind's release gates, in the languages that have"
-        " labels: {languages}.",
+        "This judge was checked against the default requirements of gigamind's release gates, only in the"
+        " languages that have labels: {languages}.",
         languages=checked.languages or _("none"),
     )
     return CardVerdict(

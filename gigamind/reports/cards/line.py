@@ -22,18 +22,21 @@ def certified(checked: CheckedCard | None, judge: JudgeReport | None, lang: Lang
 def _certified(checked: CheckedCard | None, judge: JudgeReport) -> Message:
     if checked is None:
         return _(
-            "Not certified: this judge was never compared with labels (run gigamind judge certify)."
+            "The judge of this run is not certified: its verdicts were never compared with labels. To compare"
+            " them, run gigamind judge certify."
         )
     card = checked.card
     if card.judge.model != judge.model:
         return _(
-            "Not certified: the judge report is about the model {certified}, but this run used {used}.",
+            "The judge of this run is not certified: the judge report is about the model {certified}, but this run"
+            " used the model {used}.",
             certified=card.judge.model or NO_MODEL,
             used=judge.model or NO_MODEL,
         )
     if not card.is_valid_for(judge.fingerprint, judge.model):
         return _(
-            "Not certified: the judge report is about another judge. Its file, prompt or schema differs."
+            "The judge of this run is not certified: the judge report is about a judge with another judge file,"
+            " prompt or schema."
         )
     required = checked.required_scales or every_scale(card)
     missing = shortfalls(replace(checked, required_scales=required))
@@ -43,9 +46,12 @@ def _certified(checked: CheckedCard | None, judge: JudgeReport) -> Message:
         "figures": joined(map(_scale, card.scales)),
     }
     if not missing:
-        return _("Certified on {date} with {labels}: {figures}.", **values)
+        return _(
+            "The judge was certified on {date} by comparison with {labels}: {figures}.", **values
+        )
     return _(
-        "The judge was compared with {labels} on {date}: {figures}. This does not meet the release gates: {reasons}.",
+        "The judge was compared with {labels} on {date}: {figures}. It does not meet the requirements of the"
+        " release gates: {reasons}.",
         reasons=joined(shortfall.text for shortfall in missing),
         **values,
     )
@@ -54,8 +60,8 @@ def _certified(checked: CheckedCard | None, judge: JudgeReport) -> Message:
 def labels_text(labels: CardLabels, count: int) -> Message:
     """Return the number of labels and who gave them."""
     if labels.source == "file":
-        return n_("{n} human label", "{n:,} human labels", n=count)
-    return n_("{n} dataset label", "{n:,} dataset labels", n=count)
+        return n_("{n} label given by a person", "{n:,} labels given by people", n=count)
+    return n_("{n} label from the dataset", "{n:,} labels from the dataset", n=count)
 
 
 def tried(look: SecondLookReport, lang: Language = "en") -> str:
@@ -69,11 +75,12 @@ def tried(look: SecondLookReport, lang: Language = "en") -> str:
     }
     if look.believed:
         text = _(
-            "{model} solved {right} of {pairs} {language} test pairs and is accepted", **values
+            "{model} solved {right} of {pairs} {language} test pairs, so its second checks count",
+            **values,
         )
     else:
         text = _(
-            "{model} solved only {right} of {pairs} {language} test pairs and is not accepted",
+            "{model} solved only {right} of {pairs} {language} test pairs, so its second checks do not count",
             **values,
         )
     return translator(lang)(text)
@@ -91,8 +98,8 @@ def _scale(scale: CardScale) -> Message:
         "clusters": group.clusters,
     }
     if group.clusters is None:
-        return _("{scale}: {figures}, N = {n}", **values)
-    return _("{scale}: {figures}, N = {n} of {clusters} answers", **values)
+        return _("{scale}: {figures}, N = {n} items", **values)
+    return _("{scale}: {figures}, N = {n} items from {clusters} answers", **values)
 
 
 def _figure(name: str, figure: CardFigure) -> Message:

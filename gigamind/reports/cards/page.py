@@ -49,8 +49,8 @@ def subject(card: JudgeCard, lang: Language) -> str:
     """Return the judge and the number of its labels, in a line."""
     return translator(lang)(
         n_(
-            "{kind} judge {file} · {model} · {n} label",
-            "{kind} judge {file} · {model} · {n:,} labels",
+            "{kind} judge {file} · {model} · compared with {n} label",
+            "{kind} judge {file} · {model} · compared with {n:,} labels",
             kind=card.judge.kind,
             file=card.judge.file,
             model=card.judge.model or NO_MODEL,

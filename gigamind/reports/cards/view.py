@@ -70,7 +70,8 @@ def scale_view(card: JudgeCard, scale: CardScale, say: Translator) -> ScaleView:
     languages = tuple(scale.by_language)
     filled = tuple(b for b in scale.overall.bins if b.right.n)
     shown = _(
-        "{shown} of {missed} verdicts that are far from their label, largest and most confident errors first.",
+        "Shown: {shown} of {missed} verdicts that are far from their label. The largest and most confident errors"
+        " come first.",
         shown=len(scale.misses),
         missed=scale.missed,
     )
@@ -97,9 +98,10 @@ def attacks_text(card: JudgeCard, say: Translator) -> str:
         return ""
     attacks, rate = card.attacks, card.attacks.rate
     if rate.value is None:
-        return say(_("No attack could be measured."))
+        return say(_("The success of the attacks could not be measured on any case."))
     text = _(
-        "{succeeded} of {attempted} attacks changed a verdict: {value} (95% CI {low} – {high}).",
+        "{succeeded} of {attempted} prompt-injection attacks changed a verdict of the judge: {value} (95% CI {low}"
+        " – {high}).",
         succeeded=attacks.succeeded,
         attempted=attacks.attempted,
         value=percent(rate.value),
@@ -115,8 +117,8 @@ def second_check_text(card: JudgeCard, say: Translator) -> str:
         return ""
     return say(
         _(
-            "When a source sentence has few words of a claim, a model checks the two a second time. Its"
-            " result is accepted only if the model solves test pairs with known answers: {models}.",
+            "If the source sentence has few words of a claim, a model checks again whether the sentence supports"
+            " the claim. Its result counts only if the model solves enough test pairs with known answers: {models}.",
             models="; ".join(tried(look, say.language) for look in card.second_looks),
         )
     )
@@ -142,21 +144,27 @@ class DeceptiveJudgesView:
 
 _COLUMNS = (
     _("correctness"),
-    _("unsupported but accepted"),
-    _("hidden claims"),
+    _("unsupported claims that the judge accepted"),
+    _("claims that the judge did not count as claims"),
     _("utility"),
     _("no verdict"),
 )
 _BEHAVIOURS: Mapping[str, Message] = {
-    "honest": _("gives the human verdicts"),
-    "credulous": _("also supports claims that people doubt, with the most similar line"),
+    "honest": _("repeats the human verdicts"),
+    "credulous": _(
+        "calls even claims that people doubt supported, and quotes the most similar line"
+    ),
     "pastes_one_line": _("quotes the same line for every claim"),
-    "pastes_and_passes": _("quotes the same line and knows the test pairs of the second check"),
-    "always_supported": _("says supported, without a quote or with an invented one"),
+    "pastes_and_passes": _(
+        "quotes the same line for every claim, and knows the solutions of the second check's test pairs"
+    ),
+    "always_supported": _("calls every claim supported, without a quote or with an invented quote"),
     "no_claims": _("says that no sentence is a claim"),
-    "abstains": _("says that every sentence is an abstention"),
+    "abstains": _(
+        "says that every sentence is an abstention (states that the notes lack the answer)"
+    ),
     "swaps_ids": _("gives each claim the verdict of the next claim"),
-    "quotes_the_question": _("quotes the question or the answer"),
+    "quotes_the_question": _("quotes the question or the answer instead of a note"),
 }
 
 
@@ -164,9 +172,9 @@ def deceptive_view(liars: CardLiars, say: Translator) -> DeceptiveJudgesView:
     """Return the results of the deceptive judges; unknown ones keep their names."""
     lead = [
         _(
-            "Scripted judges replaced the model and judged {answers} answers of {dataset}. A model with"
-            " the same errors gets the same result. People call {unsupported} of the {claims} claims"
-            " unsupported; their labels give correctness {correctness} and utility {utility}.",
+            "Scripts with known behaviour replaced the model as judge of {answers} answers of {dataset}. A model"
+            " that makes the same errors gets the same result. According to human labels, {unsupported} of the"
+            " {claims} claims are unsupported, correctness is {correctness}, and utility is {utility}.",
             answers=liars.answers,
             dataset=liars.dataset,
             unsupported=liars.unsupported,
@@ -174,12 +182,14 @@ def deceptive_view(liars: CardLiars, say: Translator) -> DeceptiveJudgesView:
             correctness=share(liars.correctness),
             utility=share(liars.utility),
         ),
-        _("A quote proves that its words are in the note, not that they support the claim."),
+        _(
+            "A quote proves that its words are in the note. It does not prove that they support the claim."
+        ),
     ]
     if liars.unlabelled:
         left_out = n_(
-            "{n} answer without labels or notes was left out.",
-            "{n:,} answers without labels or notes were left out.",
+            "The test left out {n} answer without labels or notes.",
+            "The test left out {n:,} answers without labels or notes.",
             n=liars.unlabelled,
         )
         lead.append(left_out)
@@ -208,16 +218,16 @@ def provenance(card: JudgeCard, say: Translator) -> Iterator[tuple[str, str]]:
     judge = card.judge
     yield say(_("judge")), f"{judge.file} ({judge.kind})"
     yield say(_("model")), judge.model or say(NO_MODEL)
-    yield say(_("fingerprint")), judge.fingerprint
+    yield say(_("judge fingerprint")), judge.fingerprint
     if judge.languages:
-        yield say(_("prompts")), ", ".join(judge.languages)
+        yield say(_("prompt languages")), ", ".join(judge.languages)
     labels = card.labels
     yield say(_("labels")), f"{labels.name} ({labels.count}, sha256 {labels.sha256[:12]})"
     yield say(_("runs")), ", ".join(card.runs)
     yield say(_("dataset")), f"{card.dataset} (sha256 {card.dataset_hash[:12]})"
     yield say(_("created")), moment(card.created_at)
-    yield say(_("gigamind")), card.app_version
-    yield say(_("seed")), str(card.seed)
+    yield say(_("gigamind version")), card.app_version
+    yield say(_("random seed")), str(card.seed)
 
 
 def _headline(scale: CardScale) -> Message:
@@ -250,12 +260,12 @@ def _counts(group: CardGroup) -> Message:
     if group.positive is None:
         counts = _("{items} items", **values)
     else:
-        counts = _("{items} items, {positive} of them labelled yes", **values)
+        counts = _("{items} items, {positive} of them with the label “yes”", **values)
     if group.clusters is None:
         return counts
     clusters = _(
-        "The claims come from {clusters} answers. Claims of one answer are not independent, so CIs"
-        " resample whole answers.",
+        "The claims come from {clusters} answers. Claims of one answer are not independent, so confidence"
+        " intervals are computed by resampling whole answers.",
         clusters=group.clusters,
     )
     return joined([counts, clusters], ". ")
@@ -264,14 +274,20 @@ def _counts(group: CardGroup) -> Message:
 _ABOUT: Mapping[str, Message] = {
     "accuracy": _("share of verdicts that match the label"),
     "balanced_accuracy": _("mean of sensitivity and specificity"),
-    "sensitivity": _("share of items labelled yes that were judged yes"),
-    "specificity": _("share of items labelled no that were judged no"),
-    "cohen_kappa": _("chance-corrected agreement; 1 is full, 0 is chance"),
-    "quadratic_kappa": _("chance-corrected agreement; large differences weigh more"),
-    "mean_absolute_error": _("distance between verdict and label; lower is better"),
-    "mean_error": _("verdict − label; above 0 the judge is too lenient"),
-    "brier": _("squared error of the stated confidence; lower is better"),
-    "calibration_error": _("distance between stated confidence and accuracy; lower is better"),
+    "sensitivity": _("share of the items with the label “yes” that the judge also judged “yes”"),
+    "specificity": _("share of the items with the label “no” that the judge also judged “no”"),
+    "cohen_kappa": _(
+        "agreement of verdicts and labels, corrected for chance; 1 is full agreement, 0 is chance"
+    ),
+    "quadratic_kappa": _(
+        "agreement of verdicts and labels, corrected for chance; large differences weigh more"
+    ),
+    "mean_absolute_error": _("mean distance between verdict and label; lower is better"),
+    "mean_error": _("mean of verdict − label; above 0, the judge is too lenient"),
+    "brier": _("mean squared error of the judge's stated confidence; lower is better"),
+    "calibration_error": _(
+        "mean distance between the judge's stated confidence and its accuracy; lower is better"
+    ),
 }
 
 
@@ -291,7 +307,7 @@ def _row(name: str, scale: CardScale, languages: tuple[str, ...], say: Translato
 def _n(figure: CardFigure) -> Text:
     if figure.clusters is None:
         return str(figure.n)
-    return _("{n} ({clusters} answers)", n=figure.n, clusters=figure.clusters)
+    return _("{n} (from {clusters} answers)", n=figure.n, clusters=figure.clusters)
 
 
 def _inline(figure: CardFigure | None) -> str:
@@ -306,27 +322,33 @@ def _mean(scale: CardScale, say: Translator) -> Iterator[tuple[str, str, str]]:
         return
     values = {"items": headline.items, "clusters": headline.clusters}
     if headline.clusters is None:
-        judged = _("verdicts only, {items} items", **values)
+        judged = _("mean of the verdicts only, {items} items", **values)
     else:
-        judged = _("verdicts only, {items} items of {clusters} answers", **values)
-    biased = _("{judged} (biased by the judge, so no CI)", judged=judged)
-    labelled = _("labels only, N = {n}", n=_n(headline.labelled))
+        judged = _("mean of the verdicts only, {items} items from {clusters} answers", **values)
+    biased = _("{judged} (no CI, because errors of the judge bias this mean)", judged=judged)
+    labelled = _("mean of the labels only, N = {n}", n=_n(headline.labelled))
     yield say(biased), share(headline.judged), "–"
     yield say(labelled), share(headline.labelled.value), interval(headline.labelled)
     corrected = headline.corrected
-    yield say(_("corrected (PPI++)")), share(corrected.value), interval(corrected)
+    yield (
+        say(_("verdicts corrected with the labels (PPI++)")),
+        share(corrected.value),
+        interval(corrected),
+    )
 
 
 def _mean_lead(headline: CardHeadline) -> Message:
     if headline.clusters is None:
         return _(
-            "Estimate of the mean if people had labelled every item; verdicts have a weight of {weight:.2f}. Valid if"
-            " the labelled items are a random sample of all items.",
+            "The corrected mean estimates the result if people had labelled every item. It uses the judge's"
+            " verdicts with a weight of {weight:.2f} (0: labels only). It is valid if the labelled items are a"
+            " random sample of all items.",
             weight=headline.weight,
         )
     return _(
-        "Estimate of the mean if people had labelled every item; verdicts have a weight of {weight:.2f}. Valid if the"
-        " labelled items are a random sample of all items, or all items of randomly chosen answers.",
+        "The corrected mean estimates the result if people had labelled every item. It uses the judge's verdicts"
+        " with a weight of {weight:.2f} (0: labels only). It is valid if the labelled items are a random sample of"
+        " all items, or all items of randomly chosen answers.",
         weight=headline.weight,
     )
 
@@ -346,15 +368,18 @@ def _flips(card: JudgeCard, scale: CardScale, flips: CardFigure) -> Message:
         "runs": len(card.runs),
     }
     if flips.value is None:
-        return _("{scale}: no item was judged in two runs.", **values)
+        return _(
+            "{scale}: consistency is unknown because no item has a verdict in two runs.", **values
+        )
     if scale.kind == "graded":
         return _(
-            "{scale}: verdicts differ by {value} on average between two identical runs (95% CI {interval}, N = {n},"
-            " {runs} runs).",
+            "{scale}: when the same judge runs again, its verdicts differ by {value} on average (95% CI"
+            " {interval}, N = {n}, {runs} runs compared).",
             **values,
         )
     return _(
-        "{scale}: {value} of the verdicts differ between two identical runs (95% CI {interval}, N = {n}, {runs} runs).",
+        "{scale}: when the same judge runs again, the share of verdicts that change is {value} (95% CI {interval},"
+        " N = {n}, {runs} runs compared).",
         **values,
     )
 

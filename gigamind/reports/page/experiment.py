@@ -47,7 +47,9 @@ def render_experiment(
         report: URL of the last run's report, compared with the first run; "" if there is none.
     """
     say = translator(lang)
-    drawing = say(_("Differences of the main metrics with their CIs"))
+    drawing = say(
+        _("Chart: differences of the main metrics between two runs, with confidence intervals")
+    )
     decided = release if release and not release.gate.is_refused else None
     rows = list(figure_rows(experiment, say))
     limits = [] if decided else judge_limits(experiment.comparisons[-1], say)
@@ -101,7 +103,9 @@ def headline(experiment: Experiment, say: Translator) -> str:
         "shared": experiment.shared,
         "units": units_of(experiment.task),
     }
-    return say(_("{others} vs {reference}, {shared:,} shared {units}", **values))
+    return say(
+        _("{others} vs {reference}, on {shared:,} {units} that all runs evaluated", **values)
+    )
 
 
 def finding(experiment: Experiment, place: int, say: Translator) -> str:
@@ -111,8 +115,8 @@ def finding(experiment: Experiment, place: int, say: Translator) -> str:
     run = experiment.runs[place].label
     if not moved:
         if any((change.drop or 0.0) > 0 for change in comparison.metrics):
-            return say(_("{run}: no metric changed significantly.", run=run))
-        return say(_("{run}: no significant difference.", run=run))
+            return say(_("{run}: no metric changed significantly from the reference run.", run=run))
+        return say(_("{run}: no significant difference from the reference run.", run=run))
     worse, better = main_changes(moved, main_keys([m.metric for m in comparison.metrics]), say)
     to = {"run": run, "worse": worse, "better": better}
     if worse and better:
@@ -130,18 +134,21 @@ def why_no_verdict(release: Release | None, say: Translator) -> str:
     """Return why there is no verdict, in a line; `release` is None if more than two runs were compared."""
     if release is None:
         text = _(
-            "No verdict: gates compare one run with one baseline. For a verdict, name exactly two runs."
+            "No release verdict: release gates compare one run with one baseline. For a verdict, name exactly two"
+            " runs."
         )
         return say(text)
     first, *others = reason_texts(release.gate, release.comparison, say)
     if not others:
         return say(_("No verdict: {why}", why=first))
-    return say(_("No verdict: {why} (and {count} more reasons)", why=first, count=len(others)))
+    return say(
+        _("No release verdict: {why} (and {count} more reasons)", why=first, count=len(others))
+    )
 
 
 SIGNIFICANT = _(
-    '"Significant" means the 95% CI excludes 0 and the Holm-adjusted p < 0.05. No CI is shown when fewer'
-    " than 6 items changed."
+    '"Significant" means that the 95% confidence interval (CI) of the difference excludes 0 and the Holm-adjusted'
+    " p-value is below 0.05. No CI is shown if fewer than 6 items changed."
 )
 
 
@@ -150,15 +157,15 @@ def certainty(experiment: Experiment, say: Translator) -> str:
     compared = len(experiment.comparisons)
     if compared == 1:
         text = _(
-            "All differences are measured on the same items. Each 95% CI covers one metric. The p-values"
-            " come from paired tests and are Holm-adjusted over all metrics."
+            "All differences are measured on the same items. Each 95% CI is valid for one metric alone. The"
+            " p-values come from paired tests and are adjusted for testing all metrics (Holm)."
         )
     else:
         text = _(
-            "All differences are measured on the same items. {compared} runs are compared with one"
-            " reference, so each CI has a level of {each}%. Together, the {compared} CIs of a metric"
-            " cover the true differences in at least 95% of experiments (Bonferroni), although the runs"
-            " share the reference. The p-values are Holm-adjusted over all metrics and runs.",
+            "All differences are measured on the same items. {compared} runs are compared with one reference run,"
+            " so each CI has a confidence level of {each}% (Bonferroni). All {compared} CIs of a metric then"
+            " contain the true differences in at least 95% of experiments, although the runs share the reference."
+            " The p-values are adjusted for testing all metrics and runs (Holm).",
             compared=compared,
             each=f"{100 * experiment.correction.confidence:.4g}",
         )
@@ -170,8 +177,9 @@ def notices(experiment: Experiment, say: Translator) -> Iterator[str]:
     if experiment.partial:
         ids = [*experiment.partial[:_IDS], *(["…"] if len(experiment.partial) > _IDS else [])]
         text = n_(
-            "{n} item was evaluated by only some of the runs and is in no metric (missing: {counts}): {ids}.",
-            "{n:,} items were evaluated by only some of the runs and are in no metric (missing: {counts}): {ids}.",
+            "Only some runs evaluated {n} item, so no metric includes it: {ids}. Missing items by run: {counts}.",
+            "Only some runs evaluated {n:,} items, so no metric includes them: {ids}. Missing items by run:"
+            " {counts}.",
             n=len(experiment.partial),
             counts=[f"{run.label} {run.lacks}" for run in experiment.runs if run.lacks],
             ids=ids,
@@ -180,9 +188,10 @@ def notices(experiment: Experiment, say: Translator) -> Iterator[str]:
     for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True):
         if comparison.unjudged:
             text = n_(
-                "{run}: {n} item with a verdict in the reference has none here. Metrics of verdicts leave it out.",
-                "{run}: {n:,} items with a verdict in the reference have none here. Metrics of verdicts leave them"
-                " out.",
+                "{run}: {n} item has a verdict in the reference run but none in this run. Verdict metrics leave"
+                " this item out.",
+                "{run}: {n:,} items have a verdict in the reference run but none in this run. Verdict metrics"
+                " leave these items out.",
                 run=run.label,
                 n=len(comparison.unjudged),
             )
@@ -196,23 +205,25 @@ def _differs(what: str, run: str) -> Message | None:
     match what:
         case "judge":
             return _(
-                "{run}: its judge or threshold differs from the reference. Differences in metrics of"
-                " verdicts include differences between the judges.",
+                "{run}: the judge or its threshold differs from the reference run. Verdict metrics may therefore"
+                " differ because of the judge.",
                 run=run,
             )
         case "notes":
             return _(
-                "{run}: its notes differ from the reference. A difference may come from the notes.",
+                "{run}: the notes differ from the notes of the reference run. Metrics may therefore differ because of"
+                " the notes.",
                 run=run,
             )
         case "model version":
             return _(
-                "{run}: a model with the same name answered in another version than in the reference.",
+                "{run}: the model has the same name as in the reference run, but another version.",
                 run=run,
             )
         case "checklist":
             return _(
-                "{run}: its checklist or model differs from the reference, so the checks are not compared.",
+                "{run}: the checklist or its model differs from the reference run, so checklist results are not"
+                " compared.",
                 run=run,
             )
         case _other:
@@ -223,7 +234,7 @@ def _others(experiment: Experiment) -> range:
     return range(1, len(experiment.runs))
 
 
-_SETTINGS = {**WHAT, "gigamind": _("gigamind version"), "mode": _("mode")}
+_SETTINGS = {**WHAT, "gigamind": _("gigamind version"), "mode": _("search mode")}
 
 
 def setting_name(name: str, say: Translator) -> str:

@@ -65,7 +65,10 @@ def _against(
     if not moved:
         fell = any((change.drop or 0.0) > 0 for change in comparison.metrics)
         if fell or comparison.gone:
-            return _("No metric changed significantly. Gates still apply to the raw drop.")
+            return _(
+                "No metric changed significantly. The release gates still check how far each metric dropped, even"
+                " if the drop is not significant."
+            )
         return _("No significant difference from the baseline.")
     worse, better = main_changes(moved, main, say)
     if not worse:
@@ -107,7 +110,7 @@ def _largest(
 def _listed(changes: Sequence[MetricChange], say: Translator) -> str:
     texts = [
         _(
-            "{metric} {difference} (95% CI {low} to {high})",
+            "{metric} {difference} (95% CI of the difference: {low} to {high})",
             metric=metric_name(change.metric, say),
             difference=points(change.difference or 0.0),
             low=points(change.interval[0]),
@@ -126,7 +129,7 @@ def card(
     change = comparison.metric(figure.key) if comparison else None
     what = about(figure.key, say.language)
     if ceiling is not None:
-        limit = say(_("ceiling {value}", value=share(ceiling)))
+        limit = say(_("highest value that the dataset allows: {value}", value=share(ceiling)))
         what = f"{what} · {limit}"
     low, high = figure.interval.low, figure.interval.high
     known = low is not None and high is not None
@@ -172,7 +175,7 @@ def notices(
     yield from map(say, _of_run(record, not_run, unjudged, generated, section=section))
     if comparison:
         text = _(
-            "Baseline: run {run} of {created}, {shared:,} shared {units}.",
+            "The baseline is run {run} of {created}. Both runs evaluated {shared:,} {units}.",
             run=comparison.baseline.run_id,
             created=moment(comparison.baseline.created_at),
             shared=comparison.shared,
@@ -189,19 +192,21 @@ def _of_run(
     if record.summary.status == "interrupted":
         waits = unjudged and not not_run
         yield (
-            _("Interrupted while the model was judging.") if waits else _interrupted(task, not_run)
+            _("The run was interrupted while the model was judging, so some verdicts are missing.")
+            if waits
+            else _interrupted(task, not_run)
         )
     if generated:
         yield _(
-            "{generated} of {total} queries were generated from the notes. Generated queries are easier than real"
-            " ones, so the metrics are too optimistic.",
+            "{generated} of {total} queries were generated from the notes. They are easier than real queries, so"
+            " the metrics look better than in real use.",
             generated=generated,
             total=record.summary.counts.queries_total,
         )
     if unjudged:
         yield n_(
-            "{n} query has no verdict. Metrics of unanswerable queries leave it out.",
-            "{n:,} queries have no verdict. Metrics of unanswerable queries leave them out.",
+            "{n} query has no verdict. The metrics for unanswerable queries leave this query out.",
+            "{n:,} queries have no verdict. The metrics for unanswerable queries leave these queries out.",
             n=unjudged,
         )
     if record.errors:
@@ -209,7 +214,11 @@ def _of_run(
     yield from warnings[:_WARNINGS_SHOWN]
     more = len(warnings) - _WARNINGS_SHOWN
     if more > 0 and section:
-        yield n_("{n} more warning: see Warnings.", "{n:,} more warnings: see Warnings.", n=more)
+        yield n_(
+            "{n} more warning: see the section Warnings.",
+            "{n:,} more warnings: see the section Warnings.",
+            n=more,
+        )
     elif more > 0:
         yield n_(
             "{n} more warning: see report.html.", "{n:,} more warnings: see report.html.", n=more
@@ -220,8 +229,8 @@ def _interrupted(task: str, n: int) -> Message:
     match task:
         case "links":
             return n_(
-                "Interrupted: {n} note was not run. The metrics cover only the notes that were run.",
-                "Interrupted: {n:,} notes were not run. The metrics cover only the notes that were run.",
+                "Interrupted: {n} note was not evaluated. The metrics cover only the evaluated notes.",
+                "Interrupted: {n:,} notes were not evaluated. The metrics cover only the evaluated notes.",
                 n=n,
             )
         case "answers":
@@ -232,8 +241,8 @@ def _interrupted(task: str, n: int) -> Message:
             )
         case _search:
             return n_(
-                "Interrupted: {n} query was not run. The metrics cover only the queries that were run.",
-                "Interrupted: {n:,} queries were not run. The metrics cover only the queries that were run.",
+                "Interrupted: {n} query was not evaluated. The metrics cover only the evaluated queries.",
+                "Interrupted: {n:,} queries were not evaluated. The metrics cover only the evaluated queries.",
                 n=n,
             )
 
@@ -242,20 +251,20 @@ def _problems(task: str, n: int) -> Message:
     match task:
         case "links":
             return n_(
-                "{n} row could not be used. See Errors.",
-                "{n:,} rows could not be used. See Errors.",
+                "{n} row of the dataset could not be used. See Errors.",
+                "{n:,} rows of the dataset could not be used. See Errors.",
                 n=n,
             )
         case "answers":
             return n_(
-                "{n} row or answer could not be used, judged or checked. See Errors.",
-                "{n:,} rows or answers could not be used, judged or checked. See Errors.",
+                "{n} dataset row or answer had an error and was not fully evaluated. See Errors.",
+                "{n:,} dataset rows or answers had errors and were not fully evaluated. See Errors.",
                 n=n,
             )
         case _search:
             return n_(
-                "{n} row or query could not be used or evaluated. See Errors.",
-                "{n:,} rows or queries could not be used or evaluated. See Errors.",
+                "{n} dataset row or query had an error and was not fully evaluated. See Errors.",
+                "{n:,} dataset rows or queries had errors and were not fully evaluated. See Errors.",
                 n=n,
             )
 

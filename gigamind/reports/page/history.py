@@ -56,8 +56,8 @@ def subject(history: RunHistory, say: Translator) -> str:
         "notes": Path(history.notes).name,
     }
     if history.notes:
-        return say(_("{task}: {dataset} over {notes}", **values))
-    return say(_("{task}: {dataset}", **values))
+        return say(_("{task}: dataset {dataset}, notes {notes}", **values))
+    return say(_("{task}: dataset {dataset}", **values))
 
 
 def result(history: RunHistory, say: Translator) -> str:
@@ -65,7 +65,9 @@ def result(history: RunHistory, say: Translator) -> str:
     if history.changes:
         return say(_("Change points: {count}", count=len(history.changes)))
     if history.comparable >= ENOUGH:
-        return say(_("No change point. Ups and downs can be explained by chance."))
+        return say(
+            _("No change point was found. Chance can explain the differences between the runs.")
+        )
     text = _(
         "Change detection needs at least {enough} comparable runs; this history has {runs}.",
         enough=ENOUGH,
@@ -77,7 +79,13 @@ def result(history: RunHistory, say: Translator) -> str:
 def change_text(change: LevelShift, history: RunHistory, say: Translator) -> str:
     """Return the first run after a change point."""
     run = history.runs[change.run]
-    return say(_("Since run {run} of {created}", run=run.folder, created=moment(run.created_at)))
+    return say(
+        _(
+            "Metrics changed with run {run} of {created}",
+            run=run.folder,
+            created=moment(run.created_at),
+        )
+    )
 
 
 def cause_text(change: LevelShift, say: Translator) -> str:
@@ -86,7 +94,7 @@ def cause_text(change: LevelShift, say: Translator) -> str:
         f"{setting_name(name, say)} {value_text(old, say)} → {value_text(new, say)}"
         for name, (old, new) in change.cause.items()
     ]
-    return ", ".join(causes) or say(_("none recorded"))
+    return ", ".join(causes) or say(_("no recorded change"))
 
 
 def _shown(history: RunHistory, say: Translator) -> dict[str, object]:
@@ -132,15 +140,18 @@ def _notices(history: RunHistory, say: Translator) -> Iterator[str]:
     if unlike := len(history.runs) - history.comparable:
         yield say(
             n_(
-                "{n} run with another dataset, judge or sample is shown hollow and is not searched for changes.",
-                "{n:,} runs with another dataset, judge or sample are shown hollow and are not searched for changes.",
+                "{n} run has another dataset, judge or sample than the last run. It is drawn as a hollow dot and"
+                " left out of change detection.",
+                "{n:,} runs have another dataset, judge or sample than the last run. They are drawn as hollow dots"
+                " and left out of change detection.",
                 n=unlike,
             )
         )
     if history.lacking:
         yield say(
             _(
-                "Some comparable runs lack these metrics, so they are not searched for changes: {metrics}.",
+                "These metrics are not searched for change points, because some comparable runs did not measure"
+                " them: {metrics}.",
                 metrics=[metric_name(name, say) for name in history.lacking],
             )
         )
@@ -169,7 +180,7 @@ def _chart(history: RunHistory, names: Sequence[str], say: Translator) -> Markup
         ],
         [run.alike for run in history.runs],
         (moment(history.runs[0].created_at), moment(history.runs[-1].created_at)),
-        (say(_("run")), say(_("another dataset or judge")), say(_("baseline"))),
+        (say(_("run")), say(_("run with another dataset or judge")), say(_("baseline"))),
         say(_("change point")),
     )
     return drawn(chart, say(_("Metrics by run. Dotted lines are change points.")))

@@ -271,14 +271,14 @@ def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[str, str]]:
     else:
         yield say(_("embedding model")), embedder_text(run, say)
     commit = (environment.git_commit or "")[:12]
-    yield say(_("gigamind")), f"{environment.app_version} {commit}".strip()
+    yield say(_("gigamind version")), f"{environment.app_version} {commit}".strip()
     yield "Python", environment.python_version
     yield (
         say(_("hardware")),
         f"{hardware.cpu}, {hardware.cores} × CPU, {hardware.memory_gib} GiB, {hardware.system}",
     )
-    yield say(_("packages")), ", ".join(f"{n} {v}" for n, v in environment.packages.items())
-    yield say(_("options")), json.dumps(run.options, ensure_ascii=False)
+    yield say(_("package versions")), ", ".join(f"{n} {v}" for n, v in environment.packages.items())
+    yield say(_("run options")), json.dumps(run.options, ensure_ascii=False)
 
 
 @functools.cache

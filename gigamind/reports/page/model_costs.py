@@ -38,8 +38,8 @@ def model_block(llm: LlmReport | None, say: Translator) -> dict[str, object] | N
 
 def _flagged(llm: LlmReport) -> Message:
     return _(
-        "In {items} items a note contains possible prompt injection or hidden characters: check these yourself. Quotes"
-        " of such text that prove nothing: {quotes}.",
+        "Items with possible prompt injection or hidden characters in a note: {items}. Check these items yourself."
+        " Quotes from such text, not accepted as proof: {quotes}.",
         items=llm.flagged,
         quotes=llm.flagged_quotes,
     )
@@ -48,13 +48,14 @@ def _flagged(llm: LlmReport) -> Message:
 def _conflicts(llm: LlmReport) -> Iterator[Message]:
     if items := llm.conflicts.get("unproven"):
         yield _(
-            "In {items} items the model says that the notes contain the answer, but no quote proves it.",
+            "Items where the model says that the notes contain the answer, but gives no quote that proves it:"
+            " {items}.",
             items=items,
         )
     if items := llm.conflicts.get("quoted"):
         yield _(
-            "In {items} items the model says that the notes do not contain the answer, but quotes them: check these"
-            " yourself.",
+            "Items where the model says that the notes do not contain the answer, but still quotes the notes:"
+            " {items}. Check these items yourself.",
             items=items,
         )
 
@@ -69,7 +70,7 @@ def cost_lines(llm: LlmReport, say: Translator) -> list[str]:
     lines = [
         say(
             _(
-                "{role}: {calls} requests, {hits} cached, cost {cost}",
+                "{role}: {calls} requests, {hits} replies from the cache, cost {cost}",
                 role=role_text(role, say),
                 calls=part.calls,
                 hits=part.cache_hits,
@@ -93,15 +94,15 @@ _ROLES: Mapping[str, Message] = {
     "probe": _("speed test"),
 }
 _RULES: Mapping[str, Message] = {
-    "as_told": _("all verdicts of the model"),
-    "only_with_quotes": _("answers only with a quote found in the note"),
+    "as_told": _("accept all verdicts of the model"),
+    "only_with_quotes": _("accept an answer only if its quote is in the note"),
 }
 _OUTCOMES: Mapping[str, Message] = {
     "scored": _("judged"),
-    "unscored": _("no usable reply"),
-    "refused": _("refused"),
+    "unscored": _("the model gave no usable reply"),
+    "refused": _("the model refused the request"),
     "error": _("failed"),
-    "skipped_budget": _("skipped (budget)"),
+    "skipped_budget": _("skipped: the budget is used up"),
 }
 
 
@@ -131,7 +132,8 @@ def _unread(llm: LlmReport, say: Translator) -> str:
         return ""
     return say(
         _(
-            "Unreadable auxiliary fields in replies: {fields} ({names}). No verdict was lost.",
+            "Optional fields of the model's replies that could not be read: {fields} ({names}). No verdict was"
+            " lost.",
             fields=unread.total(),
             names=counted(unread),
         )
@@ -144,12 +146,16 @@ def _parts(llm: LlmReport, say: Translator) -> Iterator[dict[str, object]]:
         return {"judged": judged, "items": part.items, "share": percent(part.coverage)}
 
     if llm.checks is None:
-        text = _("Verdicts: {judged} of {items} items ({share}).", **values(llm))
+        text = _("Items with a verdict of the model: {judged} of {items} ({share}).", **values(llm))
         yield _part(llm, text, say)
     else:
-        text = _("Evaluations with a verdict: {judged} of {items} ({share}).", **values(llm))
+        text = _(
+            "Answers with a verdict of the model: {judged} of {items} ({share}).", **values(llm)
+        )
         yield _part(llm, text, say)
-        checks = _("Checklist results: {judged} of {items} ({share}).", **values(llm.checks))
+        checks = _(
+            "Answers with a checklist result: {judged} of {items} ({share}).", **values(llm.checks)
+        )
         yield _part(llm.checks, checks, say)
 
 
@@ -171,23 +177,26 @@ def _flips(llm: LlmReport) -> Iterator[Message]:
     checked = llm.checks.flips if llm.checks else None
     if llm.flips and llm.checks is None:
         yield _(
-            "Judged again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} – {high}).",
+            "When the model judged items a second time, {flipped} of {n} verdicts changed ({rate}; 95% CI {low} –"
+            " {high}).",
             **_flip_values(llm.flips),
         )
     elif llm.flips:
         yield _(
-            "Evaluated again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} – {high}).",
+            "When the model evaluated answers a second time, {flipped} of {n} verdicts changed ({rate}; 95% CI"
+            " {low} – {high}).",
             **_flip_values(llm.flips),
         )
     if checked:
         yield _(
-            "Checked again: {flipped} of {n} answers changed between pass and fail on the checklist ({rate}; 95% CI"
-            " {low} – {high}).",
+            "When the model checked {n} answers again, {flipped} changed between passing and failing the checklist"
+            " ({rate}; 95% CI {low} – {high}).",
             **_flip_values(checked),
         )
     if llm.flips or checked:
         yield _(
-            "A difference between two runs that is not larger than this rate is not evidence of a change."
+            "If two runs differ by no more than this share of changed verdicts, the difference is not evidence of"
+            " a change."
         )
 
 
@@ -210,8 +219,8 @@ def _panel(panel: PanelReport) -> Iterator[Message]:
         )
     if panel.items:
         yield _(
-            "Panel disagreement: {split} of {items} items ({rate}; 95% CI {low} – {high}), among items that at least"
-            " two of {members} models judged.",
+            "The panel members disagree on {split} of the {items} items that at least two of {members} models"
+            " judged ({rate}; 95% CI {low} – {high}).",
             split=panel.split,
             items=panel.items,
             rate=percent(panel.rate),
@@ -221,15 +230,21 @@ def _panel(panel: PanelReport) -> Iterator[Message]:
         )
         yield _alpha(panel)
     else:
-        yield _("No item was judged by two or more panel members.")
+        yield _("No item was judged by two or more panel members, so their agreement is unknown.")
     if items := panel.short:
         yield _(
-            "Judged by a smaller panel because a panel member gave no vote: {items}.", items=items
+            "Items judged by fewer panel members, because a member gave no vote: {items}.",
+            items=items,
         )
     if items := panel.incomplete:
-        yield _("Without a verdict because a panel member gave no vote: {items}.", items=items)
+        yield _(
+            "Items without a verdict, because a panel member gave no vote: {items}.", items=items
+        )
     if panel.tied:
-        yield _("Without a verdict because of a tie: {items}.", items=panel.tied)
+        yield _(
+            "Items without a verdict, because the votes of the panel are tied: {items}.",
+            items=panel.tied,
+        )
 
 
 _READINGS: Mapping[str, Message] = {
@@ -242,13 +257,19 @@ _READINGS: Mapping[str, Message] = {
 
 def _alpha(panel: PanelReport) -> Message:
     if panel.alone:
-        return _("Only doubtful items are compared, so agreement on other items is unknown.")
+        return _(
+            "The panel members are compared only on items that the first member doubted, so their agreement on"
+            " other items is unknown."
+        )
     if panel.alpha is None:
-        return _("All votes are the same, so chance-corrected agreement is undefined.")
+        return _(
+            "All votes of the panel are the same, so their agreement cannot be corrected for chance."
+        )
     values = (panel.alpha, panel.alpha_low, panel.alpha_high)
     alpha, low, high = (share(value).replace("-", "−") for value in values)
     return _(
-        "Krippendorff's alpha: {alpha} (95% CI {low} – {high}; 1 is full agreement, 0 is chance). {reading}.",
+        "Agreement of the panel members (Krippendorff's alpha): {alpha} (95% CI {low} – {high}; 1 is full"
+        " agreement, 0 is chance). {reading}.",
         alpha=alpha,
         low=low,
         high=high,

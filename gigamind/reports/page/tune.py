@@ -31,11 +31,12 @@ def render_tuning(
     first, *others = findings(tuning, say)
     shown = [key for key in _beside(tuning) if key in tuning.as_is.figures]
     drawing = _(
-        "The metric by alpha with and without graph rerank, with CIs of the difference from the current setting"
+        "Chart: metric by alpha, with and without graph rerank; error bars are CIs of the difference from the"
+        " current setting"
     )
     method = _(
-        "Nested cross-validation with {folds} folds, {partitions} times. The switch decision uses White's reality"
-        " check across all settings at the {level}% level.",
+        "The method is nested cross-validation with {folds} folds, repeated {partitions} times. White's reality"
+        " check across all settings, at the {level}% significance level, decides whether to switch.",
         folds=tuning.folds,
         partitions=tuning.partitions,
         level=f"{100 * tuning.level:g}",
@@ -76,28 +77,34 @@ def _findings(tuning: Tuning, say: Translator) -> Iterator[Message]:
     }
     if tuning.is_switch:
         switch = _(
-            "Switch to {setting}: {metric} {gain} (95% CI {low} to {high}), cross-validated.",
+            "Switch to {setting}: it changes {metric} by {gain} in cross-validation (95% CI {low} to {high}).",
             **values,
         )
         costs = [_worse(metric, say) for metric in tuning.worse[:_WORSE_SHOWN]]
         if costs:
-            switch = joined([switch, _("In return, these get worse: {costs}.", costs=costs)], " ")
+            switch = joined(
+                [switch, _("In return, these metrics get worse: {costs}.", costs=costs)], " "
+            )
         yield switch
         values["before"] = tuning.as_is.figures[tuning.metric]
         values["after"] = best.figures[tuning.metric]
-        yield _("{metric} over all {queries} queries: {before:.1%} → {after:.1%}.", **values)
+        yield _(
+            "{metric} on all {queries} queries: {before:.1%} with the current setting → {after:.1%} with the"
+            " recommended setting.",
+            **values,
+        )
         bias = best.gain - tuning.gain
         if bias >= _VISIBLE:
             yield _(
-                "In-sample gain is {here}; about {bias} of that is selection bias from picking the best of {others}"
-                " settings.",
+                "On the queries that chose the setting, the gain is {here}. About {bias} of this gain is selection"
+                " bias from picking the best of {others} settings.",
                 bias=points(bias, signed=False),
                 **values,
             )
     else:
         yield _(
-            "Keep the current setting ({kept}). None of {others} other settings is significantly better over {queries}"
-            " queries.",
+            "Keep the current setting ({kept}). On {queries} queries, none of the {others} other settings is"
+            " significantly better.",
             kept=setting_name(tuning.as_is.setting, tuning, say),
             **values,
         )
@@ -108,17 +115,18 @@ def _findings(tuning: Tuning, say: Translator) -> Iterator[Message]:
                 **values,
             )
         else:
-            yield _("No setting has a higher {metric}.", **values)
+            yield _("No other setting has a higher {metric} than the current setting.", **values)
         if tuning.detectable is not None:
             yield _(
-                "With {queries} queries, gains of {detectable} or more are detected with 80% power.",
+                "With {queries} queries, this comparison detects a true gain of {detectable} or more in at least"
+                " 80% of cases.",
                 detectable=points(tuning.detectable, signed=False),
                 **values,
             )
     if tuning.left_out:
         yield n_(
-            "{n} answerable query without a value of {metric} was left out.",
-            "{n:,} answerable queries without a value of {metric} were left out.",
+            "{n} answerable query has no value of {metric} and was left out.",
+            "{n:,} answerable queries have no value of {metric} and were left out.",
             n=tuning.left_out,
             metric=metric,
         )
@@ -126,7 +134,7 @@ def _findings(tuning: Tuning, say: Translator) -> Iterator[Message]:
 
 def _worse(worse: WorseMetric, say: Translator) -> Message:
     return _(
-        "{metric} {before:.1%} → {after:.1%} (95% CI {low} to {high})",
+        "{metric} {before:.1%} → {after:.1%} (95% CI of the difference: {low} to {high})",
         metric=label(worse.metric, say.language),
         before=worse.baseline,
         after=worse.current,
@@ -156,8 +164,8 @@ def _fusion(setting: SearchSetting) -> Text:
     if setting.mode == "semantic":
         return _("semantic")
     if setting.fusion == "balanced":
-        return _("balanced")
-    return _("weighted, alpha {alpha:g}", alpha=setting.alpha)
+        return _("balanced fusion")
+    return _("weighted fusion, alpha {alpha:g}", alpha=setting.alpha)
 
 
 def _varies(tuning: Tuning, name: str) -> bool:
@@ -218,7 +226,7 @@ def _surfaces(tuning: Tuning, say: Translator) -> Iterator[Surface]:
             parts.append(say(_("chunks of {chars} characters", chars=chars)))
         yield Surface(
             title=" · ".join(parts),
-            x_label=say(_("alpha (0: keyword, 1: semantic)")),
+            x_label=say(_("alpha (0: keyword search only, 1: semantic search only)")),
             curves=[
                 _curve(
                     [entry for entry in own if entry.setting.graph_rerank == moved], at, tuning, say
@@ -226,10 +234,10 @@ def _surfaces(tuning: Tuning, say: Translator) -> Iterator[Surface]:
                 for moved in sorted({tuned.setting.graph_rerank for tuned in own})
             ],
             places={
-                place: f"{weight:g}" if len(weights) > 1 else say(_("balanced"))
+                place: f"{weight:g}" if len(weights) > 1 else say(_("balanced fusion"))
                 for place, weight in places.items()
             },
-            places_label=say(_("balanced, by title weight")) if len(weights) > 1 else "",
+            places_label=say(_("balanced fusion, by title weight")) if len(weights) > 1 else "",
             level=(tuning.as_is.figures[tuning.metric], say(_("current setting"))),
         )
 

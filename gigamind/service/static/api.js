@@ -77,7 +77,7 @@ function askForToken(refused) {
     const field = make("input", { type: "password", name: "token", id: "token", autocomplete: "off", required: true });
     const form = make("form", {},
       make("h2", { word: _("Access token"), id: "token-title" }),
-      make("p", { word: _("This server requires a token. It is kept until you close this window.") }),
+      make("p", { word: _("This server requires an access token. Your browser keeps the token until you close this window.") }),
       refused ? make("p", { class: "trouble", role: "alert", word: _("The server rejected this token.") }) : null,
       make("label", { for: "token", word: _("Token") }), field,
       make("div", { class: "row end" },

@@ -19,7 +19,7 @@ class Conversation {
     this.form = make("form", { class: "composer" },
       make("div", { class: "field" }, make("label", { class: "hidden", for: this.field.id, word: _("Question") }), this.field, this.button),
       make("p", { class: "fine" }, make("span", { class: "keys", word: _("Enter sends, Shift+Enter starts a new line.") }), " ",
-        make("span", { word: _("Answers: {model} · Evaluation: {judge}", { model: config.model, judge: config.judge_model }) })),
+        make("span", { word: _("Model that answers: {model} · Model that evaluates: {judge}", { model: config.model, judge: config.judge_model }) })),
       config.feedback ? make("p", { class: "fine recorded", word: _("Feedback and saved questions are stored on this server to improve the evaluation.") }) : null);
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -97,9 +97,9 @@ class Conversation {
 }
 
 function welcome() {
-  const levels = [["high", _("Nearly all claims are confirmed by notes, and the question is answered.")], ["medium", _("At least half of the claims are confirmed, but some are not, or something is missing.")], ["low", _("Less than half of the claims are confirmed by notes. Do not rely on this answer.")]];
+  const levels = [["high", _("Nearly all claims are confirmed by notes, and the question is answered.")], ["medium", _("At least half of the claims are confirmed by notes, but some are not, or the answer is incomplete.")], ["low", _("Less than half of the claims are confirmed by notes. Do not rely on this answer.")]];
   return make("div", { class: "welcome" },
-    make("h2", { word: _("Ask your notes") }), make("p", { class: "lead", word: _("Answers are based on your notes and show how reliable they are.") }),
+    make("h2", { word: _("Ask a question about your notes") }), make("p", { class: "lead", word: _("Answers are based on your notes. Each answer shows how reliable it is.") }),
     make("ul", {}, ...levels.map(([grade, word]) => make("li", {}, gradeBadge(grade), make("p", { word })))));
 }
 
@@ -123,7 +123,7 @@ function notesView(config) {
     }
   };
   const conversation = new Conversation(byId("beside"), {
-    config, hint: _("Ask about this note"), options: () => ({ note_id: reader.shown }),
+    config, hint: _("Ask a question about this note"), options: () => ({ note_id: reader.shown }),
     openNote: (id, evidences) => {
       show("note");
       reader.show(id, evidences);

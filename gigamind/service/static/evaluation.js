@@ -4,8 +4,8 @@ import { rendered } from "./markup.js";
 import { _ } from "./messages.js";
 import { excerpt } from "./notes.js";
 
-const GRADES = { high: [_("High confidence"), "shield-check"], medium: [_("Medium confidence"), "triangle-alert"], low: [_("Low confidence"), "octagon-alert"] };
-const UNGRADED = { abstained: _("Says that the notes have no answer"), no_claims: _("No claims to check") };
+const GRADES = { high: [_("High confidence in the answer"), "shield-check"], medium: [_("Medium confidence in the answer"), "triangle-alert"], low: [_("Low confidence in the answer"), "octagon-alert"] };
+const UNGRADED = { abstained: _("The answer states that the notes do not answer the question"), no_claims: _("No claims to check") };
 export const VERDICTS = {
   supported: [_("confirmed by a note"), "check"],
   contradicted: [_("contradicted by a note"), "cross"],
@@ -15,31 +15,31 @@ export const VERDICTS = {
 // Why a claim counts as doubtful, by the code of the service.
 export const DOUBTS = {
   no_such_note: _("The cited note does not exist."),
-  no_quote: _("The claim has no quote as evidence."),
-  quote_not_in_note: _("The quote is not in the note."),
-  quote_of_another_note: _("The quote is from another note."),
-  quote_changed: _("The quote differs from the note."),
+  no_quote: _("No quote from a note is given as evidence for the claim."),
+  quote_not_in_note: _("The quote given as evidence is not in the note."),
+  quote_of_another_note: _("The quote given as evidence is from a note other than the cited one."),
+  quote_changed: _("The quote given as evidence differs from the text of the note."),
   contradiction: _("The source sentence contradicts the claim."),
   new_name: _("A name in the claim is not in the note."),
   new_number: _("A number in the claim is not in the source sentence."),
   added: _("The claim adds something that is not in the note."),
-  only_possible: _("The source sentence says only that it is possible."),
-  other_limits: _("Its condition, limit, reason or negation differs from the source sentence."),
+  only_possible: _("The source sentence says only that the claim may be true."),
+  other_limits: _("A condition, limit, reason or negation in the claim differs from the source sentence."),
   other_word: _("The claim replaces a word of the source sentence with another."),
   little_in_common: _("The source sentence shares almost no words with the claim."),
-  not_confirmed: _("A second check found that the source sentence does not say so."),
-  not_looked_at: _("The source sentence shares almost no words with the claim, and there was no second check."),
-  quote_changed: _("The quote differs from the note."),
-  quote_too_short: _("The quote is too short."),
-  quote_cut: _("The quote was cut in a way that changes its meaning."),
-  speaks_to_judge: _("The quote comes from text addressed to the judge."),
+  not_confirmed: _("A second check found that the source sentence does not support the claim."),
+  not_looked_at: _("The claim required a second check against the source sentence, but there was none."),
+  quote_changed: _("The quote given as evidence differs from the text of the note."),
+  quote_too_short: _("The quote is too short to be evidence."),
+  quote_cut: _("The quote is only part of a sentence, and the omitted part changes its meaning."),
+  speaks_to_judge: _("The quote comes from text that looks like instructions to the evaluating model."),
 };
 // Why there is no evaluation or no answer, by the code of the service.
 export const REASONS = {
   off: _("Evaluation is turned off."),
   not_search: _("Only answers based on search results are evaluated."),
   no_notes: _("No notes were found to compare the answer with."),
-  not_drawn: _("Only a share of the answers is evaluated, and this one was not selected."),
+  not_drawn: _("The service evaluates only some answers, and this answer was not selected."),
   daily_budget: _("Today's evaluation budget is used up."),
   no_answer: _("The answer is incomplete, so it was not evaluated."),
   error: _("The evaluation failed. Check the log of the server."),
@@ -51,15 +51,15 @@ export const REASONS = {
   auth_failed: _("The model server rejected the API key."),
   bad_request: _("The model server rejected the request."),
   context_too_long: _("The text is too long for the model."),
-  refused: _("The model refused."),
+  refused: _("The model refused the request."),
   content_filtered: _("A filter blocked the model's reply."),
   truncated: _("The model's reply was cut off."),
   invalid_output: _("The model's reply does not have the required format."),
-  budget_exceeded: _("The budget is used up."),
-  cassette_miss: _("There is no stored reply."),
-  not_asked: _("Not requested, because all requests before it failed for the same reason."),
-  panel_incomplete: _("A panel member gave no vote."),
-  panel_tied: _("The panel's votes are tied."),
+  budget_exceeded: _("The limit on the cost, number or time of model requests is reached."),
+  cassette_miss: _("No model reply is stored for this request, and the service sends no new requests (--store-mode replay)."),
+  not_asked: _("This request was not sent, because all earlier requests failed for the same reason."),
+  panel_incomplete: _("One of the models that evaluate the answer gave no verdict."),
+  panel_tied: _("The models that evaluate the answer are evenly divided, so there is no verdict."),
 };
 const FROM = { correctness: [0.8, 0.5], utility: [0.7, 0.5] }; // thresholds of green and orange bars
 const NOTICES = { other_language: _("The answer or a note is neither Korean nor English, so the evaluation is less reliable.") };
@@ -101,11 +101,11 @@ export function qualityBadge({ passed, items }) {
   return make("details", { class: `quality ${passed ? "passed" : "failed"}` },
     make("summary", {},
       make("span", { class: `badge ${passed ? "plain" : "medium"}` }, icon("checklist"), make("span", { word: passed ? _("Checklist passed") : _("Checklist not passed") })),
-      make("span", { class: "figures", word: _("{yes} of {total} met", { yes, total: items.length }) })),
+      make("span", { class: "figures", word: _("{yes} of {total} items met", { yes, total: items.length }) })),
     make("ul", { class: "checks" }, ...items.map((item) =>
       make("li", { class: item.yes ? "yes" : "no" }, tick(item.yes),
-        make("div", {}, make("span", { class: "hidden", word: item.yes ? _("met") : _("not met") }), make("span", { text: item.text }),
-          item.told && !item.yes ? make("p", { class: "aside", word: _("The model says so, but its quote does not support it.") }) : null,
+        make("div", {}, make("span", { class: "hidden", word: item.yes ? _("item met") : _("item not met") }), make("span", { text: item.text }),
+          item.told && !item.yes ? make("p", { class: "aside", word: _("The evaluating model considers this item met, but its quote could not be verified.") }) : null,
           item.quote ? make("q", { text: item.quote }) : null)))));
 }
 
@@ -124,7 +124,7 @@ export function evaluationCard(evaluation, about) {
   const badge = confidence ? gradeBadge(confidence)
     : make("span", { class: "badge none" }, icon("abstains"), make("span", { word: UNGRADED[outcome] }));
   const left = omissions.filter((one) => one.doubt === null);
-  return make("section", { class: `evaluation ${confidence ?? "none"}`, label: _("Confidence evaluation") },
+  return make("section", { class: `evaluation ${confidence ?? "none"}`, label: _("Evaluation of the answer's reliability") },
     make("div", { class: "headline" }, badge, make("span", { class: "figures", word: () => figures(evaluation) })),
     summary ? make("p", { class: "summary", lang: about.lang, text: summary }) : null,
     make("div", { class: "bars" }, bar("correctness", _("Correctness"), correctness), bar("utility", _("Utility"), utility)),
@@ -133,7 +133,7 @@ export function evaluationCard(evaluation, about) {
     claims.length || evaluation.grounding_issues.length ? issues(evaluation, about) : null,
     left.length ? omitted(left, about) : null,
     ...evaluation.notices.filter((notice) => notice in NOTICES).map((notice) => make("p", { class: "aside", word: NOTICES[notice] })),
-    Object.keys(evaluation.flagged).length ? make("p", { class: "aside", word: _("The answer or a note contains text that looks like instructions to the judge. Check it yourself.") }) : null);
+    Object.keys(evaluation.flagged).length ? make("p", { class: "aside", word: _("The answer or a note contains text that looks like instructions to the evaluating model. Check the answer yourself.") }) : null);
 }
 
 function bar(name, word, value) {
@@ -160,8 +160,8 @@ function coverage({ source_coverage: notes, claims }, about) {
     return make("li", { class: use.cited ? "cited" : "not-cited" },
       make("div", { class: "use" }, tick(use.cited),
         make("span", { class: "number", text: use.note_index }), name,
-        make("span", { class: "aside", word: use.cited ? _("Cited") : _("Not cited") }),
-        use.marked && !use.cited ? make("span", { class: "aside", word: _("named as a source, but without evidence") }) : null),
+        make("span", { class: "aside", word: use.cited ? _("Cited in the answer") : _("Not cited in the answer") }),
+        use.marked && !use.cited ? make("span", { class: "aside", word: _("named in the answer as a source, but without evidence from this note") }) : null),
       rowsOfNote.length ? make("ul", { class: "proofs" }, ...rowsOfNote) : null);
   });
   const strange = new Set(claims.flatMap((claim) => claim.cited).filter((number) => !notes.some((use) => use.note_index === number)));
@@ -216,10 +216,10 @@ function issues({ grounding_issues: sentences, claims }, about) {
 // Of a source sentence without figures no number contradicts another.
 const doubtOf = ({ doubt, contradictions, new_numbers: numbers, source }) =>
   doubt === "contradiction" && contradictions.every((name) => name === "number") && numbers.length && !/\d/.test(source?.text)
-    ? _("The claim has numbers that are not in the source: {numbers}", { numbers: numbers.join(", ") }) : DOUBTS[doubt];
+    ? _("The claim has numbers that are not in the source sentence: {numbers}", { numbers: numbers.join(", ") }) : DOUBTS[doubt];
 
 const omitted = (left, about) =>
-  make("div", { class: "omissions" }, make("h3", { word: _("Left out") }),
+  make("div", { class: "omissions" }, make("h3", { word: _("Missing from the answer") }),
     make("ul", {}, ...left.map((one) => make("li", {}, make("p", { lang: about.lang, text: one.what }), passage(one.evidence, about)))));
 
 /** Marks for the claims of an answer, as ranges of its text: a claim's own text is without citations and list marks. */
@@ -236,5 +236,5 @@ export function claimMark(claim, show) {
 
 /** What the marks mean, those that occur. */
 export const claimKey = ({ claims }) =>
-  make("ul", { class: "key", label: _("Underlines in the answer") }, ...Object.keys(VERDICTS).filter((name) => claims.some((claim) => claim.verdict === name)).map((name) =>
+  make("ul", { class: "key", label: _("Meaning of the underlines in the answer") }, ...Object.keys(VERDICTS).filter((name) => claims.some((claim) => claim.verdict === name)).map((name) =>
     make("li", {}, make("span", { class: `verdict ${name}`, "aria-hidden": "true" }, icon(VERDICTS[name][1])), make("span", { class: `claim ${name}`, word: VERDICTS[name][0] }))));

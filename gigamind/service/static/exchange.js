@@ -195,10 +195,10 @@ export class Exchange {
     if (this.view.config.quality_gate && this.state === "done" && Object.values(lacks).includes(null)) {
       const reasons = await read(`api/ai/answers/${encodeURIComponent(this.answerId)}`).then((known) => known.why ?? {}, (error) => error);
       const why = (name) => make("span", {
-        word: reasons instanceof Error ? _("The reason could not be loaded: {reason}", { reason: reasons.message }) : REASONS[reasons[name]] ?? _("The reason is unknown. Check the log of the server."),
+        word: reasons instanceof Error ? _("Why the result is missing could not be loaded: {reason}", { reason: reasons.message }) : REASONS[reasons[name]] ?? _("The result is missing for an unknown reason. Check the log of the server."),
       });
       if (lacks.quality === null) this.assessment.prepend(missing(_("No checklist result"), why("quality")));
-      if (lacks.qa_evaluation === null) this.assessment.append(missing(_("No confidence evaluation"), why("qa_evaluation")));
+      if (lacks.qa_evaluation === null) this.assessment.append(missing(_("The answer's reliability was not evaluated"), why("qa_evaluation")));
     }
     this.assessment.hidden = this.assessment.childElementCount === 0;
     if (this.view.config.feedback && this.content) this.opinion.replaceChildren(...this.opinions());
@@ -210,12 +210,12 @@ export class Exchange {
     const thumbs = [["good", _("Good answer")], ["bad", _("Bad answer")]].map(([kind, word]) =>
       make("button", { class: `icon-button ${kind}`, label: word, tip: word, "aria-pressed": "false" }, icon("thumb")));
     thumbs.forEach((thumb, at) => thumb.addEventListener("click", async () => {
-      if (!(await recorded(told, _("Recorded."), "api/feedback", { answer_id: this.answerId, kind: "answer", good: at === 0 }))) return;
+      if (!(await recorded(told, _("Your feedback is recorded."), "api/feedback", { answer_id: this.answerId, kind: "answer", good: at === 0 }))) return;
       thumbs.forEach((one) => one.setAttribute("aria-pressed", one === thumb));
     }));
     const save = make("button", { class: "quiet" }, icon("save"), make("span", { word: _("Save the question to the dataset") }));
     save.addEventListener("click", async () => {
-      save.disabled = await recorded(told, _("Saved."), "api/questions", { answer_id: this.answerId });
+      save.disabled = await recorded(told, _("The question is saved."), "api/questions", { answer_id: this.answerId });
     });
     return [make("div", { class: "row", role: "group", label: _("Feedback on this answer") }, ...thumbs, save, told)];
   }
@@ -226,7 +226,7 @@ export class Exchange {
     const told = make("span", { class: "aside", role: "status" });
     const button = make("button", { class: "quiet small", word: _("This claim is wrong"), "aria-pressed": "false" });
     button.addEventListener("click", async () => {
-      if (await recorded(told, _("Recorded."), "api/feedback", { answer_id: this.answerId, kind: "claim", claim_id: claim.id, good: false })) {
+      if (await recorded(told, _("Your feedback is recorded."), "api/feedback", { answer_id: this.answerId, kind: "claim", claim_id: claim.id, good: false })) {
         button.setAttribute("aria-pressed", "true");
       }
     });
@@ -256,7 +256,7 @@ async function recorded(told, word, path, body) {
     told.replaceChildren(make("span", { word }));
     return true;
   } catch (error) {
-    told.replaceChildren(make("span", { class: "trouble-text", word: _("Not recorded: {reason}", { reason: error.message }) }));
+    told.replaceChildren(make("span", { class: "trouble-text", word: _("Your input was not saved: {reason}", { reason: error.message }) }));
     return false;
   }
 }

@@ -122,7 +122,11 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
         parts: list[Text] = []
         if refusal:
             refuses = after.answered == 0
-            parts.append(_("no longer makes claims") if refuses else _("now makes claims"))
+            parts.append(
+                _("claims in the answer: some -> none")
+                if refuses
+                else _("claims in the answer: none -> some")
+            )
         gain = 0.0
         leading = _LEADING if CORRECTNESS in before.metrics else tuple(before.metrics)
         for name in leading:
@@ -139,9 +143,11 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
                 )
         gain = gain or refusal
         lost = [text for text in after.unsupported if text not in before.unsupported]
-        parts += [_("no longer supported: {claim}", claim=lost[0])] if gain < 0 and lost else []
+        parts += [_("unsupported claim: {claim}", claim=lost[0])] if gain < 0 and lost else []
         missing = [text for text in after.left_out if text not in before.left_out]
-        parts += [_("left out: {what}", what=missing[0])] if gain < 0 and missing else []
+        parts += (
+            [_("missing from the answer: {what}", what=missing[0])] if gain < 0 and missing else []
+        )
         checked, difference = model.check_change(before.check, after.check)
         parts += [difference] if difference else []
         gain = gain or checked

@@ -49,7 +49,7 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
             add(what, model, calls, judge.repeats if first.all_members else 1)
     if gate := prepared.gate:
         checks = with_fresh(_planned(prepared, gate.judge), options)
-        add(_("checking"), options.settings().model, checks)
+        add(_("applying the checklist to"), options.settings().model, checks)
     return works
 
 

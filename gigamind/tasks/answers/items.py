@@ -73,14 +73,19 @@ def grounding_issues(judgement: Judgement, language: str) -> tuple[str, ...]:
 def _issue(judged: JudgedClaim) -> Message:
     claim = judged.claim.piece.text
     if judged.verdict == "contradicted":
-        return _("“{claim}” — the notes contradict this.", claim=claim)
+        return _("“{claim}” — the notes contradict this claim.", claim=claim)
     if judged.verdict != "not_found":
-        return _("“{claim}” — its quote does not support this.", claim=claim)
+        return _(
+            "“{claim}” — the quote given as evidence does not support this claim.", claim=claim
+        )
     if judged.told is not None:
         return _("“{claim}” — not in the notes.", claim=claim)
     if judged.doubt in {None, "little_in_common"}:
-        return _("“{claim}” — no sentence in the notes has these words.", claim=claim)
-    return _("“{claim}” — the most similar sentence in the notes differs.", claim=claim)
+        return _("“{claim}” — no sentence in the notes has the words of this claim.", claim=claim)
+    return _(
+        "“{claim}” — even the most similar sentence in the notes does not match this claim.",
+        claim=claim,
+    )
 
 
 def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> schema.EvaluatedClaim:

@@ -31,8 +31,12 @@ from gigamind.tasks.answers.prepared import PreparedAnswers
 JUDGE_ROLE = "judge"
 ANSWER_ROLE = "answer"
 _ANSWER_TEMPERATURE = 0.0
-_SHORTER_ROW = _("put only the relevant parts of notes into context_notes of its row")
-_SHORTER_REPLY = _("let the system return only the parts of notes that it used as contexts")
+_SHORTER_ROW = _(
+    "in the answer's dataset row, shorten `context_notes` to the relevant parts of notes"
+)
+_SHORTER_REPLY = _(
+    "let the system return as `contexts` only the parts of notes that it used for its answer"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,14 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     task: Literal["answers"] = Field("answers", description="task to evaluate")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     dataset: Path = Field(
-        description="answers, one JSON object per line; with --answer-model, queries; with --system, questions or "
-        "queries"
+        description=(
+            "dataset, one JSON object per line: answers; or queries with --answer-model; or questions or queries"
+            " with --system"
+        )
     )
     notes: Path | None = Field(  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]  rows may hold their notes
         None,
-        description="vault with the context notes; omit it if the rows or the system contain their text",
+        description="vault with the context notes; not needed if the dataset rows or the system provide their text",
     )
     system: str | None = Field(
         None,
@@ -42,19 +44,30 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     timeout_ms: int = Field(
         120_000, ge=1, le=DAY_MS, description="time limit per answer of the system in milliseconds"
     )
-    max_concurrency: int = Field(4, ge=1, le=256, description="concurrent questions to the system")
+    max_concurrency: int = Field(
+        4,
+        ge=1,
+        le=256,
+        description="maximum number of questions to send to the system at the same time",
+    )
     answer_model: str | None = Field(
         None,
-        description="let this model answer the queries first, from the notes that search finds",
+        description="model that first answers the queries from the retrieved notes; its answers are then evaluated",
     )
     answer_api_base: str | None = Field(
         None, description="base URL of the answering model's server (default: --api-base)"
     )
     answer_max_tokens: int = Field(
-        1_024, ge=64, le=64_000, description="token limit per generated answer"
+        1_024, ge=64, le=64_000, description="maximum tokens in each answer of the --answer-model"
     )
-    mode: Mode = Field("hybrid", description="with --answer-model, search mode")
-    fusion: FusionName = Field("weighted", description="with --answer-model, fusion in hybrid mode")
+    mode: Mode = Field(
+        "hybrid",
+        description="with --answer-model, search mode: keyword, semantic, or both (hybrid)",
+    )
+    fusion: FusionName = Field(
+        "weighted",
+        description="with --answer-model, how hybrid mode combines keyword and semantic scores: weighted or balanced",
+    )
     embedder: str = Field(
         DEFAULT_EMBEDDER,
         description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
@@ -64,11 +77,11 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         description="also check each answer against the quality checklist; one more request per answer",
     )
     feature: str = Field(
-        "search_qa", description="with --checklist, feature whose checklist applies"
+        "search_qa", description="with --checklist, name of the feature whose checklist is used"
     )
     checklist_judge: Path | None = Field(
         None,
-        description="with --checklist, file of checklists to use instead; see judges/README.md",
+        description="with --checklist, checklist file to use instead of the default; see judges/README.md",
     )
 
     def for_report(self) -> dict[str, object]:

@@ -192,11 +192,14 @@ def refuse_idle(options: AnswerEvalOptions) -> None:
     """Check that each option has an effect in the run; raises InputError otherwise."""
     if options.system is None:
         if idle := options.flags(OF_SYSTEMS):
-            raise InputError(_("{option}: requires --system. Remove it.", option=idle))
+            raise InputError(
+                _("{option}: requires --system. Add --system or remove this option.", option=idle)
+            )
     elif options.system == BUILTIN:
         raise InputError(
             _(
-                "--system builtin: gigamind answers with --answer-model. Name another system, or use --answer-model."
+                "--system builtin: not available for answers. To let gigamind answer, use --answer-model. To"
+                " evaluate another system, name it with --system."
             )
         )
     elif options.answer_model:

@@ -10,8 +10,8 @@ def checklist_lead(quality: QualitySummaryReport) -> Text:
     overall = quality.overall
     sentences = [
         _(
-            "{passed:,} of {checked:,} answers pass the checklist of {feature}: at least {ratio:.0%} of its items, each"
-            " yes proven by a quote. The checklist is independent of the other verdicts.",
+            "{passed:,} of {checked:,} answers pass the checklist of {feature}. To pass, at least {ratio:.0%} of"
+            " the checklist items need a yes that a quote proves. The other verdicts do not affect this result.",
             passed=overall.passed,
             checked=overall.checked,
             feature=quality.feature,
@@ -21,16 +21,16 @@ def checklist_lead(quality: QualitySummaryReport) -> Text:
     if quality.unchecked:
         sentences.append(
             n_(
-                "{n} answer could not be checked. See Errors.",
-                "{n:,} answers could not be checked. See Errors.",
+                "{n} answer could not be checked against the checklist. See Errors.",
+                "{n:,} answers could not be checked against the checklist. See Errors.",
                 n=quality.unchecked,
             )
         )
     if quality.not_run:
         sentences.append(
             n_(
-                "{n} answer was not checked because the run was interrupted.",
-                "{n:,} answers were not checked because the run was interrupted.",
+                "{n} answer was not checked against the checklist, because the run was interrupted.",
+                "{n:,} answers were not checked against the checklist, because the run was interrupted.",
                 n=quality.not_run,
             )
         )
@@ -42,8 +42,8 @@ def separation(record: AnswerRunRecord) -> Text:
     correlation = record.summary.correlation
     if correlation.r is None:
         return _(
-            "The correlation of correctness and utility is unknown: only {answers:,} answers have both, or one of"
-            " them is constant.",
+            "The correlation of correctness and utility is unknown: only {answers:,} answers have both metrics, or"
+            " one metric has the same value for all answers.",
             answers=correlation.n,
         )
     values = {"r": f"{correlation.r:.2f}".replace("-", "−"), "answers": correlation.n}
@@ -64,8 +64,8 @@ def cuts(record: AnswerRunRecord) -> Text:
     if not counts.get("part") and not counts.get("uncut"):
         return ""
     return _(
-        "A model split the sentences into claims: {part:,} parts of sentences, {sentence:,} whole sentences, and"
-        " {uncut:,} sentences kept whole because they lack the model's parts.",
+        "A model split the sentences into claims: {part:,} parts of sentences and {sentence:,} whole sentences."
+        " Another {uncut:,} sentences were not split, because the model's parts do not fit them.",
         part=counts.get("part", 0),
         sentence=counts.get("sentence", 0),
         uncut=counts.get("uncut", 0),

@@ -154,17 +154,18 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
     values = {"count": count, "total": total}
     return {
         "no_contexts": _(
-            "{count:,} of {total:,} answers have no context, so nothing in them can be proven. Let the system"
+            "{count:,} of {total:,} answers have no context, so none of their claims can be proven. Let the system"
             " return the contexts it used. For an endpoint, check the path of `contexts` in --system-config.",
             **values,
         ),
         "unknown_notes": _(
-            "{count:,} of {total:,} answers have contexts from unknown notes; without their text they prove"
-            " nothing. Pass the vault that has them (--notes), or let the system return their texts.",
+            "{count:,} of {total:,} answers have contexts from unknown notes. A context without text cannot prove"
+            " a claim. Pass the vault that has these notes (--notes), or let the system return the texts of the"
+            " contexts.",
             **values,
         ),
         "repeated_notes": _(
-            "{count:,} of {total:,} answers have a duplicate context; both copies keep their numbers.",
+            "{count:,} of {total:,} answers contain the same context twice; both copies keep their context numbers.",
             **values,
         ),
         "bad_scores": _(
@@ -172,8 +173,8 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             **values,
         ),
         "unplaced_texts": _(
-            "{count:,} of {total:,} answers have a context whose text does not occur exactly once in its note; the"
-            " judge uses that text.",
+            "{count:,} of {total:,} answers have a context whose text is not in its note, or occurs there more"
+            " than once. The judge uses the text of the context.",
             **values,
         ),
         "asked_again": _(

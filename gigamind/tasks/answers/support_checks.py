@@ -44,8 +44,9 @@ def rejected_support(summary: AnswerSummaryReport) -> Text:
     if not summary.told and summary.counts.claims:
         supported = summary.verdicts.get("supported", 0)
         return _(
-            "{caution} {loose:,} of {supported:,} supported claims have a word that their sentence, its heading, the"
-            " title and the question lack. Rely on changes between runs, not on the verdict of a single answer.",
+            "{caution} {loose:,} of {supported:,} supported claims contain a word that is missing from their"
+            " source sentence, its heading, the note's title and the question. Rely on changes between runs, not on"
+            " the verdict of a single answer.",
             caution=WORDS_BLIND,
             loose=summary.loose,
             supported=supported,
@@ -54,13 +55,14 @@ def rejected_support(summary: AnswerSummaryReport) -> Text:
         return ""
     if not rejected:
         return n_(
-            "The claim that the model calls supported passed every check.",
-            "All {n:,} claims that the model calls supported passed every check.",
+            "The claim that the model judged as supported passed all of gigamind's own checks.",
+            "All {n:,} claims that the model judged as supported passed gigamind's own checks.",
             n=model_supported,
         )
     most_first = sorted(rejected.items(), key=lambda pair: -pair[1])
     return _(
-        "{rejected:,} of {claims:,} claims that the model calls supported failed a check: {reasons}.",
+        "{rejected:,} of {claims:,} claims that the model judged as supported failed one of gigamind's own checks:"
+        " {reasons}.",
         rejected=sum(rejected.values()),
         claims=model_supported,
         reasons=[

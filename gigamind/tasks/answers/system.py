@@ -168,7 +168,7 @@ class _Requests:
             self.failures += 1
             if self.failures == _MAX_FAILURES:
                 self.stopped = _(
-                    "not sent, because the first {count} questions got no answer: {reason}",
+                    "question not sent, because the system did not answer the first {count} questions: {reason}",
                     count=_MAX_FAILURES,
                     reason=outcome.message,
                 )

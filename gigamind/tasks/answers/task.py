@@ -151,9 +151,9 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
             prepared = with_run(prepared)
         count = len(prepared.cases)
         ready = (
-            n_("{n} question ready", "{n:,} questions ready", n=count)
+            n_("{n} question ready to evaluate", "{n:,} questions ready to evaluate", n=count)
             if prepared.system
-            else n_("{n} answer ready", "{n:,} answers ready", n=count)
+            else n_("{n} answer ready to evaluate", "{n:,} answers ready to evaluate", n=count)
         )
         return Checked(
             ready,
@@ -170,11 +170,11 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
 def _context_fix(run: RunReport) -> Text:
     system = run.environment.system
     if system is None:
-        fix = _("add it to the dataset")
+        fix = _("add the contexts to the dataset")
     elif system.kind == "http":
-        fix = _("set its path (`contexts` in --system-config)")
+        fix = _("set the path of the contexts (`contexts` in --system-config)")
     else:
-        fix = _("let the system return it (`contexts` next to `answer`)")
+        fix = _("let the system return the contexts (`contexts` next to `answer`)")
     if run.options.get("notes"):
         return fix
     return _("add --notes if the contexts are names of notes, or {fix}", fix=fix)

@@ -26,7 +26,7 @@ def _lead(record: AnswerRunRecord, say: Translator) -> list[str]:
     totals = {"evaluated": counts.answers_evaluated, "answers": counts.answers_total}
     if judge and judge.metrics:
         lead = _(
-            "{evaluated:,} of {answers:,} answers were evaluated by {judge}.",
+            "{evaluated:,} of {answers:,} answers were evaluated by the judge {judge}.",
             judge=code(judge.file),
             **totals,
         )
@@ -41,8 +41,8 @@ def _lead(record: AnswerRunRecord, say: Translator) -> list[str]:
             )
         )
         lead = _(
-            "{evaluated:,} of {answers:,} answers were evaluated. {proven} Abstentions: {abstained:,}. Answers without"
-            " claims: {silent:,}.",
+            "{evaluated:,} of {answers:,} answers were evaluated. {proven} Answers that say the notes have no"
+            " answer: {abstained:,}. Answers without claims: {silent:,}.",
             proven=proven,
             abstained=counts.abstained,
             silent=counts.without_claims,
@@ -50,8 +50,8 @@ def _lead(record: AnswerRunRecord, say: Translator) -> list[str]:
         )
     others = (
         n_(
-            "{n} has no context notes and was not judged.",
-            "{n:,} have no context notes and were not judged.",
+            "{n} answer has no context notes and was not judged.",
+            "{n:,} answers have no context notes and were not judged.",
             n=counts.without_context,
         ),
         n_(
@@ -60,11 +60,15 @@ def _lead(record: AnswerRunRecord, say: Translator) -> list[str]:
             n=counts.unanswered,
         ),
         n_(
-            "{n} could not be judged (see errors.jsonl).",
-            "{n:,} could not be judged (see errors.jsonl).",
+            "{n} answer could not be judged (see errors.jsonl).",
+            "{n:,} answers could not be judged (see errors.jsonl).",
             n=counts.unjudged,
         ),
-        n_("{n} was not run.", "{n:,} were not run.", n=counts.not_run),
+        n_(
+            "{n} answer was not evaluated, because the run was interrupted.",
+            "{n:,} answers were not evaluated, because the run was interrupted.",
+            n=counts.not_run,
+        ),
     )
     return [say(lead), *(say(other) for other in others if other.values["n"])]
 
@@ -78,7 +82,7 @@ def _worst(items: Sequence[AnswerItemReport], say: Translator) -> list[dict[str,
         and (
             issues := [
                 *item.evaluation.grounding_issues,
-                *(say(_("left out: {what}", what=text)) for text in item.left_out),
+                *(say(_("missing from the answer: {what}", what=text)) for text in item.left_out),
             ]
         )
     ]
@@ -151,7 +155,9 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
                 (say(_("Claims by verdict")), summary.verdicts, ""),
                 (say(_("Sentences by role")), summary.roles, "role_"),
                 (
-                    say(_("Sentences counted as claims although the model gave another role")),
+                    say(
+                        _("Why sentences count as claims although the model gave them another role")
+                    ),
                     summary.vetoes,
                     "veto_",
                 ),

@@ -84,8 +84,8 @@ class LinkComparison(model.ComparedTask[LinkSummaryReport, LinkItemReport, LinkI
         gained, lost = _hits(after) - _hits(before), _hits(before) - _hits(after)
         wrong = _wrong(before), _wrong(after)
         gain = len(gained) - len(lost) or (wrong[0] - wrong[1]) / 1_000
-        parts = [_("lost {notes}", notes=sorted(lost))] if lost else []
-        parts += [_("found {notes}", notes=sorted(gained))] if gained else []
+        parts = [_("links lost: {notes}", notes=sorted(lost))] if lost else []
+        parts += [_("links found: {notes}", notes=sorted(gained))] if gained else []
         if wrong[0] != wrong[1]:
             parts.append(
                 _("{before} -> {after} wrong suggestions", before=wrong[0], after=wrong[1])

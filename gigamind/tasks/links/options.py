@@ -21,30 +21,40 @@ class LinkEvalOptions(EvalOptions, CacheOptions):
 
     task: Literal["links"] = Field("links", description="task to evaluate")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     dataset: Path = Field(description="expected links, one JSON object per line")
-    notes: Path = Field(description="the copy of the vault written by generate-links")
+    notes: Path = Field(
+        description="copy of the vault without the expected links, written by generate-links"
+    )
     system: str | None = Field(
         None,
-        description="system that suggests links: run:FILE for another tool's suggestions (default: gigamind)",
+        description=(
+            "system that suggests links: run:FILE reads another tool's suggestions from a file (default:"
+            " gigamind)"
+        ),
     )
     allow_partial: bool = Field(
-        default=False, description="exit with 0 even if the run file of --system lacks notes"
+        default=False,
+        description="exit with code 0 even if notes are missing from the run file of --system",
     )
-    topk: int = Field(5, ge=1, le=1_000, description="suggestions per note")
+    topk: int = Field(5, ge=1, le=1_000, description="maximum number of suggestions per note")
     min_confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        0.0, description="leave out suggestions with a lower confidence"
+        0.0, description="leave out suggestions whose confidence (0 to 1) is below this value"
     )
     context_chars: int = Field(
-        400, ge=1, description="characters around an anchor that are compared with a note"
+        400,
+        ge=1,
+        description="number of characters around an anchor (the words to link) that are compared with a note",
     )
     semantic: bool = Field(
-        default=True, description="also suggest phrases that refer to a note without naming it"
+        default=True,
+        description="also suggest links for phrases that refer to a note without using its name",
     )
     embedder: str = Field(
         DEFAULT_EMBEDDER,
         description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
     )
     exclude_linked: bool = Field(
-        default=False, description="leave out targets that the note links to elsewhere"
+        default=False,
+        description="do not suggest a target that the note already links to at another place",
     )
 
     def for_report(self) -> dict[str, object]:

@@ -240,10 +240,14 @@ def _sweep(record: LinkRunRecord, say: Translator) -> charts.Steps | None:
         ),
     ]
     current = float(str(record.run.options["min_confidence"]))
-    marks = [charts.Mark(current, say(_("current {value:.2f}", value=current)))]
+    marks = [charts.Mark(current, say(_("current min_confidence {value:.2f}", value=current)))]
     floors = [point.min_confidence for point in points]
     return charts.Steps(
-        say(_("Thresholds for min_confidence")), "min_confidence", floors, lines, marks
+        say(_("Results by min_confidence, the lowest confidence of a suggestion")),
+        "min_confidence",
+        floors,
+        lines,
+        marks,
     )
 
 
@@ -251,7 +255,9 @@ def _reliability(record: LinkRunRecord, say: Translator) -> charts.Scatter | Non
     points = [(b.mean_confidence, b.precision, b.n) for b in record.summary.reliability]
     labels = say(_("mean confidence")), say(_("precision"))
     return (
-        charts.Scatter(say(_("Calibration of the confidence")), *labels, points) if points else None
+        charts.Scatter(say(_("Calibration of the suggestions' confidence")), *labels, points)
+        if points
+        else None
     )
 
 

@@ -67,12 +67,18 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
 def _system(options: LinkEvalOptions) -> SystemReport | None:
     if options.system is None:
         if options.allow_partial:
-            raise InputError(_("{option}: requires --system. Remove it.", option="--allow-partial"))
+            raise InputError(
+                _(
+                    "{option}: requires --system. Add --system or remove this option.",
+                    option="--allow-partial",
+                )
+            )
         return None
     if idle := options.flags(OF_OWN):
         raise InputError(
             _(
-                "{option}: only for gigamind's own suggestions, but --system names another tool. Remove it.",
+                "{option}: works only with gigamind's own suggestions, but --system names another tool. Remove one"
+                " of the two options.",
                 option=idle,
             )
         )

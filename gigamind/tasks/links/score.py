@@ -186,8 +186,8 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             **values,
         ),
         "unknown_notes": _(
-            "Suggestions for {count:,} of {total:,} notes have targets that are not in the vault; they keep their"
-            " positions.",
+            "Suggestions for {count:,} of {total:,} notes have targets that are not in the vault; these"
+            " suggestions keep their ranks.",
             **values,
         ),
         "bad_scores": _(
@@ -200,8 +200,8 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             **values,
         ),
         "unplaced_texts": _(
-            "Suggestions for {count:,} of {total:,} notes have an anchor that is not at its range, or not exactly once"
-            " in the note; their spans are not measured.",
+            "For {count:,} of {total:,} notes, gigamind cannot place a suggested anchor: its range is wrong, or"
+            " its words do not occur exactly once. The spans of these anchors are not evaluated.",
             **values,
         ),
     }

@@ -176,7 +176,7 @@ def _read_links(row: Mapping[str, object]) -> Ranking[RankedNote]:
     """
     suggestions = row.get("suggestions")
     if not isinstance(suggestions, list):
-        raise ValueError(_('no list of "suggestions"'))  # noqa: TRY004  the text is at fault
+        raise ValueError(_('the line has no list "suggestions"'))  # noqa: TRY004  the text is at fault
     links = enumerate(cast("list[object]", suggestions), start=1)
     return Ranking(tuple(_read_link(link, number) for number, link in links))
 

@@ -104,7 +104,7 @@ class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):
 
         prepared = prepare_links(options)
         ready = _(
-            "{links:,} links ready, in {notes:,} notes",
+            "{links:,} expected links ready to evaluate, in {notes:,} notes",
             links=sum(map(len, prepared.rows.values())),
             notes=len(prepared.rows),
         )

@@ -19,7 +19,10 @@ def subject_values(record: LinkRunRecord) -> dict[str, object]:
     expected = sums_of(record, f"recall_at_{topk}")[1]
     return {
         "links": counts.links_total,
-        "once": _(" ({count:,} counting links of one note to the same target once)", count=expected)
+        "once": _(
+            " ({count:,} if several links from one note to the same target count as one)",
+            count=expected,
+        )
         if expected < counts.links_total
         else "",
         "sources": counts.source_notes,
@@ -54,16 +57,20 @@ def miss_causes(record: LinkRunRecord, say: Translator) -> list[tuple[MissCause,
     own = 0.0 if options.get("system") else LEAST_CONFIDENCE
     floor = max(float(str(options["min_confidence"])), own)
     meanings: dict[MissCause, Message] = {
-        "no_candidate": _("No suggestion has this target."),
+        "no_candidate": _("No suggestion links to this target."),
         "ranked_too_low": _(
-            "The target is suggested, but below rank {topk}.", topk=options["topk"]
+            "The target is suggested, but not among the first {topk} suggestions.",
+            topk=options["topk"],
         ),
         "below_confidence": _(
-            "Found, but below the confidence threshold ({floor:g}, --min-confidence).", floor=floor
+            "The target was found, but below the confidence threshold ({floor:g}, --min-confidence).",
+            floor=floor,
         ),
-        "namesake": _("The words are linked to another note, and no suggestion has this target."),
+        "namesake": _(
+            "No suggestion links to this target. A suggestion links the same words to another note."
+        ),
         "already_linked": _(
-            "The note already links to the target elsewhere; --exclude-linked excludes such targets."
+            "The note already links to the target at another place, so --exclude-linked left the target out."
         ),
     }
     return [(cause, count, say(meanings[cause])) for cause, count in misses.items() if count]

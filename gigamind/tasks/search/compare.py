@@ -140,13 +140,21 @@ def _what(
     if ranks[0] != ranks[1]:
         parts.append(_("{before} -> {after}", before=_rank(ranks[0]), after=_rank(ranks[1])))
     if rights[0] != rights[1]:
-        parts.append(_("verdict now right") if rights[1] else _("verdict now wrong"))
-    rest = joined(parts, ", ") if parts else _("order changed below rank 1")
+        parts.append(
+            _("verdict: wrong -> correct") if rights[1] else _("verdict: correct -> wrong")
+        )
+    rest = joined(parts, ", ") if parts else _("order of the notes changed below rank 1")
     if answers[0] == answers[1]:
         return rest
-    passage = _("passage back in its note") if answers[1] else _("passage gone from its note")
+    passage = (
+        _("expected passage is in its note again")
+        if answers[1]
+        else _("expected passage is no longer in its note")
+    )
     return joined([passage, rest]) if parts else passage
 
 
 def _rank(reciprocal: float) -> Message:
-    return _("rank {rank}", rank=round(1 / reciprocal)) if reciprocal else _("not found")
+    return (
+        _("rank {rank}", rank=round(1 / reciprocal)) if reciprocal else _("expected note not found")
+    )

@@ -20,12 +20,12 @@ from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, Sum
 THRESHOLD_NAMES = {
     "threshold": _("min_score"),
     "answer_score": _("min_score"),
-    "calibrated": _("minimum probability"),
+    "calibrated": _("minimum probability of an answer"),
 }
 """Names of the judges' thresholds, by kind of judge."""
 _SCORE_NAMES = {
-    "threshold": _("Top-1 base score"),
-    "answer_score": _("answer_score of the best note"),
+    "threshold": _("base score of the top note (before link reranking)"),
+    "answer_score": _("answer_score of the best note (confidence that it has the answer)"),
     "calibrated": _("probability that the vault has the answer"),
 }
 _DIFFICULTIES = ("easy", "mid", "hard")
@@ -149,12 +149,14 @@ def _judged(record: RunRecord, say: Translator) -> dict[str, Chart]:
     judged = judging(record)
     if not judged.both_kinds or judged.setting is None:
         return {}
-    current = Mark(judged.setting, say(_("current {value:.3f}", value=judged.setting)))
+    current = Mark(judged.setting, say(_("current threshold: {value:.3f}", value=judged.setting)))
     settings = [current]
     if judged.best:
         best = judged.best.min_score
         pen = Pen("muted", "dashed", 1.1)
-        settings.append(Mark(best, say(_("best F1 {value:.3f}", value=best)), pen))
+        settings.append(
+            Mark(best, say(_("threshold with the best F1: {value:.3f}", value=best)), pen)
+        )
     return {
         "threshold": _threshold(record, judged, settings, say),
         "scores": _scores(record, judged.kind, current, say),
@@ -218,7 +220,7 @@ def _latency(record: RunRecord, baseline: SearchSnapshot | None, say: Translator
     if baseline and baseline.hardware.hash == record.run.hardware.hash:
         old = baseline.metrics.overall.search.get("latency_p95_ms")
         if old is not None:
-            label = say(_("baseline p95 {value:.1f}", value=old))
+            label = say(_("baseline p95 latency {value:.1f}", value=old))
             marks.append(Mark(max(_CLOCK_MS, old), label, Pen("muted", "dashed", 1.1)))
     shown = times + [mark.at for mark in marks]
     edges = np.geomspace(min(shown) * 0.9, max(shown) * 1.1, _BINS + 1)

@@ -38,24 +38,38 @@ class GridOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     metric: str | None = Field(
-        None, description="metric to optimise: ndcg_at_10, mrr, hit_at_1, ... (default: ndcg_at_10)"
+        None,
+        description="metric by which the settings are compared: ndcg_at_10, mrr, hit_at_1, ... (default: ndcg_at_10)",
     )
     modes: Several[Mode] = Field(
-        (), description="keyword, semantic, hybrid; comma-separated or repeated (default: all)"
+        (),
+        description="search modes to compare: keyword, semantic, hybrid; comma-separated or repeated (default: all)",
     )
-    fusions: Several[FusionName] = Field((), description="weighted, balanced (default: both)")
+    fusions: Several[FusionName] = Field(
+        (),
+        description="fusion methods to compare in hybrid mode: weighted, balanced (default: both)",
+    )
     alphas: Several[_Share] = Field(
-        (), description="weights of the semantic score (default: 0.1,0.2, ... 0.9)"
+        (),
+        description="weights of the semantic score to compare in weighted fusion, 0 to 1 (default: 0.1,0.2, ... 0.9)",
     )
-    graph_reranks: Several[Literal["off", "on"]] = Field((), description="off, on (default: both)")
+    graph_reranks: Several[Literal["off", "on"]] = Field(
+        (), description="reranking with the link graph: compare off, on, or both (default: both)"
+    )
     title_weights: Several[_Weight] = Field(
-        (), description="title weights in balanced fusion (default: --title-weight)"
+        (),
+        description="title weights to compare in balanced fusion (default: the value of --title-weight)",
     )
     chunk_sizes: Several[_Chars] = Field(
-        (), description="chunk lengths, each with its own index (default: --chunk-chars)"
+        (),
+        description=(
+            "chunk lengths in characters to compare; each needs its own index (default: the value of"
+            " --chunk-chars)"
+        ),
     )
     embedders: Several[str] = Field(
-        (), description="embedding models, each with its own index (default: --embedder)"
+        (),
+        description="embedding models to compare; each needs its own index (default: the value of --embedder)",
     )
 
     def around(self, current: RetrievalSettings) -> list[RetrievalSettings]:

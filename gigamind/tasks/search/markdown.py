@@ -80,24 +80,24 @@ def _what(item: ItemReport) -> Message:
         return _("unanswerable, but judged answerable")
     position = _position(item)
     if item.judged_unanswerable:
-        return _("{position}; judged unanswerable", position=position)
+        return _("{position}; wrongly judged unanswerable", position=position)
     return position
 
 
 def _position(item: ItemReport) -> Message:
     if reciprocal := item.metrics.get("mrr"):
-        return _("found at rank {rank}", rank=round(1 / reciprocal))
+        return _("expected note found at rank {rank}", rank=round(1 / reciprocal))
     if not item.ranking:
         return _("no note found")
     return n_(
-        "not found; the only result is another note",
-        "not among the {n:,} results",
+        "expected note not found; the only result is another note",
+        "expected note not among the {n:,} results",
         n=len(item.ranking),
     )
 
 
 _MODES = {"keyword": _("keyword"), "semantic": _("semantic"), "hybrid": _("hybrid")}
-_NO_NOTES = _("none; notes are identified by their names in the labels")
+_NO_NOTES = _("no vault; notes are identified by their names in the labels")
 _TAGS_SHOWN = 15
 _FAILURES_SHOWN = 10
 _DIFFICULTIES = ("easy", "mid", "hard")
@@ -158,8 +158,8 @@ def judged_by(run: RunReport) -> Text:
     setting = "–" if judge is None or judge.setting is None else f"{judge.setting:.3f}"
     rules = {
         "threshold": _(
-            "A query is judged unanswerable if its Top-1 base score is below {setting} (min_score), or if nothing is"
-            " found.",
+            "A query is judged unanswerable if the base score of its top note is below {setting} (min_score), or"
+            " if nothing is found.",
             setting=setting,
         ),
         "answer_score": _(
@@ -173,16 +173,18 @@ def judged_by(run: RunReport) -> Text:
             setting=setting,
         ),
         "llm": _(
-            "A model read the top notes of each ranking and judged whether they answer the query. An answer counts only"
-            " by the rule of the judge file."
+            "A model read the top notes of each ranking and judged whether they answer the query. A verdict of"
+            " “answerable” counts only if it meets the rule of the judge file."
         ),
         "none": _(
-            "Nothing was judged: the scores of this system are on their own scale, and no --min-score was set for it."
+            "No query was judged answerable or unanswerable: this system's scores have their own scale, and no"
+            " --min-score was set for that scale."
         ),
     }
     return _(
-        "{rule} Unanswerable is the positive class. FAR (false-answer rate) is the share of unanswerable queries that"
-        " are judged answerable. False refusals are the share of answerable queries that are judged unanswerable.",
+        "{rule} Precision, recall and F1 measure how well unanswerable queries are detected. FAR (false-answer"
+        " rate) is the share of unanswerable queries that are judged answerable. False refusals are the share of"
+        " answerable queries that are judged unanswerable.",
         rule=rules[judge.kind if judge else "none"],
     )
 
@@ -193,15 +195,15 @@ def weak_lines(weak: WeakVerdicts | None, say: Translator) -> list[str]:
         return []
     lines = (
         n_(
-            "{n} query is in another language than its nearest note, so its verdict is weak.",
-            "{n:,} queries are in another language than their nearest note, so their verdicts are weak.",
+            "{n} query is in another language than its nearest note, so its verdict is unreliable.",
+            "{n:,} queries are in another language than their nearest note, so their verdicts are unreliable.",
             n=weak.across_languages,
         ),
         n_(
-            "{n} of {unanswerable:,} unanswerable queries scores at or above the median answerable one (near miss)."
-            " Score-based judges cannot separate it; use --unanswerable-mode llm.",
-            "{n:,} of {unanswerable:,} unanswerable queries score at or above the median answerable one (near misses)."
-            " Score-based judges cannot separate them; use --unanswerable-mode llm.",
+            "{n} of {unanswerable:,} unanswerable queries scores at least as high as the median answerable query"
+            " (near miss). Judges that use scores cannot detect it; use --unanswerable-mode llm.",
+            "{n:,} of {unanswerable:,} unanswerable queries score at least as high as the median answerable query"
+            " (near misses). Judges that use scores cannot detect them; use --unanswerable-mode llm.",
             n=weak.near_misses or 0,
             unanswerable=weak.unanswerable,
         ),
@@ -215,15 +217,19 @@ def unjudged_line(summary: SummaryReport) -> Text:
     if report is None:
         return ""
     if not report.unjudged:
-        return _("All {hits:,} results in the top {k} are judged.", hits=report.hits, k=report.k)
+        return _(
+            "All {hits:,} results in the top {k} have a relevance label.",
+            hits=report.hits,
+            k=report.k,
+        )
     low, current, high = (
         share(summary.overall.search.get(f"{name}_at_{report.k}"))
         for name in ("ndcg_low", "ndcg", "ndcg_high")
     )
     return _(
-        "{unjudged:,} of {hits:,} results in the top {k} are unjudged and count as irrelevant. If some of them were"
-        " relevant, nDCG@{k} would be between {low} and {high} (current value: {current}). To label the most"
-        ' important ones, fill in "gain" in unjudged.jsonl and run gigamind dataset label.',
+        "{unjudged:,} of {hits:,} results in the top {k} have no relevance label and count as irrelevant. If some"
+        " of them were relevant, nDCG@{k} would be between {low} and {high} (current value: {current}). To label"
+        ' the most important results, fill in "gain" in unjudged.jsonl and run gigamind dataset label.',
         unjudged=report.unjudged,
         hits=report.hits,
         k=report.k,
@@ -319,8 +325,8 @@ def generated_line(summary: SummaryReport) -> Text:
     if not counts.queries_generated:
         return ""
     return _(
-        "{generated} of {total} queries were generated from the notes. Generated queries are"
-        " easier than real ones, so the metrics are too optimistic.",
+        "{generated} of {total} queries were generated from the notes. They are easier than real queries, so the"
+        " metrics look better than in real use.",
         generated=counts.queries_generated,
         total=counts.queries_total,
     )
@@ -385,7 +391,7 @@ def _run_rows(run: RunReport, summary: SummaryReport, say: Translator) -> Iterat
     else:
         yield say(_("embedding model")), embedder_text(run, say)
     commit = (environment.git_commit or "")[:12]
-    yield say(_("gigamind")), f"{environment.app_version} {commit}".strip()
+    yield say(_("gigamind version")), f"{environment.app_version} {commit}".strip()
     machine = _(
         "{cpu}, {cores} cores, {memory} GiB",
         cpu=hardware.cpu,

@@ -65,14 +65,22 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         8,
         ge=0,
         le=100,
-        description="passes over some queries next to a fixed load, so that gates can compare speed; 0 turns this off",
+        description=(
+            "how often some queries are repeated beside a fixed reference computation, so that gates can compare"
+            " speed; 0 turns this off"
+        ),
     )
     mode: settings.Mode = Field(
         "hybrid", description="search mode: keyword, semantic, or both (hybrid)"
     )
-    topk: int = Field(10, ge=1, le=1_000, description="notes per ranking")
+    topk: int = Field(
+        10, ge=1, le=1_000, description="maximum number of notes in the ranking of each query"
+    )
     evidence_notes: int = Field(
-        3, ge=1, le=1_000, description="top notes whose evidence counts in span metrics"
+        3,
+        ge=1,
+        le=1_000,
+        description="number of top notes whose evidence counts in span precision and span recall",
     )
     min_score: Annotated[float, Field(allow_inf_nan=False)] | None = Field(
         None,
@@ -81,13 +89,17 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     )
     unanswerable_mode: UnanswerableMode = Field(
         "threshold",
-        description="judge of unanswerable queries: by the top score, the best answer score, all signals, or a language"
-        " model",
+        description=(
+            "judge of unanswerable queries, by the top score (threshold), the best answer score (answer_score),"
+            " all signals (calibrated), or a language model (llm)"
+        ),
     )
     fusion: settings.FusionName = Field(
         "weighted",
-        description="fusion in hybrid mode: weighted by --alpha, or balanced by how well each retriever separates its "
-        "results",
+        description=(
+            "how hybrid mode combines keyword and semantic scores: weighted by --alpha, or balanced by how well"
+            " each retriever separates its results"
+        ),
     )
     alpha: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         settings.DEFAULT_ALPHA,
@@ -101,20 +113,30 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         settings.DEFAULT_CHUNK_CHARS,
         ge=100,
         le=8_000,
-        description="approximate chunk length in characters; each length has its own index",
+        description=(
+            "approximate length, in characters, of the chunks into which notes are split; each length needs its"
+            " own index"
+        ),
     )
-    graph_rerank: bool = Field(default=False, description="rerank with the link graph")
+    graph_rerank: bool = Field(
+        default=False, description="rerank the results with the links between notes"
+    )
     cold_start: bool = Field(
-        default=False, description="ignore caches and measure the full start-up"
+        default=False, description="ignore caches, so that the time of a full start-up is measured"
     )
     embedder: str = Field(
         settings.DEFAULT_EMBEDDER,
         description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
     )
-    embedding_api_base: str | None = Field(None, description="base URL for litellm embeddings")
+    embedding_api_base: str | None = Field(
+        None, description="base URL of the server for litellm embedding models"
+    )
     qdrant_url: str | None = Field(
         None,
-        description="URL of a Qdrant server, key in $QDRANT_API_KEY (default: search in-process)",
+        description=(
+            "URL of a Qdrant server to search with, API key in $QDRANT_API_KEY (default: search in the gigamind"
+            " process)"
+        ),
     )
 
     def for_report(self) -> dict[str, object]:

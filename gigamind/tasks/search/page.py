@@ -281,9 +281,11 @@ def _judged(record: RunRecord, say: Translator) -> dict[str, object]:
     settings = [(say(_("current")), now, judged.counts)]
     if judged.best:
         best = judged.best
-        settings.append((say(_("best F1")), f"{best.min_score:.3f}", best.point.counts))
+        settings.append(
+            (say(_("threshold with the best F1")), f"{best.min_score:.3f}", best.point.counts)
+        )
     if judged.both_kinds:
-        settings.append((say(_("all refused")), "–", judged.counts.all_refused))
+        settings.append((say(_("all queries refused")), "–", judged.counts.all_refused))
     return {
         "lead": say(markdown.judged_by(record.run)),
         "setting": say(figures.THRESHOLD_NAMES[judged.kind]) if judged.setting is not None else "–",

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 _NO_THRESHOLD = _(
-    "No verdicts on unanswerable queries: scores of another --system are on their own scale. Set --min-score on that"
-    " scale, or let a model read the retrieved notes with --unanswerable-mode llm."
+    "gigamind does not judge which queries are unanswerable, because the scores of another --system have their own"
+    " scale. Set --min-score on that scale, or let a model read the retrieved notes with --unanswerable-mode llm."
 )
 
 
@@ -140,7 +140,8 @@ def _unused_model(options: SearchEvalOptions, judge: "ModelJudge") -> tuple[Text
     if options.model is None or not judge.file.panel:
         return ()
     caution = _(
-        "--model {model}: not used, because the judge file defines a panel.", model=options.model
+        "--model {model}: not used, because the judge file defines a panel with its own models.",
+        model=options.model,
     )
     return (caution,)
 
@@ -276,16 +277,17 @@ def blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tup
     if options.mode == "keyword":
         return (
             _(
-                "--min-score {score:g} detects no unanswerable query that shares a word with the vault: in keyword mode"
-                " its Top-1 score is at least {floor:.3g}. Use --unanswerable-mode calibrated, or --mode semantic.",
+                "With --min-score {score:g}, gigamind detects no unanswerable query that shares a word with the"
+                " vault. In keyword mode, the top score of a query is then at least {floor:.3g}. Use"
+                " --unanswerable-mode calibrated, or --mode semantic.",
                 **values,
             ),
         )
     return (
         _(
-            "--min-score {score:g} detects no unanswerable query that shares a word with the vault: in {mode} mode its"
-            " Top-1 score is at least {floor:.3g}. Use --unanswerable-mode calibrated, a higher --min-score,"
-            " --fusion balanced, or --mode semantic.",
+            "With --min-score {score:g}, gigamind detects no unanswerable query that shares a word with the vault."
+            " In {mode} mode, the top score of a query is then at least {floor:.3g}. Use --unanswerable-mode"
+            " calibrated, a higher --min-score, --fusion balanced, or --mode semantic.",
             mode=options.mode,
             **values,
         ),

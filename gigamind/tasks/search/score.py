@@ -326,10 +326,10 @@ def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:
     if unreachable is None:
         return prepared
     caution = _(
-        "No evidence can match {count:,} of {labels:,} labelled spans by more than half (intersection over union):"
-        " their median length is {label:g} characters, that of the nearest sentences {piece:g}. They lower span"
-        " precision and span recall for every search. For short spans, use answer_in_evidence; shorten long ones to"
-        " the sentence that answers.",
+        "For {count:,} of {labels:,} labelled passages, no evidence can overlap by more than half (intersection"
+        " over union). The median length of these passages is {label:g} characters, that of the nearest sentences"
+        " {piece:g}. These passages lower span precision and span recall for every search. For short passages, use"
+        " the metric answer_in_evidence. Shorten long passages to the sentence that answers the query.",
         count=unreachable.count,
         labels=unreachable.labels,
         label=unreachable.label_chars,

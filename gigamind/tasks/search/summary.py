@@ -240,9 +240,9 @@ def _quality_warnings(
         return
     if too_few_scores(items):
         yield _(
-            "{count:,} of {total:,} queries have no score of the top hit for --min-score. These are too many, so no"
-            " query has a verdict. Let the system return scores; for an endpoint, check the path of `score` in"
-            " --system-config.",
+            "{count:,} of {total:,} queries have no score of the top hit, which --min-score needs. These are too"
+            " many, so no query has a verdict. Let the system return scores; for an endpoint, check the path of"
+            " `score` in --system-config.",
             count=unscored_queries,
             total=total,
         )
@@ -264,7 +264,7 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             **values,
         ),
         "duplicate_ranks": _(
-            "{count:,} of {total:,} rankings have duplicate ranks; they are ordered by score.",
+            "{count:,} of {total:,} rankings have the same rank twice; gigamind orders these rankings by score.",
             **values,
         ),
         "repeated_notes": _(
@@ -281,12 +281,13 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             **values,
         ),
         "no_scores": _(
-            "{count:,} of {total:,} rankings have no scores. Check the path of `score` in --system-config, or remove"
-            " it.",
+            "{count:,} of {total:,} rankings have no scores. Check the path of `score` in --system-config, or"
+            " remove this path.",
             **values,
         ),
         "no_texts": _(
-            "{count:,} of {total:,} rankings have no texts. Check the path of `text` in --system-config, or remove it.",
+            "{count:,} of {total:,} rankings have no texts. Check the path of `text` in --system-config, or remove"
+            " this path.",
             **values,
         ),
         "bad_scores": _(
@@ -303,8 +304,8 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
         ),
         "fewer_hits": _("{count:,} of {total:,} rankings have fewer notes than --topk.", **values),
         "unplaced_texts": _(
-            "{count:,} of {total:,} rankings have a text that does not occur exactly once in its note; it is"
-            " compared with labels by its words instead of its position.",
+            "{count:,} of {total:,} rankings have a text that is not in its note, or occurs there more than once."
+            " This text is compared with labels by its words instead of its position.",
             **values,
         ),
         "asked_again": _(

@@ -57,7 +57,7 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
             return None
         if not health.is_unreliable:
             return _unmeasurable(record)
-        missing = _("its run file lacks answerable queries of the dataset")
+        missing = _("the run file lacks answerable queries of the dataset")
         return _(
             "the system returned no ranking for {count:,} queries ({share:.0%}): {reason}",
             count=health.failed,
@@ -78,10 +78,15 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
         )
         answerable = sum(query.item.answerable for query in prepared.queries)
         return Checked(
-            n_("{n} query ready {vault}", "{n:,} queries ready {vault}", n=queries, vault=vault),
             n_(
-                "{n} query ready ({answerable:,} answerable, {unanswerable:,} unanswerable) {vault}",
-                "{n:,} queries ready ({answerable:,} answerable, {unanswerable:,} unanswerable) {vault}",
+                "{n} query ready to evaluate {vault}",
+                "{n:,} queries ready to evaluate {vault}",
+                n=queries,
+                vault=vault,
+            ),
+            n_(
+                "{n} query ready to evaluate ({answerable:,} answerable, {unanswerable:,} unanswerable) {vault}",
+                "{n:,} queries ready to evaluate ({answerable:,} answerable, {unanswerable:,} unanswerable) {vault}",
                 n=queries,
                 answerable=answerable,
                 unanswerable=queries - answerable,

@@ -82,7 +82,7 @@ def tune(
         *findings(tuning, say),
         *effects,
         *judge_lines,
-        say(_("To use this setting: {command}", command=command)),
+        say(_("To apply the recommended setting, run: {command}", command=command)),
     )
     return Tuned(tuning, finding, current, best, page)
 
@@ -129,8 +129,8 @@ def _effects(
     best = _run_judge(judges)
     if current is not None and best is not None:
         yield _(
-            "Wrongly refused: {refused_before:,} → {refused:,} of {answerable:,}. Answered although the notes have"
-            " no answer: {missed_before:,} → {missed:,} of {unanswerable:,}.",
+            "Answerable queries wrongly refused: {refused_before:,} → {refused:,} of {answerable:,}. Unanswerable"
+            " queries wrongly answered: {missed_before:,} → {missed:,} of {unanswerable:,}.",
             refused_before=current.refused,
             refused=best.refused,
             answerable=best.answerable,
@@ -140,8 +140,8 @@ def _effects(
         )
     if tuning.min_score is not None:
         yield _(
-            "Use it with --min-score {min_score:g}. Its scores are on a different scale; this threshold adds no"
-            " false refusals on your queries. Because the threshold changes, gates need a new baseline.",
+            "Use this setting with --min-score {min_score:g}. Its scores are on a different scale; this threshold"
+            " adds no false refusals on your queries. Because the threshold changes, gates need a new baseline.",
             min_score=tuning.min_score,
         )
     if not tuning.worse:
@@ -184,8 +184,8 @@ def _judge_lines(judges: Sequence[JudgeRates], say: Translator) -> list[str]:
         lines.append(
             say(
                 _(
-                    "No judge without LLM cost separates these queries well. Use an LLM judge (--unanswerable-mode llm"
-                    " --model MODEL)."
+                    "No judge that works without an LLM separates answerable and unanswerable queries well here."
+                    " Use an LLM judge (--unanswerable-mode llm --model MODEL)."
                 )
             )
         )

@@ -62,8 +62,8 @@ def tune_grid(
     if len(queries) < MIN_ITEMS:
         raise InputError(
             _(
-                "{file}: {count} usable answerable queries; tuning needs at least {least}, and about 100 to detect a"
-                " gain of 0.1",
+                "{file}: {count} answerable queries are usable. Tuning needs at least {least} such queries, and"
+                " about 100 to detect a gain of 0.1.",
                 file=options.dataset,
                 count=len(queries),
                 least=MIN_ITEMS,
@@ -78,8 +78,8 @@ def tune_grid(
     if len(values) < MIN_ITEMS:
         raise InputError(
             _(
-                "{file}: {count} answerable queries with {metric}; tuning needs at least {least}, and about 100 to"
-                " detect a gain of 0.1",
+                "{file}: {count} answerable queries have a value of {metric}. Tuning needs at least {least} such"
+                " queries, and about 100 to detect a gain of 0.1.",
                 file=options.dataset,
                 count=len(values),
                 metric=metric,
@@ -88,7 +88,11 @@ def tune_grid(
         )
     if values.min() < 0 or values.max() > 1:
         raise InputError(
-            _("--metric {metric}: has values outside 0 to 1, so it cannot be tuned", metric=metric)
+            _(
+                "--metric {metric}: this metric has values outside 0 to 1, so gigamind cannot select settings by"
+                " it. Use another metric.",
+                metric=metric,
+            )
         )
     selection = select(values, seed=options.seed, label=f"tune\0{metric}")
     return _tuning(options, _Measured(settings, metric, figures, used), selection)

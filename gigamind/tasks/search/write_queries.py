@@ -152,17 +152,19 @@ def rows_of(
     """Yield the valid questions, up to the limits; `dropped` counts the others and unreadable fields by reason."""
     prompt = _prompt(_language(note))
     for name, count in unread_in(reply).items():
-        dropped[_("unreadable field: {field}", field=name)] += count
+        dropped[_("unreadable field in the model's reply: {field}", field=name)] += count
     left = {True: limits.answerable, False: limits.unanswerable}
     units = Utf16(note.text)
     for written in reply.questions:
         place = (
-            _("copied from the prompt") if prompt.says(written.question) else _place(note, written)
+            _("text that the model copied from its prompt")
+            if prompt.says(written.question)
+            else _place(note, written)
         )
         if isinstance(place, str):
             dropped[place] += 1
         elif not left[written.answerable]:
-            dropped[_("above the limit per note")] += 1
+            dropped[_("more questions than the limit per note")] += 1
         else:
             left[written.answerable] -= 1
             yield _row(note, written, place, units)
@@ -173,13 +175,15 @@ def _place(note: Note, written: WrittenQuestion) -> Span | Text | None:
     if not written.question.strip():
         return _("blank question")
     if not written.answerable:
-        return _("unanswerable, but with a quote") if written.quote.strip() else None
+        return (
+            _("question marked unanswerable, but with a quote") if written.quote.strip() else None
+        )
     start = note.document.body_start
     alignment = align(written.quote, note.text[start:])
     if not isinstance(alignment, Aligned):
-        return _("quote not found ({reason})", reason=alignment.reason)
+        return _("quote not found in the note ({reason})", reason=alignment.reason)
     if alignment.critical:
-        return _("quote differs in {difference}", difference=alignment.critical[0])
+        return _("quote differs from the note in {difference}", difference=alignment.critical[0])
     return Span(start + alignment.span.start, start + alignment.span.end)
 
 

@@ -14,90 +14,90 @@ const GRADES = ["high", "medium", "low"];
 const SCORES = Object.keys(data.scores ?? {});
 // Labels of verdicts, grades, outcomes, doubts, roles and vetoes; labels.py has the same texts.
 const LABELS = {
-  high: _("High confidence"),
-  medium: _("Medium confidence"),
-  low: _("Low confidence"),
+  high: _("High confidence in the answer"),
+  medium: _("Medium confidence in the answer"),
+  low: _("Low confidence in the answer"),
   none: _("no claims"),
-  abstained: _("abstained"),
+  abstained: _("abstained from answering"),
   unjudged: _("not evaluated"),
   judged: _("judged"),
   no_claims: _("no claims"),
-  without_context: _("no context notes"),
+  without_context: _("the answer has no context notes"),
   unanswered: _("no answer"),
   unscored: _("no usable verdict"),
-  refused: _("the model refused"),
+  refused: _("the model refused the request"),
   error: _("error"),
-  skipped_budget: _("skipped (budget)"),
+  skipped_budget: _("skipped: the budget is used up"),
   not_run: _("not run"),
   improved: _("better"),
   worse: _("worse"),
   supported: _("supported"),
-  contradicted: _("contradicted"),
+  contradicted: _("contradicted by a note"),
   not_found: _("not in the notes"),
   unverified: _("unverified"),
-  no_claim: _("no claim"),
-  no_such_note: _("no note with that number"),
-  no_quote: _("no quote"),
+  no_claim: _("not a claim"),
+  no_such_note: _("the model named a note number that does not exist"),
+  no_quote: _("the model gave no quote"),
   quote_not_in_note: _("the quote is not in the note"),
-  quote_of_another_note: _("the quote is from another note"),
+  quote_of_another_note: _("the quote is from a different note than the model named"),
   quote_too_short: _("the quote is too short"),
-  quote_changed: _("the quote has a changed word"),
+  quote_changed: _("the quote changes a word of the note"),
   quote_cut: _("the quote is cut inside a word, or before a limit or negation"),
-  speaks_to_judge: _("the quote is from text with instructions to the judge"),
-  contradiction: _("the source sentence contradicts it"),
-  little_in_common: _("the source sentence has few of its words"),
-  new_name: _("the note lacks a name of the claim"),
-  new_number: _("the source sentence lacks a number of the claim"),
-  added: _("it adds something that is not in the note"),
-  only_possible: _("the source sentence states it only as a possibility"),
-  other_limits: _("its condition, limit, reason or negation differs from the source sentence"),
-  other_word: _("the source sentence has a different word in this place"),
-  not_confirmed: _("a second check of the source sentence does not confirm it"),
-  not_looked_at: _("the source sentence has few of its words, and no suitable model made a second check"),
-  given: _("the answer says it"),
-  repeated: _("duplicate"),
+  speaks_to_judge: _("the quote is from text that looks like instructions to the judge (prompt injection)"),
+  contradiction: _("the source sentence contradicts the claim"),
+  little_in_common: _("the source sentence has few words of the claim"),
+  new_name: _("the claim has a name that is not in the note"),
+  new_number: _("the claim has a number that is not in the source sentence"),
+  added: _("the claim adds something that is not in the note"),
+  only_possible: _("the source sentence states the claim only as a possibility"),
+  other_limits: _("the claim and the source sentence differ in a condition, limit, reason or negation"),
+  other_word: _("one word of the claim differs from the source sentence"),
+  not_confirmed: _("a second check did not confirm that the source sentence supports the claim"),
+  not_looked_at: _("the source sentence may not support the claim, and no reliable model ran a second check"),
+  given: _("not an omission: the answer says this"),
+  repeated: _("same as an earlier omission"),
 };
 const ROLES = {
-  abstention: _("abstention: the notes do not contain the answer"),
-  courtesy: _("courtesy"),
-  lead_in: _("lead-in"),
+  abstention: _("abstention: the sentence says that the notes do not contain the answer"),
+  courtesy: _("courtesy phrase"),
+  lead_in: _("introductory sentence"),
   question: _("question"),
   heading: _("heading"),
-  source: _("sources"),
+  source: _("list of sources"),
   claim: _("claim"),
 };
 const VETOES = {
-  form: _("its form does not fit that role"),
-  citation: _("it cites a note"),
-  number: _("it has a number of its own"),
-  word_of_a_note: _("it has words from a note"),
-  states: _("it adds a fact that the source does not state"),
-  no_words: _("it does not say that the notes lack the answer"),
-  answered: _("a claim next to it is the answer"),
-  proven: _("a note proves it"),
+  form: _("the sentence does not have the form of that role"),
+  citation: _("the sentence cites a note"),
+  number: _("the sentence adds a number"),
+  word_of_a_note: _("the sentence has words from a note"),
+  states: _("the sentence states a fact"),
+  no_words: _("the sentence does not say that the notes lack the answer"),
+  answered: _("a claim next to this sentence answers the question"),
+  proven: _("a note proves this sentence"),
 };
 // The checks of a claim, passed or not.
 const CHECKS = {
   ...LABELS,
-  told_supported: _("model: a note supports it"),
-  told_contradicted: _("model: a note contradicts it"),
-  told_not_found: _("model: not in the notes"),
+  told_supported: _("model: a note supports the claim"),
+  told_contradicted: _("model: a note contradicts the claim"),
+  told_not_found: _("model: the claim is not in the notes"),
   proven: _("the quote is in the note"),
   unproven: _("the quote proves nothing"),
   says: _("the source sentence has the words of the claim"),
-  confirmed: _("second check: the source sentence supports it"),
-  flagged: _("the source sentence contradicts it"),
-  not_confirmed: _("second check: the source sentence does not support it"),
+  confirmed: _("second check: the source sentence supports the claim"),
+  flagged: _("the source sentence contradicts the claim"),
+  not_confirmed: _("second check: the source sentence does not support the claim"),
 };
 const CONTRADICTIONS = {
-  number: _("a number that the source does not have"),
-  negation: _("only one of the two is negated"),
-  polarity: _("words with opposite meanings"),
-  limit: _("a condition or limit is missing"),
-  roles: _("subject and object are swapped"),
-  question: _("the source is a question"),
-  heading: _("the source is a heading"),
-  reported: _("the source only reports or denies it"),
+  number: _("the claim has a number that the source lacks"),
+  negation: _("only one of claim and source is negated"),
+  polarity: _("claim and source have words with opposite meanings"),
+  limit: _("the claim lacks a condition or limit of the source"),
+  roles: _("claim swaps subject and object of the source"),
+  question: _("the source sentence is a question"),
+  heading: _("the source sentence is a heading"),
+  reported: _("the source only reports the claim as someone's words, or denies the claim"),
 };
 const own = (item) => named(["scores", "proofs", "text"], data.verdicts[item.number - 1]);
 const TITLE = "question";
@@ -118,18 +118,18 @@ const FILTERS = {
   ...(SCORES.length ? {} : {
     issues: [_("Grounding issues"), (item) => unsupported(item) > 0],
     abstained: [LABELS.abstained, (item) => item.abstains],
-    incomplete: [_("Incomplete"), (item) => leftOut(item) > 0],
+    incomplete: [_("Answers with omissions"), (item) => leftOut(item) > 0],
   }),
   unjudged: [LABELS.unjudged, (item) => !["judged", "abstained", "no_claims"].includes(item.outcome)],
-  ...(SCORES.length ? {} : { unlike: [_("Differs from the human verdict"), (item) => unlike(item) > 0] }),
-  ...(data.seats.length ? { split: [_("split votes"), split] } : {}),
+  ...(SCORES.length ? {} : { unlike: [_("Verdict differs from the human verdict"), (item) => unlike(item) > 0] }),
+  ...(data.seats.length ? { split: [_("panel votes differ"), split] } : {}),
   ...(CHECKED ? { unpassed: [_("Checklist not passed"), (item) => item.quality !== null && !item.quality[0]] } : {}),
-  worse: [_("Worse"), (item) => item.change === "worse"],
-  better: [_("Better"), (item) => item.change === "improved"],
+  worse: [_("Got worse"), (item) => item.change === "worse"],
+  better: [_("Got better"), (item) => item.change === "improved"],
 };
 const LIST = {
-  hint: _("words of a question or an answer"),
-  none: _("No matching answer."),
+  hint: _("search for words of a question or an answer"),
+  none: _("No answer matches the search and the filters."),
   shown: ({ from, to, n }) => n_("{from}–{to} of {n} answer", "{from}–{to} of {n} answers", { from, to, n }),
 };
 const COLUMNS = {
@@ -161,20 +161,20 @@ function verdict(item) {
 
 function detail(item) {
   const what = item.flagged.join(", ");
-  const parts = what ? [make("p", { className: "wrongly", text: _("Possible prompt injection or invisible characters: {what}", { what }) })] : [];
+  const parts = what ? [make("p", { className: "wrongly", text: _("Possible prompt injection or invisible characters in: {what}", { what }) })] : [];
   parts.push(make("h4", { text: _("Answer") }), legend(item), answerText(item));
   if (SCORES.length) parts.push(...verdictOf(own(item)));
   if (item.summary) parts.push(make("p", { className: "small", text: item.summary }));
   const value = figure(item.reported);
-  const estimate = _("The model's own estimate of correctness (not used): {value}", { value });
+  const estimate = _("Correctness as the model estimates it (not used in the metrics): {value}", { value });
   if (item.reported !== null) parts.push(make("p", { className: "small faint", text: estimate }));
   const utility = _("Utility");
   if (item.reason) parts.push(make("p", { className: "small faint", text: `${utility}: ${item.reason}` }));
   const proof = _("A quote proves only that its words are in the note. A separate check compares the claim with the sentence around the quote.");
   if (item.claims.length) parts.push(make("h4", { text: _("Claims") }), make("p", { className: "small faint", text: proof }), claimTable(item));
   if (item.votes.length) parts.push(make("h4", { text: _("Panel votes") }), votes(item));
-  if (item.contexts.length || item.odd.length) parts.push(make("h4", { text: _("Contexts reported by the system") }), ...contexts(item));
-  if (item.coverage.length) parts.push(make("h4", { text: _("Sources") }), coverage(item));
+  if (item.contexts.length || item.odd.length) parts.push(make("h4", { text: _("Context passages that the system reported") }), ...contexts(item));
+  if (item.coverage.length) parts.push(make("h4", { text: _("Use of the source notes") }), coverage(item));
   if (item.claims.length) parts.push(make("h4", { text: _("Grounding issues") }), issues(item));
   if (item.completeness !== null || item.omissions.length || item.facts.length) parts.push(make("h4", { text: _("Omissions") }), ...omissions(item));
   if (item.quality) parts.push(make("h4", { text: _("Checklist") }), checklist(item.quality));
@@ -207,12 +207,12 @@ function claimTable(item) {
         make("li", { className: passed ? "passed" : passed === false ? "failed" : "open", text: CHECKS[name] })),
       ...whyNot(claim).map((text) => make("li", { className: "why", text })));
     const [role, reason] = claim.veto ? [ROLES[claim.veto[0]], VETOES[claim.veto[1]]] : [];
-    const vetoed = _("The model calls this “{role}”; it counts as a claim: {why}", { role, why: reason });
+    const vetoed = _("The model gave this sentence the role “{role}”, but gigamind counts it as a claim: {why}", { role, why: reason });
     const verdict = LABELS[claim.labelled];
-    const human = _("human: {verdict}", { verdict });
+    const human = _("human verdict: {verdict}", { verdict });
     const result = make("td", {}, sign(claim.verdict), alike(item, claim.verdict, at),
       claim.veto ? make("div", { className: "meta", text: vetoed }) : null,
-      claim.untold ? make("div", { className: "meta", text: _("also says that the notes do not contain the answer") }) : null,
+      claim.untold ? make("div", { className: "meta", text: _("this sentence also says that the notes do not contain the answer") }) : null,
       claim.labelled ? make("div", { className: "meta", text: human }) : null);
     return make("tr", { className: "hit" }, make("td", { className: "place number", text: claim.id }),
       make("td", {}, make("div", { text: claim.text }), source(claim), doors), result);
@@ -244,7 +244,7 @@ function source(claim) {
     return make("blockquote", { className: "short" }, make("span", { className: "faint", text: `${claim.note}: ` }),
       make("span", { text: readable(text, 0, start, marks) }), make("mark", { text: readable(text, start, end, marks) }),
       make("span", { text: readable(text, end, text.length, marks) }),
-      claim.inexact ? make("div", { className: "meta", text: _("The model's quote is spelled differently: {quote}", { quote }) }) : null);
+      claim.inexact ? make("div", { className: "meta", text: _("The model's quote differs slightly from the note: {quote}", { quote }) }) : null);
   }
   return claim.quote ? make("blockquote", { className: "short" }, make("s", { text: quote }),
     make("span", { className: "faint", text: claim.note ? ` (${claim.note})` : "" })) : null;
@@ -259,11 +259,11 @@ function toWords(text, start, end) {
 // The contexts of the system, in its order; those without a known text are struck out.
 function contexts(item) {
   const what = item.odd.map(([name, count]) => ({
-    no_contexts: _("no context"),
-    unknown_notes: _("contexts of unknown notes: {count}", { count }),
+    no_contexts: _("the system reported no context"),
+    unknown_notes: _("contexts from notes that gigamind does not know: {count}", { count }),
     repeated_notes: _("duplicate contexts: {count}", { count }),
     bad_scores: _("scores that are not numbers: {count}", { count }),
-    unplaced_texts: _("texts not found in their note: {count}", { count }),
+    unplaced_texts: _("context texts not found in their note: {count}", { count }),
     asked_again: _("retries: {count}", { count }),
   })[name]).join(", ");
   const scored = (score) => {
@@ -273,15 +273,15 @@ function contexts(item) {
   const list = make("ul", { className: "sources contexts" }, ...item.contexts.map(([name, score, known], at) => make("li", {},
     make(known ? "span" : "s", { text: `${at + 1}. ${name}` }),
     score === null ? null : make("span", { className: "faint", text: ` ${scored(score)}` }),
-    known ? null : make("span", { className: "wrongly", text: _("text unknown: it proves nothing") }))));
-  return what ? [make("p", { className: "small wrongly", text: _("Data-quality warnings: {what}", { what }) }), list] : [list];
+    known ? null : make("span", { className: "wrongly", text: _("the text of this context is unknown, so it proves nothing") }))));
+  return what ? [make("p", { className: "small wrongly", text: _("Data-quality warnings for the contexts from the system: {what}", { what }) }), list] : [list];
 }
 
 function coverage(item) {
   const noteNumber = (number) => _("note {number}", { number });
   return make("ul", { className: "sources" }, ...item.coverage.map(([number, name, cited, claim, marked]) =>
     make("li", { className: cited ? "cited" : "" }, make("span", { text: `${noteNumber(number)} ${name} ` }),
-      make("span", { className: cited ? "tick" : "faint", text: cited ? _("Cited") : marked ? _("named as a source, without evidence") : _("Not cited") }),
+      make("span", { className: cited ? "tick" : "faint", text: cited ? _("Cited in the answer") : marked ? _("named in the answer, but nothing shows that the answer uses it") : _("Not cited in the answer") }),
       claim ? make("div", { className: "meta", text: claim }) : null)));
 }
 
@@ -294,10 +294,10 @@ function omissions(item) {
     return make("li", { className: doubt ? "" : "missing" }, copied && !doubt ? null : make(doubt ? "s" : "span", { text: what }),
       doubt ? make("span", { className: "faint", text: ` ${LABELS[doubt]}` }) : null, source(omission));
   });
-  const vitalMark = _("vital");
+  const vitalMark = _("vital fact");
   const factStatus = (vital, backed, claim) => {
-    if (!backed) return _("in no note: not counted");
-    const status = claim === null ? _("missing from the answer") : _("given in claim {claim}", { claim });
+    if (!backed) return _("not counted: no note contains this fact");
+    const status = claim === null ? _("missing from the answer") : _("stated in claim {claim} of the answer", { claim });
     return vital ? `${status} · ${vitalMark}` : status;
   };
   const completeness = _("completeness");
@@ -306,7 +306,7 @@ function omissions(item) {
       text: factStatus(vital, backed, claim) })));
   return [
     item.completeness !== null ? make("p", { className: "small", text: `${completeness}: ${figure(item.completeness)}` }) : null,
-    ...listed(_("Facts that the answer should give, labelled by people"), facts),
+    ...listed(_("Facts that the answer should give, according to human labels"), facts),
     ...listed(_("Omissions reported by the model"), reported),
   ].filter(Boolean);
 }
@@ -323,7 +323,7 @@ function checklist([passed, items]) {
   return make("div", {}, make("p", {}, make("span", { className: `badge ${passed ? "high" : "low"}`, text: passed ? _("Checklist passed") : _("Checklist not passed") })),
     make("ul", { className: "sources checklist" }, ...items.map(([text, yes, claimed, quote, trusted, note]) =>
       make("li", { className: yes ? "cited" : "" }, make("span", { text: `${text} ` }),
-        make("span", { className: yes ? "tick" : "faint", text: yes ? _("yes") : claimed ? _("yes without proof") : _("no") }),
+        make("span", { className: yes ? "tick" : "faint", text: yes ? _("yes") : claimed ? _("“yes” without proof") : _("no") }),
         quote ? make("div", { className: "meta" }, make(trusted ? "span" : "s", { text: readable(quote) }),
           note ? make("span", { text: ` (${note})` }) : null) : null))));
 }
@@ -338,7 +338,7 @@ const votesOf = (item) => item.votes.map((values) => {
 function alike(item, verdict, at) {
   const verdicts = votesOf(item).filter((vote) => vote.verdicts).map((vote) => vote.verdicts[at]);
   const [n, all] = [verdicts.filter((other) => other === verdict).length, verdicts.length];
-  const text = n_("{n} of {all} panel members", "{n} of {all} panel members", { n, all });
+  const text = n_("{n} of {all} panel members give this verdict", "{n} of {all} panel members give this verdict", { n, all });
   return n < all ? make("div", { className: "meta alike", text }) : null;
 }
 
@@ -355,7 +355,7 @@ function votes(item) {
   const rows = members.map((vote) => voteRow(data.seats[vote.member], vote, noVote(vote.code)));
   return make("div", {}, make("table", { className: "votes", attributes: { "aria-label": _("Panel votes") } },
     make("thead", {}, make("tr", {}, ...head.map(([className, text]) => make("th", { className, text, attributes: { scope: "col" } })))),
-    make("tbody", {}, voteRow(_("panel"), whole, _("no result: a panel member gave no vote"), "whole"), ...rows)), legendOf(used));
+    make("tbody", {}, voteRow(_("whole panel"), whole, _("no result: a panel member gave no vote"), "whole"), ...rows)), legendOf(used));
 }
 
 function voteRow(name, vote, reason, className = "") {

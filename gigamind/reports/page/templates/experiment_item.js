@@ -8,12 +8,12 @@ const tagsOf = (item) => item.tags;
 const went = (item, way) => item.ways.some((one) => one && one[0] === way);
 const FILTERS = {
   all: [_("All"), () => true],
-  worse: [_("Worse"), (item) => went(item, -1)],
-  better: [_("Better"), (item) => went(item, 1)],
+  worse: [_("Got worse"), (item) => went(item, -1)],
+  better: [_("Got better"), (item) => went(item, 1)],
 };
 const LIST = {
-  hint: _("words of a query, an id or a note"),
-  none: _("No matching item."),
+  hint: _("search for words of a query, an id or a note name"),
+  none: _("No item matches the search and the filters."),
   shown: ({ from, to, n }) => n_("{from}–{to} of {n} item", "{from}–{to} of {n} items", { from, to, n }),
 };
 const COLUMNS = {
@@ -40,7 +40,7 @@ function verdict(item) {
 function detail(item) {
   if (item.rankings.some((hits) => hits === null)) return [make("p", { text: _("This task has no rankings. The table shows what changed.") })];
   const columns = item.rankings.map((hits, at) => make("div", {}, make("h4", { text: data.runs[at] }),
-    hits.length ? make("ol", {}, ...hits.map((hit) => place(item, hit))) : make("p", { text: _("Nothing was found.") })));
+    hits.length ? make("ol", {}, ...hits.map((hit) => place(item, hit))) : make("p", { text: _("The search found nothing.") })));
   return [make("div", { className: "rankings" }, ...columns)];
 }
 

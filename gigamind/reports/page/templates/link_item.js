@@ -5,17 +5,17 @@ const SUGGESTION_FIELDS = ["anchor", "target", "confidence", "kind", "elsewhere"
 const MISSED_FIELDS = ["anchor", "targets", "before", "after", "cause", "own", "instead"];
 const RANKED_FIELDS = ["place", "anchor", "target", "confidence", "reason", "features"];
 const CAUSE_LABELS = {
-  no_candidate: _("no candidate"),
-  ranked_too_low: _("ranked too low"),
-  below_confidence: _("below min_confidence"),
-  namesake: _("other note with this name"),
-  already_linked: _("already linked"),
+  no_candidate: _("target note not suggested"),
+  ranked_too_low: _("suggested, but ranked too low"),
+  below_confidence: _("confidence below min_confidence"),
+  namesake: _("another note suggested for these words"),
+  already_linked: _("note already links to the target"),
 };
 const KINDS = {
-  hit: _("suggested, expected"),
-  miss: _("expected, not suggested"),
-  novel: _("suggested, not expected, new to the note"),
-  linked: _("suggested, not expected, already linked"),
+  hit: _("suggested and expected"),
+  miss: _("expected, but not suggested"),
+  novel: _("suggested, but not expected: a link that the note does not have yet"),
+  linked: _("suggested, but not expected: the note already links to the target"),
 };
 const TITLE = "note";
 const title = (item) => item.title;
@@ -24,22 +24,22 @@ const tagsOf = () => [];
 const wrong = (item) => item.suggestions.length - item.right;
 const FILTERS = {
   all: [_("All"), () => true],
-  missed: [_("Missed"), (item) => item.missed.length > 0],
+  missed: [_("Missed links"), (item) => item.missed.length > 0],
   ...Object.fromEntries(missCauses().map((cause) => [cause, [CAUSE_LABELS[cause], (item) => missedBy(item, cause).length > 0]])),
-  wrong: [_("Not expected"), (item) => wrong(item) > 0],
-  worse: [_("Worse"), (item) => item.change === "worse"],
-  better: [_("Better"), (item) => item.change === "improved"],
+  wrong: [_("Suggested links that were not expected"), (item) => wrong(item) > 0],
+  worse: [_("Got worse"), (item) => item.change === "worse"],
+  better: [_("Got better"), (item) => item.change === "improved"],
 };
 const LIST = {
-  hint: _("words of a link, or a note"),
-  none: _("No matching note."),
+  hint: _("search for words of a link, or a note name"),
+  none: _("No note matches the search and the filters."),
   shown: ({ from, to, n }) => n_("{from}–{to} of {n} note", "{from}–{to} of {n} notes", { from, to, n }),
 };
 const COLUMNS = {
   number: ["n number", (item) => item.number, "#"],
   note: ["note", (item) => item.title, _("note")],
   found: ["found number", (item) => (item.wanted ? item.found / item.wanted : 1), _("found")],
-  right: ["right-of number", (item) => (item.suggestions.length ? item.right / item.suggestions.length : 1), _("right")],
+  right: ["right-of number", (item) => (item.suggestions.length ? item.right / item.suggestions.length : 1), _("right / suggested")],
   verdict: ["verdict", (item) => -item.missed.length, _("outcome")],
 };
 
@@ -53,19 +53,19 @@ const searchable = (item) => [item.note, item.title, ...item.missed.flatMap((mis
 
 function verdict(item) {
   const missed = item.missed.length;
-  const complete = item.wanted ? _("all found") : _("no expected links");
+  const complete = item.wanted ? _("all expected links found") : _("no expected links");
   const shown = make("span", { className: missed ? "wrongly" : "right",
-    text: missed ? n_("{n} missed", "{n} missed", { n: missed }) : complete });
+    text: missed ? n_("{n} missed links", "{n} missed links", { n: missed }) : complete });
   if (item.change && item.before) {
     const [found, right] = item.before;
-    shown.append(make("span", { className: "was", text: _("before: found {found}, right {right}", { found, right }) }));
+    shown.append(make("span", { className: "was", text: _("in the baseline: {found} expected links found, {right} suggestions right", { found, right }) }));
   }
   return shown;
 }
 
 function detail(item) {
   return [make("h4", { text: _("Note") }), legend(item), noteText(item), make("h4", { text: _("Suggestions") }),
-    item.suggestions.length ? suggestionTable(item) : make("p", { text: _("No suggestions.") }), ...missedLinks(item)];
+    item.suggestions.length ? suggestionTable(item) : make("p", { text: _("No links were suggested for this note.") }), ...missedLinks(item)];
 }
 
 function legend(item) {
@@ -79,7 +79,7 @@ function noteText(item) {
   return make("blockquote", { className: "note-text", tabIndex: 0, attributes: { role: "region", "aria-label": _("Note") } },
     ...item.pieces.map(([text, kind, targets]) => {
       if (kind === "") return make("span", { text });
-      const omitted = n_("… {n} character …", "… {n} characters …", { n: Number(text) });
+      const omitted = n_("… {n} character omitted …", "… {n} characters omitted …", { n: Number(text) });
       if (kind === "gap") return make("span", { className: "gap", text: ` ${omitted} ` });
       return make("mark", { className: kind, text, title: `${KINDS[kind]}: ${targets}` });
     }));
@@ -87,20 +87,20 @@ function noteText(item) {
 
 function suggestionTable(item) {
   const rows = item.suggestions.map((values) => named(SUGGESTION_FIELDS, values));
-  const labels = { anchor: _("link text"), target: _("target"), confidence: _("confidence"), outcome: _("outcome") };
+  const labels = { anchor: _("link text"), target: _("target note"), confidence: _("confidence"), outcome: _("outcome") };
   const head = Object.entries(labels).map(([className, text]) => make("th", { className, text, attributes: { scope: "col" } }));
   return make("table", { className: "ranking links" }, make("thead", {}, make("tr", {}, ...head)),
     make("tbody", {}, ...rows.map((row) => make("tr", { className: "hit" },
       make("td", { className: "anchor" }, make("mark", { className: row.kind, text: row.anchor })),
       make("td", { className: "target", text: row.target }),
       make("td", { className: "confidence number", text: figure(row.confidence) }),
-      make("td", { className: "outcome" }, make("span", { text: row.elsewhere ? _("suggested, expected at another place") : KINDS[row.kind] }),
+      make("td", { className: "outcome" }, make("span", { text: row.elsewhere ? _("suggested and expected, but at another place in the note") : KINDS[row.kind] }),
         make("div", { className: "meta", text: row.reason }))))));
 }
 
 function missedLinks(item) {
   if (!item.missed.length) return [];
-  return [make("h4", { text: _("Missed") }), make("ul", { className: "missed" }, ...item.missed.map((values) =>
+  return [make("h4", { text: _("Missed links") }), make("ul", { className: "missed" }, ...item.missed.map((values) =>
     make("li", {}, ...missedLink(named(MISSED_FIELDS, values), { showsCause: true }))))];
 }
 
@@ -116,7 +116,7 @@ function ranked(role, values) {
   const hit = named(RANKED_FIELDS, values);
   const { place, anchor, target } = hit;
   const confidence = figure(hit.confidence);
-  const text = role === "own" ? _("{target}: rank {place}, for “{anchor}”, confidence {confidence}", { target, place, anchor, confidence })
+  const text = role === "own" ? _("{target} was suggested at rank {place} for “{anchor}”, confidence {confidence}", { target, place, anchor, confidence })
     : _("Suggested instead, rank {place}: “{anchor}” → {target}, confidence {confidence}", { place, anchor, target, confidence });
   return make("div", { className: "preferred" }, make("span", { text }),
     make("span", { className: "faint", text: ` (${hit.reason})` }), make("div", { className: "features", text: hit.features }));
@@ -145,8 +145,8 @@ function causeGroup(cause) {
       make("div", { className: "faint", text: item.note }),
       make("blockquote", {}, make("span", { text: miss.before }),
         make("mark", { className: "miss", text: miss.anchor }), make("span", { text: miss.after })), ...missedLink(miss)))));
-    const rest = n_("{n} more: choose the cause in the list of notes below.",
-      "{n} more: choose the cause in the list of notes below.", { n: found.length - MOST });
+    const rest = n_("{n} more missed links: choose this cause in the list of notes below.",
+      "{n} more missed links: choose this cause in the list of notes below.", { n: found.length - MOST });
     if (found.length > MOST) group.append(make("p", { className: "faint", text: rest }));
   });
   return group;

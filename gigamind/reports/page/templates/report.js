@@ -67,8 +67,8 @@ const head = make("tr", {}, ...Object.entries(COLUMNS).map(([name, [className, ,
 const shown = make("span", { attributes: { role: "status", "aria-live": "polite" } });
 const pageButton = (text, step) => make("button", { type: "button", text,
   on: { click: () => { state.page += step; update(); document.querySelector(".listing").scrollIntoView(); } } });
-const previous = pageButton(_("Previous"), -1);
-const next = pageButton(_("Next"), 1);
+const previous = pageButton(_("Previous page"), -1);
+const next = pageButton(_("Next page"), 1);
 
 function update() {
   const found = chosen();
@@ -98,7 +98,7 @@ function choice(name, label, options) {
 
 function filters() {
   const names = Object.keys(FILTERS).filter((name) => data.compared || !["worse", "better"].includes(name));
-  return make("fieldset", {}, make("legend", { className: "hidden", text: _("Show") }), ...names.map((name) => {
+  return make("fieldset", {}, make("legend", { className: "hidden", text: _("Items to show") }), ...names.map((name) => {
     const radio = make("input", { type: "radio", name: "show", value: name, checked: name === state.show,
       on: { change: () => change({ show: name }) } });
     const count = make("span", { className: "faint", text: ` ${items.filter(FILTERS[name][1]).length}` });

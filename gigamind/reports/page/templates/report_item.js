@@ -12,15 +12,15 @@ const meta = (item) => [item.id, item.language, ...item.tags.map((tag) => data.t
 const tagsOf = (item) => item.tags;
 const FILTERS = {
   all: [_("All"), () => true],
-  failures: [_("Failures"), (item) => is(item, "failure")],
+  failures: [_("Failed queries"), (item) => is(item, "failure")],
   unanswerable: [_("Unanswerable"), (item) => !is(item, "answerable")],
-  cross_lingual: [_("Cross-lingual"), (item) => is(item, "crossLingual")],
-  worse: [_("Worse"), (item) => is(item, "worse")],
-  better: [_("Better"), (item) => is(item, "better")],
+  cross_lingual: [_("Query and note in different languages"), (item) => is(item, "crossLingual")],
+  worse: [_("Got worse"), (item) => is(item, "worse")],
+  better: [_("Got better"), (item) => is(item, "better")],
 };
 const LIST = {
-  hint: _("words of a query, an id or a note"),
-  none: _("No matching query."),
+  hint: _("search for words of a query, an id or a note name"),
+  none: _("No query matches the search and the filters."),
   shown: ({ from, to, n }) => n_("{from}–{to} of {n} query", "{from}–{to} of {n} queries", { from, to, n }),
 };
 const LAST = Number.MAX_VALUE;
@@ -29,7 +29,7 @@ const COLUMNS = {
   query: ["query", (item) => item.query, _("query")],
   expected: ["expected", (item) => data.notes[item.expected[0]] ?? "", _("expected note")],
   rank: ["rank number", (item) => item.rank ?? (is(item, "answerable") ? LAST / 2 : LAST), _("rank")],
-  score: ["score number", (item) => item.score ?? -1, _("rank 1 base score")],
+  score: ["score number", (item) => item.score ?? -1, _("base score of the first result")],
   verdict: ["verdict", (item) => -badness(item), _("verdict")],
   latency: ["ms number", (item) => item.ms, _("ms")],
 };
@@ -58,8 +58,8 @@ const searchable = (item) => [item.id, item.query, ...item.expected.map((note) =
 // The result of a query in a run: whether it is right, and its text.
 function outcome(answerable, refused, rank) {
   if (!answerable) return refused ? [true, _("correctly judged unanswerable")] : [false, _("wrongly judged answerable")];
-  const place = rank === null ? _("not found") : _("found at rank {rank}", { rank });
-  return refused ? [false, _("{place}, judged unanswerable", { place })] : [rank === 1, place];
+  const place = rank === null ? _("expected note not found") : _("expected note found at rank {rank}", { rank });
+  return refused ? [false, _("{place}; wrongly judged unanswerable", { place })] : [rank === 1, place];
 }
 
 function verdict(item) {
@@ -68,14 +68,14 @@ function verdict(item) {
   const shown = make("span", { className: right ? "right" : "wrongly", text: what });
   if (!item.before || !(is(item, "worse") || is(item, "better"))) return shown;
   const was = outcome(is(item, "answerable"), Boolean(item.before[1]), item.before[0])[1];
-  shown.append(make("span", { className: "was", text: _("before: {what}", { what: was }) }));
+  shown.append(make("span", { className: "was", text: _("in the baseline: {what}", { what: was }) }));
   return shown;
 }
 
 function detail(item) {
   const parts = [make("h4", { text: _("Expected notes") }), expectedNotes(item), make("h4", { text: _("Ranking") })];
   if (item.judged) parts.splice(2, 0, make("h4", { text: _("Verdict of the model") }), ...judgement(named(JUDGED_FIELDS, item.judged)));
-  parts.push(item.hits.length ? ranking(item) : make("p", { text: _("Nothing was found.") }));
+  parts.push(item.hits.length ? ranking(item) : make("p", { text: _("The search found nothing.") }));
   if (is(item, "worse") || is(item, "better")) parts.push(...rankingBefore(item, item.before[2]));
   return parts;
 }
@@ -86,16 +86,16 @@ function judgement(reply) {
   const reason = why(reply.code);
   if (reply.outcome !== "scored") return [make("p", { className: "wrongly", text: _("No verdict: {why}", { why: reason }) }), ...votes];
   if (reply.unanswerable === null) {
-    return votes.length ? [make("p", { text: _("The votes are tied before the rule of the judge file applies") }), ...votes]
-      : [make("p", { text: _("Nothing was found, so the model was not called.") })];
+    return votes.length ? [make("p", { text: _("The votes of the panel are tied, so the rule in the judge file decides") }), ...votes]
+      : [make("p", { text: _("The search found nothing, so the model was not called.") })];
   }
   const value = { low: _("low"), medium: _("medium"), high: _("high") }[reply.confidence];
-  const confidence = value === undefined ? "" : _("confidence: {value}", { value });
+  const confidence = value === undefined ? "" : _("confidence of the model: {value}", { value });
   const verdict = {
-    quoted: _("The model says that the notes do not answer this, but quotes them"),
-    unproven: _("The model says that the notes answer this, but no quote proves it"),
-    unanswerable: _("The model says that the notes do not answer this"),
-    proven: _("The model says that the notes answer this, and a quote proves it"),
+    quoted: _("The model says that the notes do not answer this query, but quotes the notes"),
+    unproven: _("The model says that the notes answer this query, but no quote proves it"),
+    unanswerable: _("The model says that the notes do not answer this query"),
+    proven: _("The model says that the notes answer this query, and a quote proves it"),
   }[reply.conflict || (reply.unanswerable ? "unanswerable" : "proven")];
   const parts = [make("p", { className: reply.conflict ? "wrongly" : "", text: confidence ? `${verdict} (${confidence})` : verdict })];
   if (reply.answer) parts.push(make("p", { text: reply.answer }));
@@ -104,10 +104,10 @@ function judgement(reply) {
     make("span", { className: "faint", text: ` ${note === null ? "?" : data.notes[note]}: ${quoteStatus(found, trusted)}` }))));
   if (reply.flagged.length) {
     const notes = reply.flagged.map((note) => data.notes[note]).join(", ");
-    parts.push(make("p", { className: "wrongly", text: _("Possible prompt injection, check it yourself: {notes}", { notes }) }));
+    parts.push(make("p", { className: "wrongly", text: _("Notes with possible prompt injection, check them yourself: {notes}", { notes }) }));
   }
   const names = reply.unread.join(", ");
-  if (names) parts.push(make("p", { className: "faint", text: _("Unreadable fields of the reply: {names}", { names }) }));
+  if (names) parts.push(make("p", { className: "faint", text: _("Fields of the model's reply that could not be read: {names}", { names }) }));
   return [...parts, ...votes];
 }
 
@@ -118,17 +118,17 @@ function panelVotes(votes) {
     const reason = why(code);
     const verdict = unanswerable ? _("unanswerable") : _("answerable");
     const vote = code ? _("no vote ({why})", { why: reason }) : verdict;
-    const unquoted = _("no quote of its answer is in the notes");
+    const unquoted = _("none of this member's quotes is in the notes");
     return make("li", {}, make("span", { text: `${member}: ${vote}` }), unproven ? make("span", { className: "wrongly", text: ` (${unquoted})` }) : null);
   }))];
 }
 
 // Whether a quote is in its note, and why it proves nothing.
 function quoteStatus(found, trusted) {
-  if (trusted) return _("in the note");
-  if (found === "flagged") return _("in the note, but possible prompt injection: not accepted as proof");
+  if (trusted) return _("the quote is in the note");
+  if (found === "flagged") return _("not accepted as proof: the quote is in the note, but looks like prompt injection");
   const changed = ["exact", "normalized", "fuzzy"].includes(found);
-  return changed ? _("in the note with another number or negation: not accepted as proof") : _("not in the note ({found})", { found });
+  return changed ? _("not accepted as proof: the note has another number or negation") : _("the quote is not in the note ({found})", { found });
 }
 
 function expectedNotes(item) {
@@ -136,7 +136,7 @@ function expectedNotes(item) {
   const hits = item.hits.map((hit) => hit[0]);
   return make("ul", {}, ...item.expected.map((note) => {
     const rank = hits.indexOf(note) + 1;
-    const where = rank ? _("rank {rank}", { rank }) : _("not in the results");
+    const where = rank ? _("rank {rank}", { rank }) : _("not in the search results");
     const spans = item.spans.filter(([of]) => of === note);
     return make("li", {}, make("span", { text: data.notes[note] }), make("span", { className: "faint", text: ` (${where})` }),
       ...spans.map(([, , text]) => make("blockquote", {}, make("mark", { text: readable(data.texts[text]) }))));
@@ -149,7 +149,7 @@ function rankingBefore(item, hits) {
     const line = make("li", {}, make("span", { text: data.notes[note] }), make("span", { className: "faint", text: ` ${figure(score)}` }));
     if (item.expected.includes(note)) line.append(" ", make("span", { className: "tick", text: _("expected note") }));
     return line;
-  })) : make("p", { text: _("Nothing was found.") })];
+  })) : make("p", { text: _("The search found nothing.") })];
 }
 
 function ranking(item) {
@@ -157,7 +157,7 @@ function ranking(item) {
   const retrievers = ["semantic", "keyword"].filter((name) => hits.some((hit) => hit[name] !== null));
   // Another system gives one score; gigamind gives one of each retriever and two of the fusion.
   const scores = retrievers.length || hits.some((hit) => hit.base !== hit.final) ? ["base", "final"] : ["base"];
-  const labels = { base: _("base score"), final: _("final score"), semantic: _("semantic"), keyword: _("keyword") };
+  const labels = { base: _("base score (before graph rerank)"), final: _("final score"), semantic: _("semantic"), keyword: _("keyword") };
   const head = [["place", "#"], ["note", _("note")],
     ...scores.map((score) => ["number", scores.length > 1 ? labels[score] : _("score")]),
     ...retrievers.map((name) => ["number leg", labels[name]])];
@@ -187,7 +187,7 @@ function evidence(item, hit) {
   const parts = [short];
   if (hit.match) parts.push(make("span", { className: "tick", text: hit.match & 1 ? _("matches an expected passage") : _("contains an expected passage") }));
   if (from > 0 || to < text.length) {
-    const whole = make("details", {}, make("summary", { text: _("whole passage") }));
+    const whole = make("details", {}, make("summary", { text: _("show the whole passage") }));
     whole.addEventListener("toggle", () => {
       if (whole.open && whole.childElementCount === 1) whole.append(quoted(item, hit, text, 0, text.length));
     });
