@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from gigamind.i18n import Language, Message, Translator
+from gigamind.i18n import Language, Message, Text, Translator
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record
+from gigamind.release.comparison import Comparison
 from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import GateResult
+from gigamind.reports.document import Examples, Section
 from gigamind.reports.figures import MetricRow
 
 if TYPE_CHECKING:
@@ -55,6 +57,38 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         """Return further files for the out folder: texts by name."""
         del record
         return {}
+
+    @abstractmethod
+    def result(self, record: Record[Summary, Line]) -> Text:
+        """Return the result of a run in one sentence, the most important figure first."""
+
+    def examples(self, record: Record[Summary, Line]) -> "Examples | None":
+        """Return the worst items of a run without a baseline."""
+        del record
+        return None
+
+    def warnings(self, record: Record[Summary, Line]) -> "Iterator[Text]":
+        """Yield what a reader must know before trusting the figures, the most important first; run.json has others."""
+        del record
+        return iter(())
+
+    def sections(
+        self, record: Record[Summary, Line], say: Translator, baseline: Baseline | None
+    ) -> "Iterator[Section]":
+        """Yield the sections that only this task has; `say` gives the texts inside charts."""
+        del record, say, baseline
+        return iter(())
+
+    def listing(
+        self,
+        record: Record[Summary, Line],
+        say: Translator,
+        comparison: "Comparison | None",
+        baseline: Baseline | None,
+    ) -> "Section | None":
+        """Return the section with all items, which only HTML shows."""
+        del record, say, comparison, baseline
+        return None
 
     @abstractmethod
     def rows(self, summary: Summary, say: Translator) -> Iterator[MetricRow]:
