@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ class Outcome:
     refused: Text = ""
     past: Sequence[PastRun] = ()
     out: Path | None = None
-    links: Mapping[str, str] = {}
+    links: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def run_document(
@@ -145,11 +145,11 @@ def _verdict(
             n=left,
             units=units_of(record.run.task),
         )
-        return Banner(sentence, _resume(outcome))
+        return _resumed(sentence, outcome)
     if outcome.refused and not (outcome.bounds and outcome.bounds.failed):
         return Banner(_("Do not read the figures yet: {reason}", reason=outcome.refused))
     if llm and (sentence := coverage_banner(llm)):
-        return Banner(sentence, _resume(outcome))
+        return _resumed(sentence, outcome)
     if release:
         return release_verdict(release)
     result = view.result(record)
@@ -159,8 +159,11 @@ def _verdict(
     return Verdict("measured", result)
 
 
-def _resume(outcome: Outcome) -> str:
-    return f"gigamind eval resume {outcome.out}" if outcome.out else ""
+def _resumed(sentence: Text, outcome: Outcome) -> Banner:
+    if outcome.out is None:
+        return Banner(sentence)
+    resume = _("Repeat the command with `--resume {folder}`.", folder=outcome.out)
+    return Banner(joined([sentence, resume], " "))
 
 
 def _warnings(
