@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from importlib import resources
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -307,7 +308,7 @@ class _Page:
                 '{}<div class="rankings">{}</div></li>'
             ).format(
                 self.text(item.title),
-                item.id,
+                quote(item.id, safe=""),
                 upright(item.id),
                 self.text(item.what),
                 Markup('<p class="small">{}: {}</p>').format(
