@@ -27,8 +27,8 @@ from gigamind.release.policy import GateResult
 from gigamind.reports.cards.line import certified
 from gigamind.reports.charts import Chart
 from gigamind.reports.figures import Figure, Part, values_of
-from gigamind.reports.page.headline import Card, change_interval, notices, seed_of
 from gigamind.reports.model import PanelMember, member_names, member_of  # noqa: F401  for tasks
+from gigamind.reports.page.headline import Card, change_interval, notices, seed_of
 from gigamind.reports.page.model_costs import few_judged, model_block
 from gigamind.reports.release import (
     GATES,
