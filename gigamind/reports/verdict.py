@@ -100,7 +100,7 @@ def ungated(release: Release) -> list[MetricChange]:
     return [entry for entry in changes if entry.is_better is False and entry.metric not in gated]
 
 
-def release_verdict(release: Release) -> Verdict:
+def release_verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
     """Return the verdict on a comparison: what happened, the worst thing, its size, and how many items."""
     comparison, gate = release
     items = items_text(comparison)
@@ -388,7 +388,9 @@ def gate_conditions(release: Release) -> Conditions:
         return Conditions(())
     rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
     shown = [rule for rule in rules if rule.status not in {"passed", "skipped"}]
-    texts = dict.fromkeys((STATE_OF[rule.status], _condition(rule, comparison)) for rule in shown)
+    texts: dict[tuple[State, Text], None] = dict.fromkeys(
+        (STATE_OF[rule.status], _condition(rule, comparison)) for rule in shown
+    )
     explained = {rule.explanation for rule in gate.rules}
     decided = [Condition(state, text) for state, text in texts]
     allowed = [Condition("informational", text) for text in gate.reasons if text not in explained]
