@@ -458,6 +458,16 @@ def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cel
         before, after, difference = _cells(
             change, comparison, usual, rule.limit if rule.why == "drop" else None
         )
+    elif rule.why == "normalised":
+        label = _("cost of a query (units of a reference load)")
+        return (
+            label,
+            "1.00",
+            rule.values["ratio"],
+            None,
+            _limit(rule),
+            Result(STATE_OF[rule.status]),
+        )
     else:
         before, after = _value(rule.metric, rule.baseline), _value(rule.metric, rule.current)
         difference = None
@@ -508,7 +518,7 @@ def _limit(rule: RuleResult) -> Cell:
     if rule.limit is None:
         return None
     if rule.why == "normalised":
-        return f"≤ × {rule.limit:.2f}"
+        return f"≤ {rule.limit:.2f}"
     if rule.metric in _TIMES:
         return f"≤ {rule.limit:,.0f} ms"
     if rule.metric == CARD or rule.why.startswith("floor"):
