@@ -302,7 +302,7 @@ class _Page:
                 '{}<div class="rankings">{}</div></li>'
             ).format(
                 self.text(item.title),
-                quote(item.id, safe=""),
+                quote(item.id, safe="", errors="replace"),
                 upright(item.id),
                 self.text(item.what),
                 Markup('<p class="small">{}: {}</p>').format(
