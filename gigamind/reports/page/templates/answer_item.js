@@ -70,9 +70,11 @@ const cell = (name, item) => (name === "number" ? item.number : figure(scoresOf(
 const searchable = (item) => [item.id, item.question, item.summary, ...item.pieces.map((piece) => piece[0])];
 
 function verdict(item) {
+  const [all, supported] = [item.claims.length, item.claims.length - unsupported(item).length];
+  const claims = n_("{supported} of {n} claim supported", "{supported} of {n} claims supported", { n: all, supported });
   const grade = item.confidence;
   const shown = grade ? make("span", { className: `badge ${grade}`, text: LABELS[grade] })
-    : make("span", { className: "was", text: LABELS[item.outcome] });
+    : make("span", { className: "was", text: all ? claims : LABELS[item.outcome] });
   const n = leftOut(item).length;
   const change = { worse: _("worse"), improved: _("better") }[item.change];
   const lines = [n ? n_("{n} omission", "{n} omissions", { n }) : "", change].filter(Boolean);
