@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from importlib import resources
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -193,9 +194,11 @@ class _Page:
             return Markup("<code>{}</code>").format(upright(cell.text))
         if isinstance(cell, Link):
             return Markup('<a href="{}">{}</a>').format(cell.url, self.text(cell.text))
-        if isinstance(cell, Proportion) and cell.n is not None:
-            n = self.say(_("N = {n}", n=cell.n))
-            return Markup('{}<span class="was">{}</span>').format(share(cell.value), n)
+        if isinstance(cell, Proportion):
+            notes = (
+                Markup('<span class="was">{}</span>').format(self.say(x)) for x in cell.notes()
+            )
+            return Markup("").join((share(cell.value), *notes))
         return self.text(cell_text(cell, self.say))
 
     def _difference(self, cell: Difference, scale: float) -> Markup:
@@ -307,7 +310,7 @@ class _Page:
                 '{}<div class="rankings">{}</div></li>'
             ).format(
                 self.text(item.title),
-                item.id,
+                quote(item.id, errors="replace"),
                 upright(item.id),
                 self.text(item.what),
                 Markup('<p class="small">{}: {}</p>').format(
@@ -432,17 +435,21 @@ def _whisker(value: Cell, interval: Interval | None) -> Markup:
     """Draw a metric in [0, 1] with its interval."""
     if not isinstance(value, Proportion) or value.value is None:
         return Markup()
-    ends = Markup()
+    marks = Markup()
+    if value.ceiling is not None:
+        marks = Markup('<rect class="ceiling" x="{:.2f}" y="0" width="0.8" height="10"/>').format(
+            99.2 * value.ceiling
+        )
     if interval and interval.low is not None and interval.high is not None:
         width = max(0.6, 100 * (interval.high - interval.low))
-        ends = Markup('<rect class="range" x="{:.2f}" y="3" width="{:.2f}" height="4"/>').format(
+        marks += Markup('<rect class="range" x="{:.2f}" y="3" width="{:.2f}" height="4"/>').format(
             100 * interval.low, width
         )
     return Markup(
         '<svg class="whisker" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
         '<rect class="track" x="0" y="4.5" width="100" height="1"/>{}'
         '<rect class="dot" x="{:.2f}" y="0" width="1.6" height="10"/></svg>'
-    ).format(ends, 98.4 * value.value)
+    ).format(marks, 98.4 * value.value)
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from typing import Any
 
 from gigamind.formats import moment
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
+from gigamind.metrics.links import CEILING
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import about, in_order
 from gigamind.records.history import PastRun
@@ -48,6 +49,7 @@ from gigamind.reports.verdict import (
     bounds_verdict,
     gate_conditions,
     main_figures,
+    main_keys,
     metric_rows,
     metric_text,
     next_steps,
@@ -196,7 +198,7 @@ def key_figures(part: Part, say: Translator) -> KeyFigures:
         tuple(
             KeyFigure(
                 metric_text(figure.key),
-                Proportion(figure.value),
+                Proportion(figure.value, ceiling=figure.ceiling),
                 Interval(figure.interval.low, figure.interval.high),
                 figure.interval.n,
                 about(figure.key, say.language),
@@ -208,14 +210,15 @@ def key_figures(part: Part, say: Translator) -> KeyFigures:
 
 def _all_metrics(part: Part, say: Translator) -> Section | None:
     """Return every metric, each once; metrics without a value are named in one sentence."""
-    figures = figures_of(part, in_order(list(part.intervals)))
+    keys = in_order([key for key in part.intervals if not key.endswith(CEILING)])
+    figures = figures_of(part, keys)
     known = _distinct(measured(figures))
     if not known:
         return None
     rows: list[tuple[Cell, ...]] = [
         (
             metric_text(figure.key),
-            Proportion(figure.value),
+            Proportion(figure.value, ceiling=figure.ceiling),
             Interval(figure.interval.low, figure.interval.high),
             Count(figure.interval.n),
             about(figure.key, say.language),
@@ -253,7 +256,7 @@ def _trend(outcome: Outcome, say: Translator) -> Section | None:
 
     rules = release.gate.rules if release else ()
     doubtful = [rule.metric for rule in rules if rule.status not in {"passed", "skipped"}]
-    keys = dict.fromkeys([*doubtful, *in_order(list(past[-1].figures))])
+    keys = dict.fromkeys([*doubtful, *main_keys(list(past[-1].figures))])
     courses = [
         Course(say(metric_text(key)), [run.figures.get(key) for run in past], before(key))
         for key in keys
