@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from gigamind.i18n import Language, Message, Text, Translator
+from gigamind.i18n import Language, Text, Translator
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record
 from gigamind.release.comparison import Comparison
@@ -29,14 +29,10 @@ Pages = tuple[Callable[..., str], Callable[..., Mapping[str, "Chart"]]]
 class View(ABC, Generic[Summary, Line, Baseline]):
     """One task."""
 
-    @abstractmethod
-    def markdown(self, record: Record[Summary, Line], lang: Language = "en") -> str:
-        """Return summary.md."""
-
     @property
-    @abstractmethod
     def pages(self) -> Pages:
         """Return the functions that make report.html and its charts; they are loaded only for a page."""
+        raise NotImplementedError
 
     def page(
         self,
@@ -58,9 +54,10 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         del record
         return {}
 
-    @abstractmethod
     def result(self, record: Record[Summary, Line]) -> Text:
         """Return the result of a run in one sentence, the most important figure first."""
+        del record
+        return ""
 
     def examples(self, record: Record[Summary, Line]) -> "Examples | None":
         """Return the worst items of a run without a baseline."""
@@ -95,27 +92,8 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         """Yield the metrics, the main ones first."""
 
     @abstractmethod
-    def missing(self, summary: Summary) -> list[Message]:
-        """Return the counts of what the metrics leave out; errors.jsonl has the reasons."""
-
-    @abstractmethod
     def not_run(self, summary: Summary) -> int:
         """Return the number of items that an interrupted run did not evaluate."""
-
-    def times(self, summary: Summary, say: Translator) -> str:
-        """Return the latency of an item, in a line; "" if not measured."""
-        del summary, say
-        return ""
-
-    def caution(self, summary: Summary, say: Translator) -> str:
-        """Return why the metrics are too optimistic, in a line; "" if they are not."""
-        del summary, say
-        return ""
-
-    def finding(self, summary: Summary, say: Translator) -> str:
-        """Return a finding other than the metrics, in a sentence; "" if there is none."""
-        del summary, say
-        return ""
 
     def llm(self, summary: Summary) -> LlmReport | None:
         """Return the report on model calls; None if no model was called."""

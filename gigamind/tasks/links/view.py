@@ -32,9 +32,14 @@ from gigamind.reports.document import (
     more_text,
     table,
 )
-from gigamind.reports.figures import Figure, figure_of, figures_of, measured
+from gigamind.reports.figures import (
+    Figure,
+    MetricRow,
+    figure_of,
+    metric_rows,
+)
 from gigamind.reports.labels import CAUSES
-from gigamind.reports.verdict import EXAMPLES
+from gigamind.reports.verdict import EXAMPLES, main_figures
 from gigamind.reports.views import View
 from gigamind.tasks.links.compare import LinkSnapshot
 from gigamind.tasks.links.listing import notes_json
@@ -126,14 +131,16 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
         if not record.items:
             return {}
         say, overall = translator("en"), record.summary.overall
-        main = measured(figures_of(overall, keys_in("main", blocks_of("links"), _topk(record))))
-        shown = {figure.label("en"): figure for figure in main}
+        shown = {figure.label("en"): figure for figure in main_figures(overall)}
         return charts.drawn(
             metrics=charts.forest(say(_("Metrics with 95% CIs")), say, shown, None),
             sweep=_sweep(record, say),
             reliability=_reliability(record, say),
             slices=_slices(record, say, None),
         )
+
+    def rows(self, summary: LinkSummaryReport, say: Translator) -> Iterator[MetricRow]:
+        yield from metric_rows(summary.overall, "links", say)
 
     def not_run(self, summary: LinkSummaryReport) -> int:
         return summary.counts.notes_not_run
@@ -438,5 +445,14 @@ def _method(record: LinkRunRecord) -> Section:
         (_("time to build the dictionary and the index"), Time(times.indexing_ms)),
         (_("time for making suggestions"), Time(times.eval_runtime_ms)),
     )
-    blocks = Prose(sizes), Prose(reading), Facts(facts)
+    highest = [
+        (label_text(figure.key), figure.ceiling)
+        for figure in main_figures(record.summary.overall)
+        if figure.ceiling is not None
+    ]
+    limits = _(
+        "Highest values that the dataset allows: {metrics}.",
+        metrics=[_("{metric} {value}", metric=name, value=share(value)) for name, value in highest],
+    )
+    blocks = Prose(sizes), Prose(reading), *((Prose(limits),) if highest else ()), Facts(facts)
     return Section("method", _("How links are scored"), blocks, folded=True)
