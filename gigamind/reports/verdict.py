@@ -100,7 +100,7 @@ def ungated(release: Release) -> list[MetricChange]:
     return [entry for entry in changes if entry.is_better is False and entry.metric not in gated]
 
 
-def release_verdict(release: Release) -> Verdict:
+def release_verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
     """Return the verdict on a comparison: what happened, the worst thing, its size, and how many items."""
     comparison, gate = release
     items = items_text(comparison)
@@ -121,42 +121,35 @@ def release_verdict(release: Release) -> Verdict:
             sentence = _("Not comparable: {reason}", reason=first)
             return Verdict("not-comparable", sentence, tuple(filter(None, (aside, *others))))
         case "failed":
-            return Verdict("failed", _sentence(_("Failed"), release, "failed"), (items,))
+            return _decided(_("Failed"), release, "failed")
         case "not-comparable":
-            return Verdict(
-                "not-comparable",
-                _sentence(_("Not comparable"), release, "not-comparable"),
-                (items,),
-            )
+            return _decided(_("Not comparable"), release, "not-comparable")
         case "inconclusive":
-            return Verdict(
-                "inconclusive", _sentence(_("Inconclusive"), release, "inconclusive"), (items,)
-            )
+            return _decided(_("Inconclusive"), release, "inconclusive")
         case "warned":
             if any(rule.status == "warned" for rule in gate.rules):
-                sentence = _sentence(_("Warning"), release, "warned")
-            else:
-                sentence = _(
-                    "Warning: all gates passed, but {metrics} got significantly worse and no gate covers it.",
-                    metrics=[_moved(change) for change in ungated(release)[:2]],
-                )
-            return Verdict("warning", sentence, (items,))
+                return _decided(_("Warning"), release, "warned")
+            sentence = _(
+                "Warning: all gates passed, but {metrics} got significantly worse and no gate covers it.",
+                metrics=[_moved(change) for change in ungated(release)[:2]],
+            )
+            return Verdict("warning", joined([sentence, items], " "))
         case _passed:
-            return Verdict("passed", _passed_sentence(release), (items,))
+            return Verdict("passed", joined([_passed_sentence(release), items], " "))
 
 
-def _sentence(word: Message, release: Release, status: Status) -> Message:
-    """Return the verdict with the worst rule of a status."""
+def _decided(word: Message, release: Release, status: Status) -> Verdict:
+    """Return the verdict with the worst rule of a status, and how many others there are."""
     comparison, gate = release
     rules = [rule for rule in gate.rules if rule.status == status]
     worst = max(rules, key=lambda rule: _severity(rule, comparison))
-    text = _rule_text(worst, comparison)
-    if others := len(rules) - 1:
-        more = n_(
-            "{n} more rule has the same result.", "{n} more rules have the same result.", n=others
-        )
-        text = joined([text, more], " ")
-    return _("{verdict}: {reason}", verdict=word, reason=text)
+    reason = joined([_rule_text(worst, comparison), items_text(comparison)], " ")
+    sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
+    others = len(rules) - 1
+    more = n_(
+        "{n} other rule has the same result.", "{n} other rules have the same result.", n=others
+    )
+    return Verdict(STATE_OF[status], sentence, (more,) if others else ())
 
 
 def _severity(rule: RuleResult, comparison: Comparison) -> tuple[int, float]:
@@ -395,7 +388,9 @@ def gate_conditions(release: Release) -> Conditions:
         return Conditions(())
     rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
     shown = [rule for rule in rules if rule.status not in {"passed", "skipped"}]
-    texts = dict.fromkeys((STATE_OF[rule.status], _condition(rule, comparison)) for rule in shown)
+    texts: dict[tuple[State, Text], None] = dict.fromkeys(
+        (STATE_OF[rule.status], _condition(rule, comparison)) for rule in shown
+    )
     explained = {rule.explanation for rule in gate.rules}
     decided = [Condition(state, text) for state, text in texts]
     allowed = [Condition("informational", text) for text in gate.reasons if text not in explained]

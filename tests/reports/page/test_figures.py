@@ -90,8 +90,8 @@ def test_the_baseline_speed_is_marked_on_the_same_hardware_only(record, make_rec
 
     other = record.run.hardware.model_copy(update={"hash": "other"})
     foreign = make_record(record.items, run={"options": OPTIONS, "hardware": other})
-    assert "baseline p95 1234.6" in marks(record)
-    assert "baseline p95 1234.6" not in marks(foreign)
+    assert "baseline p95 latency 1234.6" in marks(record)
+    assert "baseline p95 latency 1234.6" not in marks(foreign)
 
 
 def test_a_baseline_stands_beside_the_metrics_and_slices_that_it_has(
