@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.formats import between, share
-from gigamind.i18n import Message, Text, Translator, _, n_, translator
+from gigamind.i18n import Message, Text, Translator, _, joined, n_, translator
 from gigamind.linking.suggest import LEAST_CONFIDENCE
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label, label_text
@@ -173,8 +173,8 @@ def default_view(summary: LinkSummaryReport) -> Text:
     )
 
 
-def _link(anchor: str, target: str) -> Message:
-    return _("“{anchor}” → {target}", anchor=anchor, target=target)
+def _link(anchor: str, target: str) -> str:
+    return f"“{anchor}” → {target}"
 
 
 def _example(item: LinkItemReport) -> Example:
@@ -292,7 +292,7 @@ def _thresholds(record: LinkRunRecord, say: Translator) -> Section | None:
         )
         for p in reversed(points.values())
     )
-    names = _("threshold"), _("number of suggestions"), _("precision"), _("recall")
+    names = _("confidence threshold"), _("number of suggestions"), _("precision"), _("recall")
     caption = _(
         "Results with other confidence thresholds, measured on the same links. Before you use another threshold, check"
         " it on other links."
@@ -452,7 +452,7 @@ def _method(record: LinkRunRecord) -> Section:
     ]
     limits = _(
         "Highest values that the dataset allows: {metrics}.",
-        metrics=[_("{metric} {value}", metric=name, value=share(value)) for name, value in highest],
+        metrics=[joined((name, share(value)), " ") for name, value in highest],
     )
     blocks = Prose(sizes), Prose(reading), *((Prose(limits),) if highest else ()), Facts(facts)
     return Section("method", _("How links are scored"), blocks, folded=True)
