@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from gigamind.i18n import Language, Text, Translator
+from gigamind.i18n import Text, Translator
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record
 from gigamind.release.comparison import Comparison
 from gigamind.release.model import EvalSnapshot
-from gigamind.release.policy import GateResult
 from gigamind.reports.document import Examples, Section
-from gigamind.reports.figures import MetricRow
 
 if TYPE_CHECKING:
     from gigamind.reports.charts import Chart
@@ -33,17 +31,6 @@ class View(ABC, Generic[Summary, Line, Baseline]):
     def pages(self) -> Pages:
         """Return the functions that make report.html and its charts; they are loaded only for a page."""
         raise NotImplementedError
-
-    def page(
-        self,
-        record: Record[Summary, Line],
-        *,
-        lang: Language,
-        baseline: Baseline | None,
-        gate: GateResult | None,
-    ) -> str:
-        """Return report.html."""
-        return self.pages[0](record, lang=lang, baseline=baseline, gate=gate)
 
     def charts(self, record: Record[Summary, Line]) -> "Mapping[str, Chart]":
         """Return the charts of report.html, by name."""
@@ -86,10 +73,6 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         """Return the section with all items, which only HTML shows."""
         del record, say, comparison, baseline
         return None
-
-    @abstractmethod
-    def rows(self, summary: Summary, say: Translator) -> Iterator[MetricRow]:
-        """Yield the metrics, the main ones first."""
 
     @abstractmethod
     def not_run(self, summary: Summary) -> int:
