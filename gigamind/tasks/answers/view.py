@@ -275,7 +275,7 @@ def _worst_by(metric: MetricReport, items: Sequence[AnswerItemReport]) -> list[E
 
 
 def _refusals(items: Sequence[AnswerItemReport]) -> Table | None:
-    """Return how many questions the system answered or refused, by whether the notes answer them; None if unlabelled."""
+    """Return how many questions the system answered, by whether the notes answer them; None if unlabelled."""
     labelled = any(item.unanswerable for item in items)
     counts: Counter[tuple[bool, bool]] = Counter()
     for item in items:
@@ -519,11 +519,27 @@ def _charts(
 
 def _agreement(agreement: AgreementReport) -> tuple[Block, ...]:
     rows = (
-        (_("claims where judge and people agree (share)"), agreement.claim_accuracy, agreement.claims),
-        (_("answers where judge and people agree on abstention (share)"), agreement.abstention_accuracy, agreement.abstentions),
-        (_("mean difference in correctness between judge and people"), agreement.correctness_error, agreement.correctness_n),
-        (_("mean difference in utility between judge and people"), agreement.utility_error, agreement.utility_n),
-    )  # fmt: skip
+        (
+            _("claims where judge and people agree (share)"),
+            agreement.claim_accuracy,
+            agreement.claims,
+        ),
+        (
+            _("answers where judge and people agree on abstention (share)"),
+            agreement.abstention_accuracy,
+            agreement.abstentions,
+        ),
+        (
+            _("mean difference in correctness between judge and people"),
+            agreement.correctness_error,
+            agreement.correctness_n,
+        ),
+        (
+            _("mean difference in utility between judge and people"),
+            agreement.utility_error,
+            agreement.utility_n,
+        ),
+    )
     known = [(name, Proportion(value), Count(n)) for name, value, n in rows if value is not None]
     blocks: list[Block] = [table((_("metric"), _("value"), _("items")), known)]
     if agreement.claims_unmatched:
