@@ -123,8 +123,8 @@ class _Page:
 
     def verdict(self, block: Verdict) -> Markup:
         leads = Markup("").join(self._p(lead, "lead") for lead in block.leads)
-        return Markup('<div class="verdict {}"><p class="state">{}</p><h1>{}</h1></div>{}').format(
-            block.state, self.say(STATES[block.state]), self.text(block.sentence), leads
+        return Markup('<div class="verdict {}"><h1>{}</h1>{}</div>').format(
+            block.state, self.text(block.sentence), leads
         )
 
     def banner(self, block: Banner) -> Markup:
@@ -194,9 +194,11 @@ class _Page:
             return Markup("<code>{}</code>").format(upright(cell.text))
         if isinstance(cell, Link):
             return Markup('<a href="{}">{}</a>').format(cell.url, self.text(cell.text))
-        if isinstance(cell, Proportion) and cell.n is not None:
-            n = self.say(_("N = {n}", n=cell.n))
-            return Markup('{}<span class="was">{}</span>').format(share(cell.value), n)
+        if isinstance(cell, Proportion):
+            notes = (
+                Markup('<span class="was">{}</span>').format(self.say(x)) for x in cell.notes()
+            )
+            return Markup("").join((share(cell.value), *notes))
         return self.text(cell_text(cell, self.say))
 
     def _difference(self, cell: Difference, scale: float) -> Markup:
@@ -205,10 +207,11 @@ class _Page:
         if cell.better is not None:
             way, word = ("better", _("better")) if cell.better else ("worse", _("worse"))
         word = Markup(' <span class="way">{}</span>').format(self.say(word)) if word else ""
-        behind = Markup('<span class="was">{}{}</span>').format(bracket.strip(), interval)
-        return Markup('{}<span class="change {}"><span class="nowrap">{}</span>{}</span>{}').format(
-            _axis(cell, scale), way, main, word, behind if interval else ""
+        behind = Markup(' <span class="was">{}{}</span>').format(bracket.strip(), interval)
+        text = Markup('<span class="change {}"><span class="nowrap">{}</span>{}{}</span>').format(
+            way, main, word, behind if interval else ""
         )
+        return Markup('<span class="drawn">{}{}</span>').format(_axis(cell, scale), text)
 
     def table(self, block: Table) -> Markup:
         first = next(block.rows, ())
@@ -270,7 +273,7 @@ class _Page:
         if figure.n is not None:
             about.append(self.say(_("N = {n}", n=figure.n)))
         return Markup(
-            '<div class="card"><h3>{}</h3><p class="figure">{}</p>{}{}{}<p class="small faint">{}</p></div>'
+            '<div class="card"><h2>{}</h2><p class="figure">{}</p>{}{}{}<p class="small faint">{}</p></div>'
         ).format(
             self.text(figure.label),
             self.cell(figure.value),
@@ -301,7 +304,7 @@ class _Page:
                 '{}<div class="rankings">{}</div></li>'
             ).format(
                 self.text(item.title),
-                quote(item.id, safe=""),
+                quote(item.id, safe="", errors="replace"),
                 upright(item.id),
                 self.text(item.what),
                 Markup('<p class="small">{}: {}</p>').format(
@@ -325,13 +328,15 @@ class _Page:
                 line.mark,
                 self.text(line.text),
                 self.cell(line.value),
-                Markup(' <span class="tick">{}</span>').format(self.say(marks[line.mark]))
+                Markup(' <span class="{}">{}</span>').format(
+                    "cross" if line.mark == "wrong" else "tick", self.say(marks[line.mark])
+                )
                 if line.mark
                 else "",
             )
             for line in side.lines
         )
-        shown = Markup("<ol>{}</ol>").format(lines) if lines else self._p(_("nothing"), "small")
+        shown = Markup("<ul>{}</ul>").format(lines) if lines else self._p(_("nothing"), "small")
         return Markup('<div><h4 class="faint">{}</h4>{}</div>').format(self.text(side.label), shown)
 
     def facts(self, block: Facts) -> Markup:
@@ -380,7 +385,9 @@ _RENDERERS: dict[type[Block], Callable[[_Page, Any], Markup]] = {
 
 def _kind(cell: Cell) -> str:
     if isinstance(cell, Difference):
-        return "number difference"
+        return "difference"
+    if isinstance(cell, Result):
+        return "result"
     return "number" if isinstance(cell, NUMBERS) else ""
 
 
@@ -426,17 +433,21 @@ def _whisker(value: Cell, interval: Interval | None) -> Markup:
     """Draw a metric in [0, 1] with its interval."""
     if not isinstance(value, Proportion) or value.value is None:
         return Markup()
-    ends = Markup()
+    marks = Markup()
+    if value.ceiling is not None:
+        marks = Markup('<rect class="ceiling" x="{:.2f}" y="0" width="0.8" height="10"/>').format(
+            99.2 * value.ceiling
+        )
     if interval and interval.low is not None and interval.high is not None:
         width = max(0.6, 100 * (interval.high - interval.low))
-        ends = Markup('<rect class="range" x="{:.2f}" y="3" width="{:.2f}" height="4"/>').format(
+        marks += Markup('<rect class="range" x="{:.2f}" y="3" width="{:.2f}" height="4"/>').format(
             100 * interval.low, width
         )
     return Markup(
         '<svg class="whisker" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
         '<rect class="track" x="0" y="4.5" width="100" height="1"/>{}'
         '<rect class="dot" x="{:.2f}" y="0" width="1.6" height="10"/></svg>'
-    ).format(ends, 98.4 * value.value)
+    ).format(marks, 98.4 * value.value)
 
 
 @functools.cache
