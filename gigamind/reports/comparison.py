@@ -9,7 +9,7 @@ from gigamind.metrics.spec import units_of
 from gigamind.release.comparison import Comparison, LostItem, MetricChange, RunName
 from gigamind.release.model import SnapshotHit
 from gigamind.release.policy import LOST, GateResult, RuleResult, Status
-from gigamind.release.shortfall import METRIC, number
+from gigamind.release.shortfall import METRIC
 from gigamind.reports.figures import rule_name
 from gigamind.reports.release import (
     Release,
@@ -164,8 +164,8 @@ def _current(rule: RuleResult) -> str:
         return rule.values["ratio"]
     if rule.metric != METRIC or rule.n is None:
         return _value(rule.metric, rule.current)
-    ends = "" if rule.low is None else f" [{number(rule.low)}, {number(rule.high)}]"
-    return f"{rule.scale}: kappa {number(rule.current)}{ends}, N = {rule.n}"
+    ends = "" if rule.low is None else f" [{share(rule.low)}, {share(rule.high)}]"
+    return f"{rule.scale}: kappa {share(rule.current)}{ends}, N = {rule.n}"
 
 
 _MARKS: Mapping[Status, Message] = {
@@ -202,7 +202,7 @@ def _limit(say: Translator, rule: RuleResult) -> str:
 
 def _limit_of(say: Translator, rule: RuleResult, limit: float) -> str:
     if rule.metric == METRIC:
-        return f"≥ {number(limit)}"
+        return f"≥ {share(limit)}"
     if rule.why in _BOUNDS:
         return f"{_BOUNDS[rule.why]} {limit:g}"
     if rule.why == "normalised":
