@@ -123,14 +123,16 @@ def history(runs: Path, *, out: Path | None, lang: LanguageChoice, seed: int) ->
 def _show_experiment(compared: "ComparedRuns", out: Path | None) -> None:
     from rich.table import Table
 
-    from gigamind.cli.show import plain_console, show_release
+    from gigamind.cli.show import plain_console
     from gigamind.reports.page import experiment as page
+    from gigamind.reports.terminal import show
+    from gigamind.reports.verdict import release_document
     from gigamind.text import printable
 
     console, say, experiment = plain_console(), translator(compared.lang), compared.experiment
     verdict = compared.verdict
     if verdict and not verdict.gate.is_refused:
-        show_release(verdict, None, say)
+        show(release_document(verdict.release, str(compared.last)), console, say)
     else:
         release = verdict.release if verdict else None
         console.print(printable(page.why_no_verdict(release, say)))

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,10 @@ from gigamind.release.comparison import Snapshot
 from gigamind.release.experiment import Experiment, compare_with_first
 from gigamind.release.model import FILE
 from gigamind.release.snapshot import read_baseline, read_run
-from gigamind.reports.decision import brief
+from gigamind.reports.html import render_html
 from gigamind.reports.page.experiment import render_experiment
+from gigamind.reports.run import Outcome, run_document
+from gigamind.reports.verdict import release_document
 
 Tasks = Mapping[str, Task[Any, Any, Any]]
 _REPORT = "report.html"
@@ -34,6 +35,7 @@ class ComparedRuns:
     lang: Language
     # report.html of the second of two runs with the first as baseline; "" if its files are missing.
     report: str = ""
+    last: Path = Path("RUN")  # the last run
 
     def dump(self) -> dict[str, Any]:
         """Return JSON values: `experiment`, and for two runs `comparison` and `gate`."""
@@ -52,7 +54,7 @@ class ComparedRuns:
         text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
         files = {"compare.html": page, "compare.json": text + "\n"}
         if self.verdict:
-            files["compare.md"] = self.verdict.markdown(self.lang)
+            files["compare.md"] = self.verdict.markdown(self.lang, self.last)
         return files | ({_REPORT: self.report} if self.report else {})
 
 
@@ -92,17 +94,17 @@ def compare_runs(
     verdict, report = None, ""
     if not between:
         verdict = reference.verdict(last)
-        summary = partial(brief, last.task, verdict.release, translator(language))
-        announce(verdict, options, summary, language=language)
+        page = release_document(verdict.release, str(paths[-1]))
+        announce(verdict, options, page, language=language)
         if (paths[-1] / "run.json").is_file():
             record = read_run(paths[-1], kinds)
             view = tasks[last.task].view
-            report = view.page(
-                record, lang=language, baseline=reference.baseline, gate=verdict.gate
-            )
+            outcome = Outcome(verdict.release, reference.baseline, out=paths[-1])
+            say = translator(language)
+            report = render_html(run_document(view, record, outcome, say), say)
     runs = (reference.baseline, *between, last)
     experiment = compare_with_first([label_of(path) for path in paths], runs)
-    return ComparedRuns(experiment, runs, verdict, language, report)
+    return ComparedRuns(experiment, runs, verdict, language, report, paths[-1])
 
 
 def label_of(path: Path) -> str:

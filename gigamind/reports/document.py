@@ -411,6 +411,16 @@ class Document:
         kept = (b for b in self.blocks if not isinstance(b, Section) or b.id in ids)
         return replace(self, blocks=tuple(kept))
 
+    def without(self, *warnings: Text) -> "Document":
+        """Return the document without these warnings, which the reader has seen."""
+        blocks = (
+            Bullets(tuple(x for x in b.items if x not in warnings), warning=True)
+            if isinstance(b, Bullets) and b.warning
+            else b
+            for b in self.blocks
+        )
+        return replace(self, blocks=tuple(b for b in blocks if b != Bullets((), warning=True)))
+
     @property
     def verdict(self) -> Verdict | Banner | None:
         """Return the verdict, or the banner in its place."""
@@ -441,10 +451,10 @@ def shaped(
     shown, more = _ranked(warnings)
     blocks: list[Block | None] = [
         verdict,
-        Bullets(shown, warning=True) if shown else None,
         Steps(tuple(steps)) if (steps := tuple(steps)) else None,
         figures if figures and figures.figures else None,
         table if table and any(table.rows) else None,
+        Bullets(shown, warning=True) if shown else None,
         examples if examples and examples.items else None,
         conditions if conditions and conditions.items else None,
         Prose(noise, faint=True) if noise else None,
