@@ -84,7 +84,9 @@ def _table(block: Table, say: Translator) -> Iterator[RenderableType]:
         label = printable(say(block.columns[place].label))
         if right:  # numbers do not break, but their headings do
             label = fill(label, _HEADING, break_long_words=False)
-        grid.add_column(RichText(label), justify="right" if right else "left", no_wrap=right)
+        grid.add_column(
+            RichText(label), justify="right" if right else "left", no_wrap=right, overflow="fold"
+        )
     for group in block.groups:
         for row in group.rows:
             grid.add_row(*(RichText(printable(cell_text(row[place], say))) for place in shown))
