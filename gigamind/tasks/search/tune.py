@@ -12,13 +12,15 @@ from gigamind.records.folder import as_json, check_out_folder
 from gigamind.release.compare import compare
 from gigamind.release.comparison import Comparison
 from gigamind.release.snapshot import read_run
+from gigamind.reports.html import render_html
 from gigamind.reports.page.tune import findings, render_tuning
+from gigamind.reports.run import Outcome, run_document
 from gigamind.reports.tuning import Tuning, WorseMetric
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.tasks.search.command import eval_command
 from gigamind.tasks.search.compare import SearchComparison
 from gigamind.tasks.search.grid_options import GridOptions
-from gigamind.tasks.search.markdown import cost_line
+from gigamind.tasks.search.judge_advice import cost_line
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import prepare
 from gigamind.tasks.search.schema import JudgeRates, SummaryReport
@@ -96,8 +98,11 @@ def _compared(
     task = SearchComparison()
     runs = [read_run(run.out, {options.task: task}) for run in (current, best)]
     before, after = (task.take_snapshot(run) for run in runs)
-    shown = SearchView().page(runs[1], lang=options.language, baseline=before, gate=None)
-    page.write_text(shown, encoding="utf-8", errors="backslashreplace", newline="\n")
+    say = translator(options.language)
+    shown = run_document(SearchView(), runs[1], Outcome(baseline=before), say)
+    page.write_text(
+        render_html(shown, say), encoding="utf-8", errors="backslashreplace", newline="\n"
+    )
     return compare(before, after, seed=options.seed)
 
 
