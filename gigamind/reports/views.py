@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from gigamind.i18n import Text, Translator
+from gigamind.metrics.table import in_order
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record
 from gigamind.release.comparison import Comparison
 from gigamind.release.model import EvalSnapshot
 from gigamind.reports.document import Examples, Section
+from gigamind.reports.figures import Figure, figures_of
 
 if TYPE_CHECKING:
     from gigamind.reports.charts import Chart
@@ -40,6 +42,11 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         """Return further files for the out folder: texts by name."""
         del record
         return {}
+
+    def figures(self, summary: Summary) -> list[Figure]:
+        """Return all metrics of a run, measured or not, in the order of the metric table."""
+        part: Any = summary
+        return figures_of(part.overall, in_order(list(part.overall.intervals)))
 
     def result(self, record: Record[Summary, Line]) -> Text:
         """Return the result of a run in one sentence, the most important figure first."""
