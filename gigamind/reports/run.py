@@ -9,9 +9,8 @@ from typing import Any
 
 from gigamind.formats import moment
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
-from gigamind.metrics.links import CEILING
 from gigamind.metrics.spec import units_of
-from gigamind.metrics.table import about, in_order
+from gigamind.metrics.table import about
 from gigamind.records.history import PastRun
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record, RunReport, by_item
@@ -221,8 +220,6 @@ def _all_metrics(
     if release and not release.gate.is_refused:
         compared = metric_table(release, every=True)
         return Section("metrics", _("All metrics"), (compared,), folded=True)
-    keys = in_order([key for key in part.intervals if not key.endswith(CEILING)])
-    figures = figures_of(part, keys)
     known = _distinct(measured(figures))
     if not known:
         return None

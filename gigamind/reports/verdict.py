@@ -50,6 +50,7 @@ from gigamind.reports.document import (
     shaped,
     table,
 )
+from gigamind.reports.figures import Figure, Part, figures_of, measured
 from gigamind.stats.special import beta_quantile
 
 EXAMPLES = 3
@@ -650,6 +651,13 @@ def trust_warnings(comparison: Comparison, gate: GateResult | None) -> Iterator[
             yield mismatch.meaning
     if comparison.by_words:
         yield WORDS_BLIND
+
+
+def main_figures(part: Part) -> list[Figure]:
+    """Return the measured main metrics of a run at the deepest cut-off; all metrics of a team's own judge."""
+    figures = measured(figures_of(part, in_order(list(part.intervals))))
+    main = main_keys([figure.key for figure in figures])
+    return [figure for figure in figures if figure.key in main]
 
 
 def main_keys(keys: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from gigamind.i18n import Text, Translator
+from gigamind.metrics.links import CEILING
 from gigamind.metrics.table import in_order
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record
@@ -46,7 +47,8 @@ class View(ABC, Generic[Summary, Line, Baseline]):
     def figures(self, summary: Summary) -> list[Figure]:
         """Return all metrics of a run, measured or not, in the order of the metric table."""
         part: Any = summary
-        return figures_of(part.overall, in_order(list(part.overall.intervals)))
+        keys = [key for key in part.overall.intervals if not key.endswith(CEILING)]
+        return figures_of(part.overall, in_order(keys))
 
     def result(self, record: Record[Summary, Line]) -> Text:
         """Return the result of a run in one sentence, the most important figure first."""
