@@ -328,7 +328,9 @@ class _Page:
                 line.mark,
                 self.text(line.text),
                 self.cell(line.value),
-                Markup(' <span class="tick">{}</span>').format(self.say(marks[line.mark]))
+                Markup(' <span class="{}">{}</span>').format(
+                    "cross" if line.mark == "wrong" else "tick", self.say(marks[line.mark])
+                )
                 if line.mark
                 else "",
             )
