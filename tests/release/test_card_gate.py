@@ -10,9 +10,10 @@ from gigamind.records.card import (
 )
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import Policy, read_policy
+from gigamind.release.policy import Policy, read_policy, rule_label
 from gigamind.release.shortfall import required_scales
-from gigamind.reports.comparison import render_comparison
+from gigamind.reports.document import Conditions, Proportion, Result, Table
+from gigamind.reports.verdict import Release, release_document
 
 
 def policy(cards="require", phase=None, **card):
@@ -76,36 +77,40 @@ def test_a_judge_that_asks_no_model_needs_no_card(gate):
 @pytest.mark.parametrize(
     ("held", "row"),
     [
-        (
-            judge_card(),
-            "| ✅ passed | judge report | – | unanswerable: kappa 0.600 [0.500, 0.700], N = 100 | ≥ 0.400 |",
-        ),
+        (judge_card(), (Proportion(0.6), "≥ 0.400", Result("passed"))),
         (
             judge_card(kappa=(0.0, -0.1, 0.12), labels=40),
-            "| ❌ not certified | judge report | – | unanswerable: kappa 0.000 [−0.100, 0.120], N = 40 | ≥ 0.400 |",
+            (Proportion(0.0), "≥ 0.400", Result("failed")),
         ),
-        (
-            judge_card(kappa=(None, None, None)),
-            "| ❌ not certified | judge report | – | unanswerable: kappa –, N = 100 | ≥ 0.400 |",
-        ),
-        (None, "| ❌ not certified | judge report | – | – | – |"),
+        (judge_card(kappa=(None, None, None)), None),  # without a value the condition says why
+        (None, None),
     ],
     ids=["enough", "supports everything", "one label", "none"],
 )
-def test_the_row_of_the_gate_shows_agreement_interval_and_labels(gate, held, row):
-    found, compared = gate(held, policy())
-    assert row in render_comparison(compared, found)
+def test_the_row_of_the_gate_shows_agreement_and_limit(gate, held, row):
+    rules, compared = gate(held, policy())
+    document = release_document(Release(compared, rules))
+    rows = [
+        cells
+        for block in document.blocks
+        if isinstance(block, Table)
+        for cells in block.rows
+        if cells[0] == rule_label("judge_card")
+    ]
+    assert [(cells[2], *cells[4:]) for cells in rows] == ([row] if row else [])
 
 
-def test_why_a_card_is_not_enough_is_told_in_the_first_lines(gate):
-    found, compared = gate(
+def test_why_a_judge_report_is_not_enough_is_a_condition_of_the_first_screen(gate):
+    rules, compared = gate(
         judge_card(kappa=(0.0, -0.1, 0.12)), policy("warn"), languages=("en", "ko")
     )
-    text = render_comparison(compared, found)
-    assert "⚠️ not certified" in text
-    told = text.split("\n")[4].replace("\\", "")
-    assert "Cohen's kappa 0.000 [−0.100, 0.120] over 100 labels is below 0.400" in told
-    assert "unanswerable, ko: no labels" in told
+    document = release_document(Release(compared, rules)).first
+    assert document.verdict.state == "warning"
+    (conditions,) = (block for block in document.blocks if isinstance(block, Conditions))
+    (condition,) = conditions.items
+    assert condition.state == "warning"
+    for part in ("0.000 [−0.100, 0.120]", "100", "0.400", "ko: "):
+        assert part in condition.text
 
 
 def test_the_card_table_decides_and_a_phase_may_ask_for_more(gate):
