@@ -16,6 +16,7 @@ from gigamind.errors import (
     GigamindError,
     InputError,
 )
+from gigamind.evaluation.attempts import with_history
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions, PartialOptions, ReleaseOptions
 from gigamind.evaluation.release import (
     Reference,
@@ -192,6 +193,7 @@ def _write(
     outputs = Outputs.of(options)
     verdict = refused = bounds = None
     files: dict[str, str] = {}
+    past = past_runs(out, MOST_RUNS, past_run(out.resolve().name, record))
     if record.items:
         snapshot = task.compared.take_snapshot(record)
         bounds = bounds_of(snapshot, record.run.status, options)
@@ -205,6 +207,7 @@ def _write(
                     _("{reason}. The results are in {folder}.", reason=error.message, folder=out)
                 )
             else:
+                verdict = with_history(verdict, record.run, out, past)
                 files |= verdict.files(outputs.lang, out)
         if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
             least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
@@ -216,7 +219,7 @@ def _write(
         baseline=reference.baseline if reference and verdict else None,
         bounds=bounds,
         refused=refused.message if refused else "",
-        past=past_runs(out, MOST_RUNS, past_run(out.resolve().name, record)),
+        past=past,
         out=out,
     )
     say = translator(outputs.lang)
