@@ -5,6 +5,7 @@ The policy decides and significance explains: the sentence names the rule that d
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import NamedTuple, Protocol
 
 from gigamind.formats import points
@@ -583,8 +584,13 @@ def worst_examples(comparison: Comparison, most: int = EXAMPLES) -> Examples:
     return Examples(_("Got worse"), tuple(items[:most]), len(items))
 
 
+def _title(item: ComparedItem | ItemChange) -> str:
+    """Return the text of an item; for a note, whose text is its path, its file name."""
+    return PurePosixPath(item.id).stem if item.text == item.id else item.text
+
+
 def _lost_example(item: ComparedItem) -> Example:
-    return Example(item.id, item.text, _("not evaluated"), item.expected_notes)
+    return Example(item.id, _title(item), _("not evaluated"), item.expected_notes)
 
 
 def _example(change: ItemChange) -> Example:
@@ -595,7 +601,7 @@ def _example(change: ItemChange) -> Example:
             Side(_("baseline"), ranking_lines(change.baseline_ranking, expected)),
             Side(_("current"), ranking_lines(change.current_ranking, expected)),
         )
-    return Example(change.id, change.text, change.what, change.expected_notes, sides)
+    return Example(change.id, _title(change), change.what, change.expected_notes, sides)
 
 
 class Hit(Protocol):
@@ -736,7 +742,7 @@ VERDICT_LOST = _(
 
 
 def _gone_example(item: ComparedItem) -> Example:
-    return Example(item.id, item.text, "", item.expected_notes)
+    return Example(item.id, _title(item), "", item.expected_notes)
 
 
 def _compared_runs(comparison: Comparison) -> Section:
