@@ -50,7 +50,7 @@ from gigamind.reports.document import (
     difference_text,
     more_text,
 )
-from gigamind.reports.svg import inline_svg
+from gigamind.reports.charts import inline_svg
 from gigamind.reports.text import template_globals, upright
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -31,7 +31,7 @@ from gigamind.reports.document import (
     cell_text,
     more_text,
 )
-from gigamind.reports.svg import svg_file
+from gigamind.reports.charts import svg_file
 from gigamind.reports.text import code, inline
 
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")

@@ -25,7 +25,7 @@ from gigamind.reports.release import (
     slice_name,
     verdict_text,
 )
-from gigamind.reports.svg import shortened
+from gigamind.reports.charts import shortened
 
 _HITS = 10
 _IDS = 5

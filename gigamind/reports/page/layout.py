@@ -41,7 +41,7 @@ from gigamind.reports.release import (
     relaxed_texts,
     verdict_text,
 )
-from gigamind.reports.svg import inline_svg
+from gigamind.reports.charts import inline_svg
 from gigamind.reports.text import embedder_text, judge_text, notes_text, template_globals, upright
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 from gigamind.records.schema import IntervalReport
-from gigamind.reports.svg import svg_file
+from gigamind.reports.charts import svg_file
 from gigamind.tasks import KINDS, TASKS
 from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.page import answer_figures
