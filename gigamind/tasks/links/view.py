@@ -34,9 +34,7 @@ from gigamind.reports.document import (
 )
 from gigamind.reports.figures import (
     Figure,
-    MetricRow,
     figure_of,
-    metric_rows,
 )
 from gigamind.reports.labels import CAUSES
 from gigamind.reports.verdict import EXAMPLES, main_figures
@@ -138,9 +136,6 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             reliability=_reliability(record, say),
             slices=_slices(record, say, None),
         )
-
-    def rows(self, summary: LinkSummaryReport, say: Translator) -> Iterator[MetricRow]:
-        yield from metric_rows(summary.overall, "links", say)
 
     def not_run(self, summary: LinkSummaryReport) -> int:
         return summary.counts.notes_not_run
