@@ -12,6 +12,7 @@ from gigamind.records.schema import Record
 from gigamind.release.comparison import Comparison
 from gigamind.release.model import EvalSnapshot
 from gigamind.reports.document import Examples, Section
+from gigamind.reports.figures import MetricRow
 
 if TYPE_CHECKING:
     from gigamind.reports.charts import Chart
@@ -73,6 +74,10 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         """Return the section with all items, which only HTML shows."""
         del record, say, comparison, baseline
         return None
+
+    @abstractmethod
+    def rows(self, summary: Summary, say: Translator) -> Iterator[MetricRow]:
+        """Yield the metrics for Prefect's table, the main ones first."""
 
     @abstractmethod
     def not_run(self, summary: Summary) -> int:
