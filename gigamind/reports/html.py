@@ -65,7 +65,7 @@ def render_html(document: Document, say: Translator) -> str:
     listing = _listing(document.blocks)
     names = (*_SCRIPTS, *((listing.script, _LIST) if listing else ()), _PAGE)
     script = "".join(map(_asset, names))
-    renderer = _Page(say)
+    renderer = _Page(say, is_listed=listing is not None)
     head, sections = renderer.parts(document)
     page = (
         page_templates(say.language)
@@ -104,9 +104,9 @@ def _listing(blocks: Iterable[Block]) -> Listing | None:
 class _Page:
     """Renders blocks; one method for each type."""
 
-    def __init__(self, say: Translator) -> None:
+    def __init__(self, say: Translator, *, is_listed: bool) -> None:
         self.say = say
-        self.level = 2
+        self.is_listed = is_listed
 
     def parts(self, document: Document) -> tuple[Markup, Sequence[Block]]:
         """Return the first screen, and the blocks below it: the first section and all that follows."""
@@ -194,9 +194,11 @@ class _Page:
             return Markup("<code>{}</code>").format(upright(cell.text))
         if isinstance(cell, Link):
             return Markup('<a href="{}">{}</a>').format(cell.url, self.text(cell.text))
-        if isinstance(cell, Proportion) and cell.n is not None:
-            n = self.say(_("N = {n}", n=cell.n))
-            return Markup('{}<span class="was">{}</span>').format(share(cell.value), n)
+        if isinstance(cell, Proportion):
+            notes = (
+                Markup('<span class="was">{}</span>').format(self.say(x)) for x in cell.notes()
+            )
+            return Markup("").join((share(cell.value), *notes))
         return self.text(cell_text(cell, self.say))
 
     def _difference(self, cell: Difference, scale: float) -> Markup:
@@ -271,7 +273,7 @@ class _Page:
         if figure.n is not None:
             about.append(self.say(_("N = {n}", n=figure.n)))
         return Markup(
-            '<div class="card"><h3>{}</h3><p class="figure">{}</p>{}{}{}<p class="small faint">{}</p></div>'
+            '<div class="card"><h2>{}</h2><p class="figure">{}</p>{}{}{}<p class="small faint">{}</p></div>'
         ).format(
             self.text(figure.label),
             self.cell(figure.value),
@@ -298,12 +300,15 @@ class _Page:
         count = self.say(more_text(len(block.items), block.of))
         cards = Markup("").join(
             Markup(
-                '<li class="example"><h3>{} <a class="faint" href="#q={}">{}</a></h3><p class="wrongly">{}</p>'
+                '<li class="example"><h3>{} {}</h3><p class="wrongly">{}</p>'
                 '{}<div class="rankings">{}</div></li>'
             ).format(
                 self.text(item.title),
-                quote(item.id, safe="", errors="replace"),
-                upright(item.id),
+                Markup(
+                    '<a class="faint" href="#q={0}">{1}</a>'
+                    if self.is_listed
+                    else '<span class="faint">{1}</span>'
+                ).format(quote(item.id, safe="", errors="replace"), upright(item.id)),
                 self.text(item.what),
                 Markup('<p class="small">{}: {}</p>').format(
                     self.say(_("expected")), upright(", ".join(item.expected))
@@ -326,7 +331,9 @@ class _Page:
                 line.mark,
                 self.text(line.text),
                 self.cell(line.value),
-                Markup(' <span class="tick">{}</span>').format(self.say(marks[line.mark]))
+                Markup(' <span class="{}">{}</span>').format(
+                    "cross" if line.mark == "wrong" else "tick", self.say(marks[line.mark])
+                )
                 if line.mark
                 else "",
             )
@@ -429,17 +436,21 @@ def _whisker(value: Cell, interval: Interval | None) -> Markup:
     """Draw a metric in [0, 1] with its interval."""
     if not isinstance(value, Proportion) or value.value is None:
         return Markup()
-    ends = Markup()
+    marks = Markup()
+    if value.ceiling is not None:
+        marks = Markup('<rect class="ceiling" x="{:.2f}" y="0" width="0.8" height="10"/>').format(
+            99.2 * value.ceiling
+        )
     if interval and interval.low is not None and interval.high is not None:
         width = max(0.6, 100 * (interval.high - interval.low))
-        ends = Markup('<rect class="range" x="{:.2f}" y="3" width="{:.2f}" height="4"/>').format(
+        marks += Markup('<rect class="range" x="{:.2f}" y="3" width="{:.2f}" height="4"/>').format(
             100 * interval.low, width
         )
     return Markup(
         '<svg class="whisker" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
         '<rect class="track" x="0" y="4.5" width="100" height="1"/>{}'
         '<rect class="dot" x="{:.2f}" y="0" width="1.6" height="10"/></svg>'
-    ).format(ends, 98.4 * value.value)
+    ).format(marks, 98.4 * value.value)
 
 
 @functools.cache

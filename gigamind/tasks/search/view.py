@@ -7,7 +7,7 @@ from gigamind.formats import percent, share
 from gigamind.i18n import Message, Text, Translator, _, n_, translator
 from gigamind.metrics.answerability import Confusion
 from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import in_order, keys_in, label_text
+from gigamind.metrics.table import keys_in, label_text
 from gigamind.records.judged import JudgeReport, LlmReport
 from gigamind.release.comparison import Comparison
 from gigamind.reports.charts import Chart
@@ -27,7 +27,7 @@ from gigamind.reports.document import (
     Time,
     table,
 )
-from gigamind.reports.figures import MetricRow, figure_of, metric_rows
+from gigamind.reports.figures import figure_of
 from gigamind.reports.verdict import EXAMPLES, ranking_lines, slice_name
 from gigamind.reports.views import View
 from gigamind.tasks.search.compare import SearchSnapshot
@@ -139,11 +139,6 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
         )
         data = items_json(record.items, say, comparison, baseline)
         return Section("list", _("Queries"), (Listing("report_item.js", data, missing),))
-
-    def rows(self, summary: SummaryReport, say: Translator) -> Iterator[MetricRow]:
-        keys = in_order(list(summary.overall.intervals))
-        for block in blocks_of("search") if summary.counts.queries_unanswerable else ("search",):
-            yield from metric_rows(summary.overall, block, say, keys)
 
     def not_run(self, summary: SummaryReport) -> int:
         return summary.counts.queries_not_run
