@@ -16,13 +16,14 @@ from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
 from gigamind.evaluation.unfinished import is_resumable
 from gigamind.formats import between, share
-from gigamind.i18n import LANGUAGES, Message, Text, Translator, _, c_, joined, n_, translator
+from gigamind.i18n import LANGUAGES, Language, Message, Text, Translator, _, c_, joined, n_, translator
 from gigamind.loading import ConfigReport
 from gigamind.metrics.spec import OWN, blocks_of
 from gigamind.metrics.table import metric_of
 from gigamind.records.schema import RunReport, by_item
 from gigamind.release.policy import GateResult
 from gigamind.reports.comparison import passing_notes
+from gigamind.reports.document import Document
 from gigamind.reports.figures import plain_label
 from gigamind.reports.page.model_costs import cost_lines, few_judged
 from gigamind.reports.release import (
@@ -34,6 +35,7 @@ from gigamind.reports.release import (
     reason_texts,
     ungated_text,
 )
+from gigamind.reports.terminal import show
 from gigamind.tasks import TASKS
 from gigamind.text import printable, printable_lines
 
@@ -167,6 +169,14 @@ def words_of(run: RunReport) -> Translator:
 def plain_console(*, stderr: bool = False) -> Console:
     """Return a console without markup, highlighting and line breaks."""
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def show_document(document: Document, language: Language, page: Path | None) -> None:
+    """Print the first part of a page, and where the page is."""
+    console, say = plain_console(), translator(language)
+    show(document, console, say)
+    if page:
+        console.print(say(_("Report page: {place}", place=page)))
 
 
 def show_release(verdict: ReleaseVerdict, out: Path | None, say: Translator) -> None:
