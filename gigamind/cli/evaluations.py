@@ -82,13 +82,13 @@ def _evaluate(
             bounds = read_bounds(error.run, options, KINDS)
             show_result(
                 evaluation_document(written, error, bounds),
-                lambda: show_finished(options.task, written, warnings, bounds),
+                lambda: show_finished(options, written, warnings),
             )
         raise
     bounds = read_bounds(finished.out, options, KINDS)
     show_result(
         evaluation_document(finished, bounds=bounds),
-        lambda: show_finished(options.task, finished, warnings, bounds),
+        lambda: show_finished(options, finished, warnings),
     )
     if finished.summary.status == "interrupted":
         raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+
 import click
 
 from gigamind.choices import BASELINES

@@ -9,7 +9,6 @@ from gigamind.cli.command import Group
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result
 from gigamind.evaluation.options import validated
-from gigamind.i18n import _
 from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 
@@ -56,6 +55,4 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
             tuned = tune_search(
                 options, grid, out, lambda chosen: evaluate(chosen, progress), progress
             )
-    show_result(
-        tuned.tuning, lambda: show_document(tuned.document, options.language, tuned.page)
-    )
+    show_result(tuned.tuning, lambda: show_document(tuned.document, options.language, tuned.page))

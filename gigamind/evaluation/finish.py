@@ -1,9 +1,8 @@
 """Finish every evaluation: compare the run with its baseline and write the output folder."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
@@ -19,7 +18,6 @@ from gigamind.errors import (
 )
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions, PartialOptions, ReleaseOptions
 from gigamind.evaluation.release import (
-    COMPARE_FILE,
     Reference,
     ReleaseVerdict,
     announce,
@@ -28,11 +26,11 @@ from gigamind.evaluation.release import (
 )
 from gigamind.evaluation.task import Task
 from gigamind.evaluation.unfinished import HOPELESS, check_unfinished
-from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, translator
+from gigamind.i18n import Language, Message, Text, _, joined, n_, translator
 from gigamind.metrics.spec import units_of
 from gigamind.records.card import read_card
 from gigamind.records.folder import check_out_folder, served_at, write_run
-from gigamind.records.history import past_runs
+from gigamind.records.history import past_run, past_runs
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record
 from gigamind.release.gates import bounds_gate
@@ -41,8 +39,10 @@ from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import GateResult, read_policy
 from gigamind.release.shortfall import checked_card, judged_languages
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
-from gigamind.reports.decision import MOST_RUNS, Place, brief, decide
-from gigamind.reports.release import missed_bounds, with_bounds, with_section
+from gigamind.reports.document import Document, Step, Steps
+from gigamind.reports.html import render_html
+from gigamind.reports.markdown import render_markdown
+from gigamind.reports.run import MOST_RUNS, Outcome, run_document
 
 HTML_FILE = "report.html"
 SUMMARY_FILE = "summary.md"
@@ -74,6 +74,7 @@ class Evaluated(NamedTuple, Generic[Summary]):
     summary: Summary
     out: Path  # its output folder
     verdict: ReleaseVerdict | None  # of the release gates; None without a baseline
+    page: Document | None = None  # None if the run was read from its folder
 
 
 def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | None:
@@ -82,6 +83,21 @@ def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | N
         return None
     record = read_run(out, kinds)
     return bounds_of(kinds[record.run.task].take_snapshot(record), record.run.status, options)
+
+
+def read_page(
+    out: Path, options: EvalOptions, task: Task[Any, Any, Any], kinds: Kinds
+) -> Document | None:
+    """Return the page of the run in that folder, without its list of items; None if `--format md` left out its JSON."""
+    if not (out / "per_item.jsonl").is_file():
+        return None
+    record, verdict = read_run(out, kinds), read_verdict(out)
+    outcome = Outcome(
+        release=verdict.release if verdict else None,
+        bounds=read_bounds(out, options, kinds),
+        out=out,
+    )
+    return run_document(task.view, record, outcome, translator(options.language), items=False)
 
 
 def read_finished(task: Task[Any, Summary, Any], out: Path) -> Evaluated[Summary] | None:
@@ -105,7 +121,7 @@ class FlowResult(TypedDict):
     """A finished evaluation as JSON values.
 
     Attributes:
-        headline, page: outcome and reason in one line, and its page; see `reports.decision`.
+        headline, page: the verdict in one sentence, and the page as Markdown.
     """
 
     task: TaskName
@@ -155,16 +171,15 @@ def finish(
     if written.refused:
         written.refused.run = out
         raise written.refused
-    return Evaluated(record.summary, out, written.verdict)
+    return Evaluated(record.summary, out, written.verdict, written.page)
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """The result of writing a run: the verdict of the gates or bounds, and why it counts as failed."""
+class _Written(NamedTuple):
+    """What writing a run found: the verdict of the gates, why the run counts as failed, and its page."""
 
     verdict: ReleaseVerdict | None
     refused: GigamindError | None
-    bounds: GateResult | None = None
+    page: Document
 
 
 def _write(
@@ -175,48 +190,62 @@ def _write(
     reference: Reference | None,
 ) -> _Written:
     outputs = Outputs.of(options)
-    if not record.items:
-        files = _texts(task, record, outputs)
-        write_run(out, record, outputs.format, files, replace=outputs.replaces)
-        empty = _empty(record, out)
-        _announce(record, options, None, empty)
-        return _Written(None, empty)
-    snapshot = task.compared.take_snapshot(record)
-    bounds = bounds_of(snapshot, record.run.status, options)
+    verdict = refused = bounds = None
+    files: dict[str, str] = {}
+    if record.items:
+        snapshot = task.compared.take_snapshot(record)
+        bounds = bounds_of(snapshot, record.run.status, options)
+        if outputs.save_snapshot:
+            files[SNAPSHOT_FILE] = snapshot_text(snapshot)
+        if reference and record.run.status == "complete":
+            try:
+                verdict = reference.judge(snapshot)
+            except InputError as error:  # the results are kept even if they cannot be compared
+                refused = InputError(
+                    _("{reason}. The results are in {folder}.", reason=error.message, folder=out)
+                )
+            else:
+                files |= verdict.files(outputs.lang, out)
+        if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
+            least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
+            refused = no_result(task, record, least, out)
+    else:
+        refused = _empty(record, out)
+    outcome = Outcome(
+        release=verdict.release if verdict else None,
+        baseline=reference.baseline if reference and verdict else None,
+        bounds=bounds,
+        refused=refused.message if refused else "",
+        past=past_runs(out, MOST_RUNS, past_run(out.resolve().name, record)),
+        out=out,
+    )
     say = translator(outputs.lang)
-    broken = missed_bounds(bounds, say)
-    run = record.run.model_copy(update={"warnings": (*broken, *record.run.warnings)})
-    record = replace(record, run=run)
-    files = _texts(task, record, outputs)
-    if outputs.save_snapshot:
-        files[SNAPSHOT_FILE] = snapshot_text(snapshot)
-    verdict = refused = None
-    if reference and record.run.status == "complete":
-        try:
-            verdict = reference.judge(snapshot)
-        except InputError as error:  # the results are kept even if they cannot be compared
-            refused = InputError(
-                _("{reason}. The results are in {folder}.", reason=error.message, folder=out)
-            )
-        else:
-            files |= verdict.files(outputs.lang)
-    if SUMMARY_FILE in files:
-        files[SUMMARY_FILE] = _decided(files[SUMMARY_FILE], verdict, bounds, say)
-        files[HTML_FILE] = _page(task, record, outputs.lang, reference, verdict or bounds)
-    write_run(out, record, outputs.format, files, replace=outputs.replaces)
-    if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
-        least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
-        refused = no_result(task, record, least, out)
+    page = run_document(task.view, record, outcome, say)
+    if outputs.format != "json":
+        files[SUMMARY_FILE] = render_markdown(page, say)
+        if record.items:
+            files[HTML_FILE] = render_html(page, say)
+    write_run(
+        out, record, outputs.format, files | _files(task, record, outputs), replace=outputs.replaces
+    )
     if refused is None and bounds and bounds.failed and options.fail_on_regression:
         refused = BrokenBoundError(
             _(
-                "metrics of the run are below [floors] or above [ceilings] of {file}; see {folder}",
+                "the run is outside the bounds of {file}; see {folder}",
                 file=options.gates,
                 folder=out,
             )
         )
-    _announce(record, options, verdict, refused, bounds)
-    return _Written(verdict, refused, bounds)
+    announce(
+        verdict,
+        options,
+        page,
+        refused,
+        options.language,
+        bounds=bounds,
+        status=record.run.status,
+    )
+    return _Written(verdict, refused, page)
 
 
 def bounds_of(
@@ -226,34 +255,6 @@ def bounds_of(
     if options.gates is None or options.compare or status != "complete":
         return None
     return bounds_gate(snapshot, read_policy(options.gates), options.phase)
-
-
-def _announce(
-    record: Record[Any, Any],
-    options: EvalOptions,
-    verdict: ReleaseVerdict | None,
-    refused: GigamindError | None,
-    bounds: GateResult | None = None,
-) -> None:
-    summary = partial(
-        brief,
-        record.run.task,
-        verdict.release if verdict else None,
-        translator(options.language),
-        part=record.summary.overall if record.items else None,
-        refused=refused.message if refused else None,
-        status=record.run.status,
-        bounds=bounds,
-    )
-    announce(
-        verdict,
-        options,
-        summary,
-        refused,
-        options.language,
-        bounds=bounds,
-        status=record.run.status,
-    )
 
 
 def finish_flow(
@@ -266,32 +267,28 @@ def finish_flow(
     """Do the same as `finish` for a flow, whose tasks return JSON values; failed runs are published as well."""
     record = _with_card(record, options)
     written = _write(record, task, options, out, _reference(options, kinds))
-    verdict, refused = written.verdict, written.refused
-    page = decide(
-        record,
-        task.view,
-        translator(options.language),
-        release=verdict.release if verdict else None,
-        refused=refused.message if refused else None,
-        bounds=written.bounds,
-        past=past_runs(out, MOST_RUNS),
-        place=Place(out.absolute(), _links(out)),
-    )
+    verdict, refused, page = written
+    say = translator(options.language)
+    page = replace(page, blocks=(*_served(out), *page.only(*PUBLISHED).blocks))
     return {
         "task": record.run.task,
         "summary": record.summary.model_dump(mode="json"),
         "run_id": record.run.run_id,
-        "headline": page.headline,
-        "page": page.markdown,
+        "headline": say(page.headline),
+        "page": render_markdown(page, say, plots=True),
         "release": verdict.dump() if verdict else None,
         "refused": _refused(refused) if refused else None,
     }
 
 
-def _links(out: Path) -> dict[str, str]:
-    address = served_at(out)
-    pages = [name for name in (HTML_FILE, COMPARE_FILE) if (out / name).is_file()]
-    return {name: f"{address}{name}" for name in pages} if address else {}
+PUBLISHED = ("trend", "errors", "cost")
+"""The sections of a run's page that Prefect's UI shows."""
+
+
+def _served(out: Path) -> Iterator[Steps]:
+    """Yield the link to report.html, if something serves it."""
+    if (address := served_at(out)) and (out / HTML_FILE).is_file():
+        yield Steps((Step(_("Open the report"), url=f"{address}{HTML_FILE}"),))
 
 
 def _refused(error: GigamindError) -> Refused:
@@ -319,39 +316,16 @@ def _reference(options: EvalOptions, kinds: Kinds) -> Reference | None:
     )
 
 
-def _texts(
+def _files(
     task: Task[Any, Summary, Line], record: Record[Summary, Line], outputs: Outputs
 ) -> dict[str, str]:
     files = task.view.files(record)
-    if outputs.format != "json":
-        files = {SUMMARY_FILE: task.view.markdown(record, outputs.lang)} | files
     if outputs.figures and record.items:
         from gigamind.reports.svg import svg_file
 
         charts = task.view.charts(record)
         files |= {f"figures/{name}.svg": svg_file(chart) for name, chart in charts.items()}
     return files
-
-
-def _decided(
-    summary: str, verdict: ReleaseVerdict | None, bounds: GateResult | None, say: Translator
-) -> str:
-    if verdict:
-        return with_section(summary, verdict.release, say)
-    return with_bounds(summary, bounds, say) if bounds else summary
-
-
-def _page(
-    task: Task[Any, Any, Any],
-    record: Record[Any, Any],
-    lang: Language,
-    reference: Reference | None,
-    verdict: ReleaseVerdict | GateResult | None,
-) -> str:
-    compared = isinstance(verdict, ReleaseVerdict)
-    baseline = reference.baseline if reference and compared else None
-    gate = verdict.gate if compared else verdict
-    return task.view.page(record, lang=lang, baseline=baseline, gate=gate)
 
 
 def no_result(

@@ -2,10 +2,9 @@
 
 import json
 import os
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,9 +21,10 @@ from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import GateResult, Policy, Status, read_policy
 from gigamind.release.shortfall import judged_languages
 from gigamind.release.snapshot import Kinds, read_baseline
-from gigamind.reports.comparison import render_comparison
-from gigamind.reports.decision import failed_brief
-from gigamind.reports.release import Release, reason_texts
+from gigamind.reports.document import Document
+from gigamind.reports.markdown import render_markdown
+from gigamind.reports.run import failed_document
+from gigamind.reports.verdict import Release, release_document
 
 REGRESSION_EXIT_CODE = 4
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -39,9 +39,9 @@ class ReleaseVerdict:
     comparison: Comparison
     gate: GateResult
 
-    def files(self, language: Language) -> dict[str, str]:
+    def files(self, language: Language, out: Path) -> dict[str, str]:
         text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
-        return {COMPARE_FILE: self.markdown(language), _VERDICT_FILE: text + "\n"}
+        return {COMPARE_FILE: self.markdown(language, out), _VERDICT_FILE: text + "\n"}
 
     def dump(self) -> dict[str, Any]:
         return {
@@ -60,8 +60,8 @@ class ReleaseVerdict:
     def release(self) -> Release:
         return Release(self.comparison, self.gate)
 
-    def markdown(self, language: Language = "en") -> str:
-        return render_comparison(self.comparison, self.gate, language)
+    def markdown(self, language: Language, out: Path) -> str:
+        return render_markdown(release_document(self.release, str(out)), translator(language))
 
     def exit_code(self, *, fail_on_regression: bool) -> int:
         """Return 4 for a regression and 1 if there is no verdict, when requested; otherwise 0."""
@@ -131,7 +131,7 @@ def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Ki
 def announce(
     verdict: ReleaseVerdict | None,
     options: ReleaseOptions,
-    brief: Callable[[], str],
+    page: Document,
     refused: GigamindError | None = None,
     language: Language = "en",
     *,
@@ -141,7 +141,7 @@ def announce(
     """Write JUnit XML and the comment if requested, and append to the CI job's summary if CI provides a file.
 
     Args:
-        brief: returns the text of the comment and the summary.
+        page: the page of the run; the comment and the job's summary show what comes before its sections.
         refused: why the run counts as failed.
         bounds: verdict of the bounds of a run without a baseline.
         status: of the run, which may have been interrupted.
@@ -167,10 +167,11 @@ def announce(
                 else JunitCase(say(_("evaluation")), "error", say(_("the run was interrupted")))
             )
         _write(options.junit, junit_xml(say(_("gigamind release gate")), cases), mode="w")
+    text = render_markdown(page.only("errors"), say, level=3, fold=True)
     if options.comment:
-        _write(options.comment, brief(), mode="w")
+        _write(options.comment, text, mode="w")
     if place := os.environ.get(_CI_SUMMARY):
-        _write(Path(place), f"{brief()}\n", mode="a")
+        _write(Path(place), f"{text}\n", mode="a")
 
 
 @contextmanager
@@ -179,8 +180,8 @@ def announcing_failure(options: EvalOptions) -> Generator[None]:
     try:
         yield
     except GigamindError as error:
-        summary = partial(failed_brief, error, options.task, translator(options.language))
-        announce(None, options, summary, error, options.language)
+        page = failed_document(options.task, error.message, error.exit_code, "")
+        announce(None, options, page, error, options.language)
         raise
 
 
@@ -206,10 +207,10 @@ _OUTCOMES: dict[Status, Literal["passed", "failed", "skipped", "error"]] = {
 
 
 def _cases(release: Release, say: Translator) -> list[JunitCase]:
-    comparison, gate = release
+    gate = release.gate
     if gate.is_refused:
         name = translator(say.language)(_("comparable with the baseline"))
-        return [JunitCase(name, "error", " ".join(reason_texts(gate, comparison, say)))]
+        return [JunitCase(name, "error", " ".join(map(say, gate.reasons)))]
     return _rule_cases(gate, say)
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,11 +12,12 @@ from gigamind.errors import GigamindError
 from gigamind.evaluation.finish import FlowResult
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.release import ReleaseVerdict
-from gigamind.i18n import Text, Translator, _, n_, translator
+from gigamind.i18n import Text, _, translator
 from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_run_language
 from gigamind.publish.restarts import deployment_name, through_restart
-from gigamind.reports.decision import failed_page
-from gigamind.reports.release import deciding_reasons
+from gigamind.reports.markdown import render_markdown
+from gigamind.reports.run import failed_document
+from gigamind.reports.verdict import release_verdict
 from gigamind.tasks import TASKS
 
 CARD_KEY = "judge-card"
@@ -88,11 +89,17 @@ def publish_failure(error: GigamindError, options: EvalOptions, subject: str, ke
     """Publish the page of a run that failed before it had a result."""
     from prefect.artifacts import create_markdown_artifact
 
-    page = failed_page(error.message, error.exit_code, subject, translator(options.language))
-    _publish(create_markdown_artifact, keys.page, page.headline, markdown=page.markdown)
+    say = translator(options.language)
+    page = failed_document(options.task, error.message, error.exit_code, subject)
+    _publish(
+        create_markdown_artifact,
+        keys.page,
+        say(page.headline),
+        markdown=render_markdown(page, say),
+    )
 
 
-def end_of_gate(run_id: str, result: Mapping[str, Any], say: Translator) -> Any:  # noqa: ANN401  Prefect's State or None
+def end_of_gate(run_id: str, result: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State or None
     """Emit the verdict of the gates as an event and return the end state of the flow; None if the gates passed.
 
     A regression or incomparable runs are Failed; if only warnings failed, the state is a named Completed.
@@ -109,21 +116,10 @@ def end_of_gate(run_id: str, result: Mapping[str, Any], say: Translator) -> Any:
     if gate.verdict in {"passed", "inconclusive"}:
         return None
     is_failed = gate.verdict == "failed"
-    reason = _first_of(deciding_reasons(verdict.release, say))
-    text = _("{verdict}: {reason}", verdict=about, reason=reason)
+    text = _("{verdict}: {reason}", verdict=about, reason=release_verdict(verdict.release).sentence)
     stopped = ReleaseStopped(text) if is_failed else NoVerdict(text)
     stopped.result = result
     return failed(stopped, "Regressed" if is_failed else "NotComparable")
-
-
-def _first_of(reasons: Sequence[str]) -> Text:
-    first = reasons[0].rstrip(".") if reasons else _("no reason was given")
-    others = len(reasons) - 1
-    if others < 1:
-        return first
-    return n_(
-        "{first}, and {n} more reason", "{first}, and {n:,} more reasons", first=first, n=others
-    )
 
 
 def publish_card(written: Mapping[str, Any]) -> None:

@@ -27,7 +27,7 @@ from gigamind.evaluation.options import OWN_SECTION, SECTIONS, EvalOptions, Mode
 from gigamind.evaluation.progress import Lines
 from gigamind.evaluation.run import Batch, Verdicts
 from gigamind.evaluation.unfinished import abandon, attempts_of, is_resumable, last_unfinished
-from gigamind.i18n import Message, Text, _, joined, translator
+from gigamind.i18n import Message, Text, _, joined
 from gigamind.publish.artifacts import (
     artifact_keys,
     end_of_gate,
@@ -82,7 +82,7 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
     publish_run(finished, keys)
     result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
     if (gate or options.fail_on_regression) and finished["release"]:
-        ended = end_of_gate(finished["run_id"], result, translator(options.language))
+        ended = end_of_gate(finished["run_id"], result)
         if ended is not None:
             return ended
     if refused := finished["refused"]:

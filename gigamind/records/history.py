@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from gigamind.errors import InputError
 from gigamind.i18n import _, n_
 from gigamind.records.judged import JudgeReport
-from gigamind.records.schema import Environment, RunReport
+from gigamind.records.schema import Environment, Record, RunReport
 
 # Options that change no figure: file locations, gates, speed and cost.
 _ASIDE = """
@@ -115,14 +115,33 @@ def _created(past: PastRun) -> tuple[float, str]:
     return datetime.fromisoformat(past.run.created_at).timestamp(), past.run.run_id
 
 
-def past_runs(out: Path, most: int) -> list[PastRun]:
-    """Return the latest complete runs beside `out` with its source, oldest first, at most `most`, with itself."""
-    own = _read(out)
-    if own is None:
+def past_runs(out: Path, most: int, own: PastRun | None = None) -> list[PastRun]:
+    """Return the latest complete runs beside `out` with its source, oldest first, at most `most`, with itself.
+
+    `own` is the run of `out` if the folder is not written yet.
+    """
+    current = own or _read(out)
+    if current is None:
         return []
-    beside = sorted((path for path in out.resolve().parent.iterdir()), reverse=True)
-    last = itertools.islice(_of(own, beside[: most * _LOOKED_AT]), most)
-    return sorted(last, key=_created)
+    home = out.resolve().parent
+    folders = home.iterdir() if home.is_dir() else ()
+    beside = sorted(
+        (path for path in folders if own is None or path.name != out.name), reverse=True
+    )
+    last = list(
+        itertools.islice(_of(current, beside[: most * _LOOKED_AT]), most - (own is not None))
+    )
+    return sorted([*last, *([own] if own else [])], key=_created)
+
+
+def past_run(folder: str, record: Record[Any, Any]) -> PastRun:
+    """Return a run that is not written yet."""
+    part = record.summary.overall
+    values = {
+        key: getattr(part, key.partition(".")[0])[key.partition(".")[2]] for key in part.intervals
+    }
+    figures = {key: value for key, value in values.items() if value is not None}
+    return PastRun(folder, record.run, figures)
 
 
 def _of(own: PastRun, folders: list[Path]) -> Iterator[PastRun]:

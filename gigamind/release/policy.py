@@ -281,17 +281,20 @@ def explain(why: str, remarks: Sequence[str], values: Mapping[str, str]) -> Mess
     name = values.get("metric", "")
     given = {
         **values,
-        "metric": RULES.get(name) or _metric(name),
+        "metric": rule_label(name),
         "name": name,
         "units": units_of(values.get("units", "search")),
     }
     return joined([_reason(why, given), *(_remark(remark, given) for remark in remarks)], " ")
 
 
-def _metric(name: str) -> Text:
-    if metric_of(name) is None:
-        return name
-    return _("{label} ({name})", label=label_text(name), name=name)
+def rule_label(name: str) -> Text:
+    """Return the label of what a rule is about; metrics of unanswerable queries are marked."""
+    if name in RULES:
+        return RULES[name]
+    label = label_text(name)
+    apart = name.startswith("unanswerable.") and metric_of(name) is not None
+    return _("unanswerable: {metric}", metric=label) if apart else label
 
 
 def _reason(why: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0911, PLR0912  one case a reason

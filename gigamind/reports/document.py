@@ -411,6 +411,16 @@ class Document:
         kept = (b for b in self.blocks if not isinstance(b, Section) or b.id in ids)
         return replace(self, blocks=tuple(kept))
 
+    def without(self, *warnings: Text) -> "Document":
+        """Return the document without these warnings, which the reader has seen."""
+        blocks = (
+            Bullets(tuple(x for x in b.items if x not in warnings), warning=True)
+            if isinstance(b, Bullets) and b.warning
+            else b
+            for b in self.blocks
+        )
+        return replace(self, blocks=tuple(b for b in blocks if b != Bullets((), warning=True)))
+
     @property
     def verdict(self) -> Verdict | Banner | None:
         """Return the verdict, or the banner in its place."""

@@ -12,6 +12,7 @@ from gigamind.metrics.table import in_order
 from gigamind.release.comparison import MetricChange, Snapshot
 from gigamind.release.experiment import Experiment
 from gigamind.release.mismatch import WHAT
+from gigamind.release.policy import rule_label
 from gigamind.reports.document import (
     Cell,
     Column,
@@ -43,7 +44,6 @@ from gigamind.reports.verdict import (
     gate_conditions,
     main_keys,
     metric_table,
-    metric_text,
     next_steps,
     noise_text,
     release_verdict,
@@ -97,9 +97,9 @@ def experiment_document(
         else _steps(experiment, main, names, items),
         table=metric_table(release) if release else _metric_table(experiment, main),
         examples=worst_examples(
-            comparison, labels=(experiment.reference.label, experiment.runs[worst + 1].label)
+            comparison, sides=(experiment.reference.label, experiment.runs[worst + 1].label)
         ),
-        conditions=gate_conditions(release.gate) if release else None,
+        conditions=gate_conditions(release) if release else None,
         noise=noise_text(comparison),
         sections=(
             None
@@ -131,7 +131,7 @@ def _ranking(experiment: Experiment, main: Sequence[str]) -> Verdict:
     gain, run, change = gains[0]
     values = {
         "run": run,
-        "metric": metric_text(change.metric),
+        "metric": rule_label(change.metric),
         "size": points(change.difference or 0.0),
         "reference": reference,
     }
@@ -159,7 +159,7 @@ def _ranking(experiment: Experiment, main: Sequence[str]) -> Verdict:
         worst = _(
             "Worst: {run} ({metric} {size}); {worse:,} of {shared:,} {units} got worse.",
             run=experiment.runs[place + 1].label,
-            metric=metric_text(moved.metric),
+            metric=rule_label(moved.metric),
             size=points(moved.difference or 0.0),
             worse=_worse(experiment, place),
             shared=experiment.shared,
@@ -168,16 +168,12 @@ def _ranking(experiment: Experiment, main: Sequence[str]) -> Verdict:
     return Verdict("measured", joined((best, worst), " "))
 
 
-def _gains(
-    experiment: Experiment, main: Sequence[str]
-) -> list[tuple[float, str, MetricChange]]:
+def _gains(experiment: Experiment, main: Sequence[str]) -> list[tuple[float, str, MetricChange]]:
     """Return by how much each run is better in the first main metric, the best run first."""
     for key in main:
         found = [
             (-change.drop, run.label, change)
-            for run, comparison in zip(
-                experiment.runs[1:], experiment.comparisons, strict=True
-            )
+            for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True)
             if (change := comparison.metric(key)) and change.drop is not None
         ]
         if found:
@@ -213,7 +209,7 @@ def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]
             ids=listed(experiment.partial, _IDS),
         )
     if release:
-        yield from trust_warnings(*release)
+        yield from trust_warnings(release.comparison, release.gate)
         return
     for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True):
         if comparison.unjudged:
@@ -275,7 +271,7 @@ def _metric_table(experiment: Experiment, keys: Sequence[str]) -> Table:
         n = max((change.baseline_n or change.n for change in known), default=usual)
         if len({(change.n, change.baseline) for change in known}) == 1:
             n, before = known[0].n, known[0].baseline
-        row: list[Cell] = [metric_text(key), Proportion(before, n if n != usual else None)]
+        row: list[Cell] = [rule_label(key), Proportion(before, n if n != usual else None)]
         for value, change in zip(after, changes, strict=True):
             if change is None or change.difference is None:
                 row += [Proportion(value), None]
@@ -347,7 +343,7 @@ def _slices(experiment: Experiment) -> Section | None:
             by_name = {change.metric: change for change in part.metrics[place] if change.n}
             cells = [_slice_cell(by_name.get(key), part.items) for key in main]
             rows.append((slice_name(part.kind, part.key), Count(part.items), *cells))
-        heads = (_("slice"), _("items"), *map(metric_text, main))
+        heads = (_("slice"), _("items"), *map(rule_label, main))
         tables.append(table(heads, rows, _minus_reference(experiment, run.label)))
     lead = _(
         "Use slices to find problems, not to decide: with many slices, some differ by chance. Slices with fewer"
@@ -415,7 +411,7 @@ def _certainty_row(change: MetricChange) -> tuple[Cell, ...]:
     p = change.shown_p
     shown = "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"  # noqa: PLR2004
     return (
-        metric_text(change.metric),
+        rule_label(change.metric),
         Count(change.n),
         Count(change.improved),
         Count(change.worse),

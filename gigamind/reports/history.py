@@ -9,6 +9,7 @@ from gigamind.i18n import Message, Text, Translator, _, joined, n_
 from gigamind.metrics.table import has_no_direction, in_order, is_lower_better
 from gigamind.records.history import PastRun, conditions, differing, histories
 from gigamind.records.judged import Report
+from gigamind.release.policy import rule_label
 from gigamind.reports.charts import Course, Trend
 from gigamind.reports.document import (
     Cell,
@@ -28,7 +29,7 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.experiment import setting_name, value_text
-from gigamind.reports.verdict import TASKS, main_keys, metric_text
+from gigamind.reports.verdict import TASKS, main_keys
 from gigamind.stats.changes import LevelChange, level_changes
 
 ENOUGH = 9  # runs; with fewer, no difference reaches `stats.changes.LEVEL`
@@ -229,7 +230,7 @@ def _verdict(found: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) 
     level = max(levels, key=_drop)
     sentence = _(
         "Latest change: {metric} {size} since run {run} of {created}. Changed settings: {cause}.",
-        metric=metric_text(level.metric),
+        metric=rule_label(level.metric),
         size=points(level.after - level.before),
         run=run.folder,
         created=moment(run.created_at),
@@ -270,7 +271,7 @@ def _shift_rows(history: RunHistory) -> Iterator[tuple[Cell, ...]]:
         for level in _shown_levels(history, change):
             yield (
                 history.runs[change.run].folder,
-                metric_text(level.metric),
+                rule_label(level.metric),
                 Proportion(level.before),
                 Proportion(level.after),
                 Difference(
@@ -304,7 +305,7 @@ def _warnings(found: Histories, *, several: bool) -> Iterator[Text]:
                 )
             )
         if history.lacking:
-            names = [metric_text(name) for name in history.lacking]
+            names = [rule_label(name) for name in history.lacking]
             texts.append(
                 _(
                     "These metrics are not searched for change points, because some comparable runs did not measure"
@@ -367,7 +368,7 @@ def _sections(
         )
         for run in reversed(history.runs)
     ]
-    heads = (_("run"), _("created"), *map(metric_text, shown), *remarks)
+    heads = (_("run"), _("created"), *map(rule_label, shown), *remarks)
     yield Section(f"runs-{place}", title(_("Runs")), (table(heads, rows),), folded=True)
     if others:
         charts = tuple(_charts(history, others, say))
@@ -379,7 +380,7 @@ def _charts(history: RunHistory, names: Sequence[str], say: Translator) -> Itera
     for start in range(0, len(names), half):
         courses = [
             Course(
-                say(metric_text(name)),
+                say(rule_label(name)),
                 [run.figures.get(name) for run in history.runs],
                 changes=[
                     change.run

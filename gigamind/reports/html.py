@@ -199,22 +199,15 @@ class _Page:
         return self.text(cell_text(cell, self.say))
 
     def _difference(self, cell: Difference, scale: float) -> Markup:
-        text, way = (
-            difference_text(cell, self.say),
-            {True: "better", False: "worse"}.get(cell.better, ""),
+        main, bracket, interval = difference_text(cell, self.say).partition(" (")
+        way, word = "", ""
+        if cell.better is not None:
+            way, word = ("better", _("better")) if cell.better else ("worse", _("worse"))
+        word = Markup(' <span class="way">{}</span>').format(self.say(word)) if word else ""
+        behind = Markup('<span class="was">{}{}</span>').format(bracket.strip(), interval)
+        return Markup('{}<span class="change {}"><span class="nowrap">{}</span>{}</span>{}').format(
+            _axis(cell, scale), way, main, word, behind if interval else ""
         )
-        main, bracket, interval = text.partition(" (")
-        word = {True: _("better"), False: _("worse")}.get(cell.better)
-        said = Markup(' <span class="way">{}</span>').format(self.say(word)) if word else ""
-        behind = (
-            Markup('<span class="was">{}</span>').format(bracket.strip() + interval)
-            if interval
-            else ""
-        )
-        shown = Markup('<span class="change {}"><span class="nowrap">{}</span>{}</span>{}').format(
-            way, main, said, behind
-        )
-        return Markup("{}{}").format(_axis(cell, scale), shown)
 
     def table(self, block: Table) -> Markup:
         first = next(block.rows, ())

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from gigamind.formats import signed
 from gigamind.i18n import Message, Translator, _, joined, n_
@@ -13,18 +12,12 @@ from gigamind.release.mismatch import WHAT
 from gigamind.release.policy import GateResult, GateVerdict
 from gigamind.reports.figures import Figure, Part, figures_of, measured, metric_name
 from gigamind.reports.text import inline, render
+from gigamind.reports.verdict import Release
 from gigamind.stats.special import beta_quantile
 
 _SHOWN = 5
 _REASONS = 8
 _UNGATED = 4
-
-
-class Release(NamedTuple):
-    """A comparison and the result of its gates."""
-
-    comparison: Comparison
-    gate: GateResult
 
 
 DECISIONS: Mapping[GateVerdict, Message] = {

@@ -15,7 +15,7 @@ from gigamind.records.history import PastRun
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record, RunReport, by_item
 from gigamind.release.comparison import Snapshot
-from gigamind.release.policy import GateResult
+from gigamind.release.policy import GateResult, rule_label
 from gigamind.reports.cards.line import certified
 from gigamind.reports.charts import Course, Trend
 from gigamind.reports.document import (
@@ -48,8 +48,7 @@ from gigamind.reports.verdict import (
     bounds_verdict,
     gate_conditions,
     main_figures,
-    metric_rows,
-    metric_text,
+    metric_table,
     next_steps,
     noise_text,
     release_verdict,
@@ -88,9 +87,14 @@ class Outcome:
 
 
 def run_document(
-    view: View[Any, Any, Any], record: Record[Any, Any], outcome: Outcome, say: Translator
+    view: View[Any, Any, Any],
+    record: Record[Any, Any],
+    outcome: Outcome,
+    say: Translator,
+    *,
+    items: bool = True,
 ) -> Document:
-    """Return the page of a finished run; `say` gives the texts inside charts and lists."""
+    """Return the page of a finished run; `say` gives the texts inside charts and lists, `items` adds the list."""
     release, run = outcome.release, record.run
     comparison = release.comparison if release else None
     llm = view.llm(record.summary)
@@ -101,15 +105,15 @@ def run_document(
         warnings=_warnings(view, record, outcome),
         steps=_steps(record, outcome),
         figures=None if release else key_figures(record.summary.overall, say),
-        table=metric_rows(release) if release and not release.gate.is_refused else None,
+        table=metric_table(release) if release and not release.gate.is_refused else None,
         examples=worst_examples(comparison) if comparison else view.examples(record),
-        conditions=gate_conditions(release.gate) if release else None,
+        conditions=gate_conditions(release) if release else None,
         noise=noise_text(comparison) if comparison else "",
         sections=(
             _trend(outcome, say),
             *view.sections(record, say, outcome.baseline),
-            _all_metrics(record.summary.overall, say),
-            view.listing(record, say, comparison, outcome.baseline),
+            _all_metrics(record.summary.overall, release, say),
+            view.listing(record, say, comparison, outcome.baseline) if items else None,
             Section("cost", _("Model and cost"), model_blocks(llm), folded=True) if llm else None,
             _errors(record.errors),
             _details(record, say),
@@ -131,7 +135,7 @@ def _subject(record: Record[Any, Any]) -> Message:
     return joined(filter(None, parts), " · ")
 
 
-def _verdict(
+def _verdict(  # noqa: PLR0911  one case a kind of end
     view: View[Any, Any, Any], record: Record[Any, Any], outcome: Outcome, llm: LlmReport | None
 ) -> Verdict | Banner:
     release = outcome.release
@@ -195,7 +199,7 @@ def key_figures(part: Part, say: Translator) -> KeyFigures:
     return KeyFigures(
         tuple(
             KeyFigure(
-                metric_text(figure.key),
+                rule_label(figure.key),
                 Proportion(figure.value),
                 Interval(figure.interval.low, figure.interval.high),
                 figure.interval.n,
@@ -206,15 +210,18 @@ def key_figures(part: Part, say: Translator) -> KeyFigures:
     )
 
 
-def _all_metrics(part: Part, say: Translator) -> Section | None:
+def _all_metrics(part: Part, release: Release | None, say: Translator) -> Section | None:
     """Return every metric, each once; metrics without a value are named in one sentence."""
+    if release and not release.gate.is_refused:
+        compared = metric_table(release, every=True)
+        return Section("metrics", _("All metrics"), (compared,), folded=True)
     figures = figures_of(part, in_order(list(part.intervals)))
     known = _distinct(measured(figures))
     if not known:
         return None
     rows: list[tuple[Cell, ...]] = [
         (
-            metric_text(figure.key),
+            rule_label(figure.key),
             Proportion(figure.value),
             Interval(figure.interval.low, figure.interval.high),
             Count(figure.interval.n),
@@ -224,7 +231,7 @@ def _all_metrics(part: Part, say: Translator) -> Section | None:
     ]
     heads = (_("metric"), _("value"), _("95% CI"), _("items"), _("meaning"))
     blocks = [table(heads, rows)]
-    if missing := [metric_text(figure.key) for figure in figures if figure.value is None]:
+    if missing := [rule_label(figure.key) for figure in figures if figure.value is None]:
         text = _("Not defined for these items: {metrics}.", metrics=missing)
         return Section("metrics", _("All metrics"), (*blocks, Prose(text, faint=True)), folded=True)
     return Section("metrics", _("All metrics"), tuple(blocks), folded=True)
@@ -255,7 +262,7 @@ def _trend(outcome: Outcome, say: Translator) -> Section | None:
     doubtful = [rule.metric for rule in rules if rule.status not in {"passed", "skipped"}]
     keys = dict.fromkeys([*doubtful, *in_order(list(past[-1].figures))])
     courses = [
-        Course(say(metric_text(key)), [run.figures.get(key) for run in past], before(key))
+        Course(say(rule_label(key)), [run.figures.get(key) for run in past], before(key))
         for key in keys
         if past[-1].figures.get(key) is not None
     ][:_PANELS]

@@ -32,13 +32,15 @@ from gigamind.reports.document import (
 from gigamind.text import printable
 
 _INDENT = "  "
+_WIDTH = 200  # of tables in a file or a pipe
 
 
 def show(document: Document, console: Console, say: Translator) -> None:
     """Print the verdict, the next steps, the table and the examples of a document; its sections are left out."""
+    wide = None if console.is_terminal else _WIDTH
     for block in document.first.blocks:
         for part in _RENDERERS[type(block)](block, say):
-            console.print(part)
+            console.print(part, width=wide)
 
 
 def _lines(*texts: str) -> Iterator[RenderableType]:

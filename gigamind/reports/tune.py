@@ -6,6 +6,7 @@ from pathlib import Path
 from gigamind.formats import points
 from gigamind.i18n import Text, Translator, _, joined, n_
 from gigamind.release.comparison import Comparison
+from gigamind.release.policy import rule_label
 from gigamind.reports.charts import Curve, Pen, Spot, Surface
 from gigamind.reports.document import (
     Cell,
@@ -25,7 +26,7 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning
-from gigamind.reports.verdict import distinct, example_of, main_keys, metric_text
+from gigamind.reports.verdict import distinct, example_of, main_keys
 
 _PLACE = 0.17  # between names behind the end of the x axis
 _WORSE_SHOWN = 3
@@ -69,7 +70,7 @@ def tuning_document(
 
 def _verdict(tuning: Tuning) -> Verdict:
     values: dict[str, object] = {
-        "metric": metric_text(tuning.metric),
+        "metric": rule_label(tuning.metric),
         "queries": tuning.queries,
         "others": len(tuning.settings) - 1,
         "gain": points(tuning.gain),
@@ -87,7 +88,7 @@ def _verdict(tuning: Tuning) -> Verdict:
         worst = tuning.worse[0]
         cost = _(
             "In return, {metric} gets worse ({size}).",
-            metric=metric_text(worst.metric),
+            metric=rule_label(worst.metric),
             size=points(worst.difference),
         )
         return Verdict("warning", joined((switch, cost), " "))
@@ -119,7 +120,7 @@ def _warnings(tuning: Tuning) -> Iterator[Text]:
         costs = [
             _(
                 "{metric} {size} (95% CI {low} to {high})",
-                metric=metric_text(worse.metric),
+                metric=rule_label(worse.metric),
                 size=points(worse.difference),
                 low=points(worse.low),
                 high=points(worse.high),
@@ -141,7 +142,7 @@ def _warnings(tuning: Tuning) -> Iterator[Text]:
             "{n} answerable query has no value of {metric} and was left out.",
             "{n:,} answerable queries have no value of {metric} and were left out.",
             n=tuning.left_out,
-            metric=metric_text(tuning.metric),
+            metric=rule_label(tuning.metric),
         )
 
 
@@ -159,7 +160,7 @@ def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
     changes = [comparison.metric(key) for key in distinct(keys, comparison)]
     rows: list[tuple[Cell, ...]] = [
         (
-            metric_text(change.metric),
+            rule_label(change.metric),
             Proportion(change.baseline),
             Proportion(change.current),
             _CHANGES[change.is_better],
@@ -244,11 +245,11 @@ def _settings(tuning: Tuning) -> Section:
         )
     heads = (
         _("setting"),
-        metric_text(tuning.metric),
+        rule_label(tuning.metric),
         _("difference (95% CI)"),
         _("share of cross-validation folds where this setting was best"),
         _("cross-validated"),
-        *map(metric_text, shown),
+        *map(rule_label, shown),
     )
     lead = _(
         "Settings with the highest value come first. The same queries chose the best setting and measured it, so its"
@@ -287,7 +288,7 @@ def _curves(tuning: Tuning, say: Translator) -> Section:
         weights = sorted({o.setting.title_weight for o in own if o.setting.fusion == "balanced"})
         places = {1 + _PLACE * number: weight for number, weight in enumerate(weights, 1)}
         at = {weight: place for place, weight in places.items()}
-        parts: list[Text] = [_("{metric} by alpha", metric=metric_text(tuning.metric))]
+        parts: list[Text] = [_("{metric} by alpha", metric=rule_label(tuning.metric))]
         if _varies(tuning, "embedder"):
             parts.append(embedder)
         if _varies(tuning, "chunk_chars"):
@@ -313,7 +314,7 @@ def _curves(tuning: Tuning, say: Translator) -> Section:
         "Error bars show the 95% CI of the difference from the current setting. The lower end is corrected for testing"
         " all settings at once. If it is above the dashed line, the setting is significantly better."
     )
-    title = _("{metric} by setting", metric=metric_text(tuning.metric))
+    title = _("{metric} by setting", metric=rule_label(tuning.metric))
     return Section("surface", title, (Prose(lead, faint=True), *charts), folded=True)
 
 

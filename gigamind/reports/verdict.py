@@ -10,10 +10,19 @@ from typing import NamedTuple
 from gigamind.formats import points
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
-from gigamind.metrics.table import in_order, is_lower_better, label_text, metric_of
+from gigamind.metrics.table import in_order, is_lower_better, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
 from gigamind.release.model import SnapshotHit
-from gigamind.release.policy import LOST, RULES, GateResult, GateVerdict, RuleResult, Status
+from gigamind.release.policy import (
+    COVERAGE,
+    LOST,
+    VERDICTS,
+    GateResult,
+    GateVerdict,
+    RuleResult,
+    Status,
+    rule_label,
+)
 from gigamind.release.shortfall import METRIC as CARD
 from gigamind.reports.document import (
     Cell,
@@ -21,11 +30,15 @@ from gigamind.reports.document import (
     Condition,
     Conditions,
     Difference,
+    Document,
     Example,
     Examples,
     Group,
+    Moment,
     Proportion,
+    Prose,
     Result,
+    Section,
     Side,
     SideLine,
     State,
@@ -33,12 +46,15 @@ from gigamind.reports.document import (
     Table,
     Time,
     Verdict,
+    shaped,
+    table,
 )
 from gigamind.reports.figures import Figure, Part, figures_of, measured
 from gigamind.stats.special import beta_quantile
 
 EXAMPLES = 3
 _HITS = 3
+_LISTED = 20
 _TIMES = frozenset({"search_p95", "cold_start"})
 
 
@@ -66,15 +82,6 @@ STATE_OF: Mapping[Status, State] = {
 _ORDER: Sequence[Status] = (
     "failed", "not-comparable", "inconclusive", "warned", "skipped", "passed",
 )  # fmt: skip
-
-
-def metric_text(key: str) -> Text:
-    """Return the label of a metric or of another value that a rule is about."""
-    if key in RULES:
-        return RULES[key]
-    label = label_text(key)
-    apart = key.startswith("unanswerable.") and metric_of(key) is not None
-    return _("unanswerable: {metric}", metric=label) if apart else label
 
 
 def state_of(release: Release) -> GateVerdict:
@@ -114,69 +121,74 @@ def release_verdict(release: Release) -> Verdict:
             sentence = _("Not comparable: {reason}", reason=first)
             return Verdict("not-comparable", sentence, tuple(filter(None, (aside, *others))))
         case "failed":
-            return Verdict("failed", _sentence(_("Failed"), release, "failed"), (items,))
+            return _decided(_("Failed"), release, "failed")
         case "not-comparable":
-            return Verdict(
-                "not-comparable",
-                _sentence(_("Not comparable"), release, "not-comparable"),
-                (items,),
-            )
+            return _decided(_("Not comparable"), release, "not-comparable")
         case "inconclusive":
-            return Verdict(
-                "inconclusive", _sentence(_("Inconclusive"), release, "inconclusive"), (items,)
-            )
+            return _decided(_("Inconclusive"), release, "inconclusive")
         case "warned":
             if any(rule.status == "warned" for rule in gate.rules):
-                sentence = _sentence(_("Warning"), release, "warned")
-            else:
-                sentence = _(
-                    "Warning: all gates passed, but {metrics} got significantly worse and no gate covers it.",
-                    metrics=[_moved(change) for change in ungated(release)[:2]],
-                )
-            return Verdict("warning", sentence, (items,))
+                return _decided(_("Warning"), release, "warned")
+            sentence = _(
+                "Warning: all gates passed, but {metrics} got significantly worse and no gate covers it.",
+                metrics=[_moved(change) for change in ungated(release)[:2]],
+            )
+            return Verdict("warning", joined([sentence, items], " "))
         case _passed:
-            return Verdict("passed", _passed_sentence(release), (items,))
+            return Verdict("passed", joined([_passed_sentence(release), items], " "))
 
 
-def _sentence(word: Message, release: Release, status: Status) -> Message:
-    """Return the verdict with the worst rule of a status."""
+def _decided(word: Message, release: Release, status: Status) -> Verdict:
+    """Return the verdict with the worst rule of a status, and how many others there are."""
     comparison, gate = release
     rules = [rule for rule in gate.rules if rule.status == status]
     worst = max(rules, key=lambda rule: _severity(rule, comparison))
-    text = _rule_text(worst, comparison)
-    if others := len(rules) - 1:
-        more = n_(
-            "{n} more rule has the same result.", "{n} more rules have the same result.", n=others
-        )
-        text = joined([text, more], " ")
-    return _("{verdict}: {reason}", verdict=word, reason=text)
+    reason = joined([_rule_text(worst, comparison), items_text(comparison)], " ")
+    sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
+    others = len(rules) - 1
+    more = n_(
+        "{n} other rule has the same result.", "{n} other rules have the same result.", n=others
+    )
+    return Verdict(STATE_OF[status], sentence, (more,) if others else ())
 
 
-def _severity(rule: RuleResult, comparison: Comparison) -> tuple[bool, float]:
+def _severity(rule: RuleResult, comparison: Comparison) -> tuple[int, float]:
+    """Return the order of rules in a verdict: missing items, then drops beyond the limit, then others."""
     change = comparison.metric(rule.metric)
+    if rule.metric in {COVERAGE, VERDICTS}:
+        return 2, 1 - (rule.current or 0.0)
     if rule.why == "drop" and change and change.drop is not None:
-        return False, change.drop - (rule.limit or 0.0)
-    return True, 1 - (rule.current if rule.metric in LOST and rule.current is not None else 0.0)
+        return 1, change.drop - (rule.limit or 0.0)
+    return 0, 1 - (rule.current or 0.0)
 
 
 def _rule_text(rule: RuleResult, comparison: Comparison) -> Text:
     """Return what a rule found: for a drop its size and limit, else its explanation."""
     change = comparison.metric(rule.metric)
+    if rule.why == "worst":
+        return _(
+            "{metric} is already at its worst value in both runs, so the gate cannot detect a regression.",
+            metric=rule_label(rule.metric),
+        )
     if rule.why != "drop" or change is None or change.difference is None or rule.limit is None:
         return rule.explanation
     values: dict[str, object] = {
-        "metric": metric_text(rule.metric),
+        "metric": rule_label(rule.metric),
         "size": points(abs(change.difference), signed=False),
         "limit": points(rule.limit, signed=False),
     }
     if rule.status == "inconclusive":
         return _inconclusive(rule, change, values, comparison)
     rose = change.difference > 0
-    return (
+    text = (
         _("{metric} rose by {size} (limit {limit}).", **values)
         if rose
         else _("{metric} fell by {size} (limit {limit}).", **values)
     )
+    if rule.status == "warned" and "soft" in rule.remarks:
+        soft = _("The phase {phase} only reports it.", phase=rule.values.get("phase", ""))
+        return joined([text, soft], " ")
+    return text
 
 
 def _inconclusive(
@@ -209,7 +221,7 @@ def _inconclusive(
 def _moved(change: MetricChange) -> Message:
     return _(
         "{metric} ({size})",
-        metric=metric_text(change.metric),
+        metric=rule_label(change.metric),
         size=points(change.difference or 0.0),
     )
 
@@ -332,12 +344,14 @@ def missed_bounds(bounds: GateResult | None) -> list[Text]:
     return [rule.explanation for rule in rules if rule.status in {"failed", "warned"}]
 
 
-def next_steps(release: Release | None, run: str, *, report: str = "") -> Iterator[Step]:
+def next_steps(
+    release: Release | None, run: str, *, report: str = "", baseline: str = "BASELINE"
+) -> Iterator[Step]:
     """Yield what to do next, as commands.
 
     Args:
         release: None for a run without a baseline.
-        run: the folder of the current run.
+        run, baseline: the folders of the current run and the baseline.
         report: URL of the page with all items; "" if the reader is on it.
     """
     if report:
@@ -358,7 +372,7 @@ def next_steps(release: Release | None, run: str, *, report: str = "") -> Iterat
             changed = " ".join(f"--changed {key}" for key in dict.fromkeys(keys))
             yield Step(
                 _("If the change is intentional, allow it and compare again"),
-                f"gigamind compare BASELINE {run} {changed}",
+                f"gigamind compare {baseline} {run} {changed}",
             )
         yield Step(_("Or make this run the new baseline"), promote)
     elif gate.verdict in {"failed", "inconclusive", "not-comparable"}:
@@ -369,60 +383,63 @@ def next_steps(release: Release | None, run: str, *, report: str = "") -> Iterat
         yield Step(_("Make this run the new baseline"), promote)
 
 
-def gate_conditions(gate: GateResult) -> Conditions:
-    """Return the rules of the policy that decided, then the relaxed differences; passed rules are in the table."""
-    rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
-    shown = [
-        Condition(STATE_OF[rule.status], rule.explanation)
-        for rule in rules
-        if rule.status not in {"passed", "skipped"}
-    ]
-    explained = {rule.explanation for rule in gate.rules}
-    others = [Condition("informational", text) for text in gate.reasons if text not in explained]
-    return Conditions((*shown, *others)) if not gate.is_refused else Conditions(())
-
-
-def metric_rows(release: Release) -> Table:
-    """Return one table of all metrics: gated ones first, worst result first, then the others."""
+def gate_conditions(release: Release) -> Conditions:
+    """Return the rules of the policy that decided, then the allowed differences; passed rules are in the table."""
     comparison, gate = release
+    if gate.is_refused:
+        return Conditions(())
     rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
-    gated = {rule.metric for rule in rules}
-    others = [change.metric for change in comparison.metrics if change.metric not in gated]
-    shown = [key for key in distinct(in_order(others), comparison) if comparison.metric(key)]
-    sizes = Counter(change.n for change in comparison.metrics)
-    usual = sizes.most_common(1)[0][0] if sizes else 0
-    return Table(
-        (
-            Column(_("metric")),
-            Column(_("baseline")),
-            Column(_("current")),
-            Column(_("difference (95% CI)")),
-            Column(_("limit"), minor=True),
-            Column(_("result")),
-        ),
-        (
-            Group(tuple(_rule_row(rule, comparison, usual) for rule in rules), _("Gated")),
-            Group(tuple(_change_row(key, comparison, usual) for key in shown), _("Informational")),
-        ),
+    shown = [rule for rule in rules if rule.status not in {"passed", "skipped"}]
+    texts = dict.fromkeys((STATE_OF[rule.status], _condition(rule, comparison)) for rule in shown)
+    explained = {rule.explanation for rule in gate.rules}
+    decided = [Condition(state, text) for state, text in texts]
+    allowed = [Condition("informational", text) for text in gate.reasons if text not in explained]
+    return Conditions((*decided, *allowed))
+
+
+def _condition(rule: RuleResult, comparison: Comparison) -> Text:
+    if rule.why != "worst":
+        return _rule_text(rule, comparison) if rule.why == "drop" else rule.explanation
+    return _(
+        "A gated metric is at its worst value in both runs, so its gate cannot detect a regression. Promote a better"
+        " baseline, or set a limit under [floors] or [ceilings] in a file for --gates."
     )
 
 
-def distinct(keys: Iterable[str], comparison: Comparison) -> list[str]:
+def metric_table(release: Release, *, every: bool = False) -> Table:
+    """Return the gated metrics, worst result first, then the other main metrics; `every` adds all others."""
+    comparison, gate = release
+    rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
+    rules = [rule for rule in rules if rule.baseline is not None or rule.current is not None]
+    gated = {rule.metric for rule in rules}
+    keys = in_order([change.metric for change in comparison.metrics])
+    wanted = keys if every else main_keys(keys)
+    shown = [key for key in distinct(keys, comparison) if key in wanted and key not in gated]
+    sizes = Counter(change.n for change in comparison.metrics)
+    usual = sizes.most_common(1)[0][0] if sizes else 0
+    columns = (
+        Column(_("metric")),
+        Column(_("baseline")),
+        Column(_("current")),
+        Column(_("difference (95% CI)")),
+        Column(_("limit"), minor=True),
+        Column(_("result")),
+    )
+    changes = tuple(_change_row(key, comparison, usual) for key in shown)
+    if not rules:  # the runs are not comparable: there are no limits and no results
+        return Table(columns[:4], (Group(tuple(row[:4] for row in changes)),))
+    gates = tuple(_rule_row(rule, comparison, usual) for rule in rules)
+    return Table(columns, (Group(gates, _("Gated")), Group(changes, _("Informational"))))
+
+
+def distinct(keys: Iterable[str], *comparisons: Comparison) -> list[str]:
     """Return the metrics without those that coincide with an earlier one on these items, as hit@1 and recall@1 may."""
     seen: dict[tuple[object, ...], str] = {}
     for key in keys:
-        change = comparison.metric(key)
-        if change is None:
-            continue
-        values = (
-            key.partition(".")[0],
-            change.n,
-            change.baseline,
-            change.current,
-            change.worse,
-            change.improved,
-        )
-        seen.setdefault(values, key)
+        changes = [comparison.metric(key) for comparison in comparisons]
+        values = [(c.n, c.baseline, c.current, c.worse, c.improved) for c in changes if c]
+        if values:
+            seen.setdefault((key.partition(".")[0], *values), key)
     return list(seen.values())
 
 
@@ -438,7 +455,7 @@ def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cel
         if rule.metric in _TIMES and rule.baseline is not None and rule.current is not None:
             difference = f"{rule.current - rule.baseline:+,.0f} ms".replace("-", "−")
     return (
-        metric_text(rule.metric),
+        rule_label(rule.metric),
         before,
         after,
         difference,
@@ -450,7 +467,7 @@ def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cel
 def _change_row(key: str, comparison: Comparison, usual: int) -> tuple[Cell, ...]:
     change = comparison.metric(key)
     assert change is not None  # noqa: S101  checked by the caller
-    return metric_text(key), *_cells(change, comparison, usual), None, Result("informational")
+    return rule_label(key), *_cells(change, comparison, usual), None, Result("informational")
 
 
 def _cells(
@@ -493,14 +510,20 @@ def _limit(rule: RuleResult) -> Cell:
     return points(sign * rule.limit) if rule.limit else points(0.0, signed=False)
 
 
-def worst_examples(comparison: Comparison, most: int = EXAMPLES) -> Examples:
+SIDES = _("baseline"), _("current")
+
+
+def worst_examples(
+    comparison: Comparison, most: int = EXAMPLES, sides: tuple[Text, Text] = SIDES
+) -> Examples:
     """Return the items that got worse, worst first, with both rankings; lost items come first."""
     worse = [change for change in comparison.changes if change.change == "worse"]
     if not worse and not comparison.lost:
         better = [change for change in comparison.changes if change.change == "improved"]
-        return Examples(_("Improved"), tuple(map(_example, better[:most])), len(better))
+        shown = tuple(example_of(change, sides) for change in better[:most])
+        return Examples(_("Improved"), shown, len(better))
     lost = [_lost_example(item) for item in comparison.lost]
-    items = [*lost, *map(_example, worse)]
+    items = [*lost, *(example_of(change, sides) for change in worse)]
     return Examples(_("Got worse"), tuple(items[:most]), len(items))
 
 
@@ -508,15 +531,16 @@ def _lost_example(item: ComparedItem) -> Example:
     return Example(item.id, item.text, _("not evaluated"), item.expected_notes)
 
 
-def _example(change: ItemChange) -> Example:
-    sides: tuple[Side, ...] = ()
+def example_of(change: ItemChange, sides: tuple[Text, Text] = SIDES) -> Example:
+    """Return a changed item with both rankings; `sides` names the runs."""
+    shown: tuple[Side, ...] = ()
     if change.baseline_ranking is not None and change.current_ranking is not None:
         expected = set(change.expected_notes)
-        sides = (
-            Side(_("baseline"), _ranking(change.baseline_ranking, expected)),
-            Side(_("current"), _ranking(change.current_ranking, expected)),
+        shown = (
+            Side(sides[0], _ranking(change.baseline_ranking, expected)),
+            Side(sides[1], _ranking(change.current_ranking, expected)),
         )
-    return Example(change.id, change.text, change.what, change.expected_notes, sides)
+    return Example(change.id, change.text, change.what, change.expected_notes, shown)
 
 
 def _ranking(hits: Sequence[SnapshotHit], expected: set[str]) -> tuple[SideLine, ...]:
@@ -581,3 +605,99 @@ def main_keys(keys: Sequence[str]) -> list[str]:
         if metric and metric.use.main and not (metric.use.first and metric.key in chosen):
             chosen[metric.key] = key
     return list(chosen.values()) or ordered
+
+
+def release_document(release: Release, run: str = "RUN", *, shown: int = _LISTED) -> Document:
+    """Return the comparison of a run with its baseline: compare.md.
+
+    Args:
+        run: the folder of the current run, for commands.
+        shown: how many changed items are listed.
+    """
+    comparison, gate = release
+    subject = _(
+        "{current} vs {baseline}, {shared:,} shared {units}",
+        current=comparison.current.run_id,
+        baseline=comparison.baseline.run_id,
+        shared=comparison.shared,
+        units=units_of(comparison.task),
+    )
+    return shaped(
+        TASKS[comparison.task],
+        subject,
+        verdict=release_verdict(release),
+        warnings=trust_warnings(comparison, gate),
+        steps=next_steps(release, run),
+        table=metric_table(release),
+        examples=worst_examples(comparison),
+        conditions=gate_conditions(release),
+        noise=noise_text(comparison),
+        sections=(*_changed_items(comparison, shown), _compared_runs(comparison)),
+        version=comparison.current.app_version,
+    )
+
+
+def _changed_items(comparison: Comparison, shown: int) -> Iterator[Section]:
+    worse, better = (
+        [change for change in comparison.changes if change.change == way]
+        for way in ("worse", "improved")
+    )
+    kinds = (
+        (_("Got worse"), list(map(example_of, worse)), ""),
+        (_("Got better"), list(map(example_of, better)), ""),
+        (_("Not evaluated"), list(map(_lost_example, comparison.lost)), NOT_EVALUATED),
+        (_("Expected passage gone"), list(map(_gone_example, comparison.gone)), PASSAGE_GONE),
+        (_("Verdict lost"), list(map(_gone_example, comparison.unjudged)), VERDICT_LOST),
+        (_("Checklist result lost"), list(map(_gone_example, comparison.unchecked)), VERDICT_LOST),
+    )
+    for place, (title, items, why) in enumerate(kinds):
+        if len(items) > (EXAMPLES if not why else 0):
+            lead = (Prose(why),) if why else ()
+            listed = Examples(title, tuple(items[:shown]), len(items))
+            yield Section(f"items-{place}", title, (*lead, listed), folded=True)
+
+
+NOT_EVALUATED = _(
+    "The baseline evaluated these items, and the current run could not. The errors.jsonl of the current run has the"
+    " reasons."
+)
+PASSAGE_GONE = _(
+    "The expected passage was in its note in the baseline and is gone. No search can show it. Restore the passage, or"
+    " label these questions again."
+)
+VERDICT_LOST = _(
+    "The baseline has a result for these items and the current run has none, so no metric includes them. The"
+    " errors.jsonl of the current run has the reasons."
+)
+
+
+def _gone_example(item: ComparedItem) -> Example:
+    return Example(item.id, item.text, "", item.expected_notes)
+
+
+def _compared_runs(comparison: Comparison) -> Section:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            label,
+            run.run_id,
+            Moment(run.created_at),
+            f"{run.app_version} {(run.git_commit or '')[:12]}".strip(),
+        )
+        for label, run in ((_("baseline"), comparison.baseline), (_("current"), comparison.current))
+    ]
+    counts = [_("Unchanged items: {count:,}.", count=comparison.unchanged)]
+    if n := comparison.only_baseline:
+        counts.append(_("Only in the baseline: {count:,}.", count=n))
+    if n := comparison.only_current:
+        counts.append(_("Only in the current run: {count:,}.", count=n))
+    method = _(
+        "All values cover the items that both runs measured. CIs are 95% (paired bootstrap); a change is significant"
+        " if its CI excludes 0 and its Holm-adjusted p-value is below 0.05."
+    )
+    heads = ("", _("run"), _("created"), "gigamind")
+    return Section(
+        "runs",
+        _("Compared runs"),
+        (table(heads, rows), Prose(joined(counts, " ")), Prose(method, faint=True)),
+        folded=True,
+    )

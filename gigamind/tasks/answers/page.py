@@ -15,8 +15,8 @@ from gigamind.records.judged import JudgeReport, VerdictReport
 from gigamind.records.schema import IntervalReport
 from gigamind.release.comparison import Comparison
 from gigamind.release.model import BLOCK, PASS_RATE
-from gigamind.reports.figures import Figure, figure_of, figures_of, keys_of, measured
 from gigamind.reports.charts import Chart, Shown, drawn, forest
+from gigamind.reports.figures import Figure, figure_of, figures_of, keys_of, measured
 from gigamind.reports.page.headline import Card, against, card, change_interval
 from gigamind.reports.page.layout import (
     Content,

@@ -14,8 +14,8 @@ from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label
 from gigamind.records.schema import PassageReport
 from gigamind.release.comparison import Comparison
-from gigamind.reports.figures import Figure, figure_of, figures_of, measured
 from gigamind.reports import charts
+from gigamind.reports.figures import Figure, figure_of, figures_of, measured
 from gigamind.reports.page.headline import Card, against, card
 from gigamind.reports.page.layout import Content, changes_by_id, items_script, render_page
 from gigamind.spans import Span, Utf16

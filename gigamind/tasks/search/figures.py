@@ -9,8 +9,8 @@ from gigamind.i18n import Language, Translator, _, translator
 from gigamind.metrics import answerability
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import in_order, keys_in, label
-from gigamind.reports.figures import Figure, figure_of, figures_of, measured, metric_name
 from gigamind.reports.charts import Chart, Line, Mark, Pen, Shown, Steps, drawn, forest
+from gigamind.reports.figures import Figure, figure_of, figures_of, measured, metric_name
 from gigamind.reports.page.headline import seed_of
 from gigamind.reports.release import slice_name
 from gigamind.tasks.search.compare import SearchSnapshot

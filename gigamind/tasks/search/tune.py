@@ -3,27 +3,29 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from gigamind.evaluation.finish import HTML_FILE, Evaluated
 from gigamind.evaluation.progress import Progress, Quiet
-from gigamind.i18n import Text, Translator, _, translator
+from gigamind.i18n import Text, _, translator
 from gigamind.records.folder import as_json, check_out_folder
-from gigamind.release.compare import compare
 from gigamind.release.comparison import Comparison
+from gigamind.release.experiment import compare_with_first
 from gigamind.release.snapshot import read_run
-from gigamind.reports.page.tune import findings, render_tuning
+from gigamind.reports.document import Count, Document, Section, table
+from gigamind.reports.experiment import experiment_document
+from gigamind.reports.html import render_html
+from gigamind.reports.tune import tuning_document
 from gigamind.reports.tuning import Tuning, WorseMetric
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.tasks.search.command import eval_command
 from gigamind.tasks.search.compare import SearchComparison
 from gigamind.tasks.search.grid_options import GridOptions
-from gigamind.tasks.search.markdown import cost_line
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import prepare
 from gigamind.tasks.search.schema import JudgeRates, SummaryReport
 from gigamind.tasks.search.tune_grid import tune_grid, with_setting
-from gigamind.tasks.search.view import SearchView
 
 CURRENT_FOLDER, BEST_FOLDER = "as-is", "best"
 PAGE_FILE, JSON_FILE = "tune.html", "tune.json"
@@ -78,7 +80,8 @@ def tune(
         sections=[_judge_section(judges)],
     )
     page = document(report=HTML_FILE if best else "", current=f"{CURRENT_FOLDER}/{HTML_FILE}")
-    write_texts(out, {PAGE_FILE: render_html(page, say), JSON_FILE: as_json(tuning, indent=2) + "\n"})
+    _write(out / PAGE_FILE, render_html(page, say))
+    _write(out / JSON_FILE, as_json(tuning, indent=2) + "\n")
     return Tuned(tuning, document(), current, best, out / PAGE_FILE)
 
 
@@ -95,8 +98,12 @@ def _compared(
     labels = (say(_("current setting")), say(_("recommended setting")))
     experiment = compare_with_first(labels, runs, seed=options.seed)
     document = experiment_document(experiment, runs, say, paths=places, items="#listing")
-    write_texts(page.parent, {page.name: render_html(document, say)})
+    _write(page, render_html(document, say))
     return experiment.comparisons[0]
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def _worse(comparison: Comparison) -> tuple[WorseMetric, ...]:
