@@ -451,10 +451,10 @@ def shaped(
     shown, more = _ranked(warnings)
     blocks: list[Block | None] = [
         verdict,
-        Bullets(shown, warning=True) if shown else None,
         Steps(tuple(steps)) if (steps := tuple(steps)) else None,
         figures if figures and figures.figures else None,
         table if table and any(table.rows) else None,
+        Bullets(shown, warning=True) if shown else None,
         examples if examples and examples.items else None,
         conditions if conditions and conditions.items else None,
         Prose(noise, faint=True) if noise else None,

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from importlib import resources
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -122,8 +123,8 @@ class _Page:
 
     def verdict(self, block: Verdict) -> Markup:
         leads = Markup("").join(self._p(lead, "lead") for lead in block.leads)
-        return Markup('<div class="verdict {}"><p class="state">{}</p><h1>{}</h1></div>{}').format(
-            block.state, self.say(STATES[block.state]), self.text(block.sentence), leads
+        return Markup('<div class="verdict {}"><h1>{}</h1>{}</div>').format(
+            block.state, self.text(block.sentence), leads
         )
 
     def banner(self, block: Banner) -> Markup:
@@ -204,10 +205,11 @@ class _Page:
         if cell.better is not None:
             way, word = ("better", _("better")) if cell.better else ("worse", _("worse"))
         word = Markup(' <span class="way">{}</span>').format(self.say(word)) if word else ""
-        behind = Markup('<span class="was">{}{}</span>').format(bracket.strip(), interval)
-        return Markup('{}<span class="change {}"><span class="nowrap">{}</span>{}</span>{}').format(
-            _axis(cell, scale), way, main, word, behind if interval else ""
+        behind = Markup(' <span class="was">{}{}</span>').format(bracket.strip(), interval)
+        text = Markup('<span class="change {}"><span class="nowrap">{}</span>{}{}</span>').format(
+            way, main, word, behind if interval else ""
         )
+        return Markup('<span class="drawn">{}{}</span>').format(_axis(cell, scale), text)
 
     def table(self, block: Table) -> Markup:
         first = next(block.rows, ())
@@ -300,7 +302,7 @@ class _Page:
                 '{}<div class="rankings">{}</div></li>'
             ).format(
                 self.text(item.title),
-                item.id,
+                quote(item.id, safe=""),
                 upright(item.id),
                 self.text(item.what),
                 Markup('<p class="small">{}: {}</p>').format(
@@ -330,7 +332,7 @@ class _Page:
             )
             for line in side.lines
         )
-        shown = Markup("<ol>{}</ol>").format(lines) if lines else self._p(_("nothing"), "small")
+        shown = Markup("<ul>{}</ul>").format(lines) if lines else self._p(_("nothing"), "small")
         return Markup('<div><h4 class="faint">{}</h4>{}</div>').format(self.text(side.label), shown)
 
     def facts(self, block: Facts) -> Markup:
@@ -379,7 +381,9 @@ _RENDERERS: dict[type[Block], Callable[[_Page, Any], Markup]] = {
 
 def _kind(cell: Cell) -> str:
     if isinstance(cell, Difference):
-        return "number difference"
+        return "difference"
+    if isinstance(cell, Result):
+        return "result"
     return "number" if isinstance(cell, NUMBERS) else ""
 
 

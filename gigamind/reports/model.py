@@ -1,11 +1,18 @@
 """What a model as judge did and cost: coverage, reliability and cost, as blocks of a document."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gigamind.formats import percent, share
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.table import label_text
-from gigamind.records.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
+from gigamind.records.judged import (
+    CoverageReport,
+    FlipReport,
+    LlmReport,
+    PanelReport,
+    SeatReport,
+    UsageReport,
+)
 from gigamind.reports.document import Block, Cell, Count, Money, Proportion, Prose, Table, table
 from gigamind.reports.text import counted
 from gigamind.stats.krippendorff import reading
@@ -267,3 +274,22 @@ def _alpha(panel: PanelReport) -> Message:
         high=high,
         reading=_READINGS[reading(panel.alpha)],
     )
+
+
+PanelMember = tuple[str, int]
+"""A model, and the number of its repetition from 0."""
+
+
+def member_of(vote: SeatReport) -> PanelMember:
+    """Return the panel member that gave a vote."""
+    return vote.model, vote.repeat
+
+
+def member_names(votes: Iterable[SeatReport]) -> dict[PanelMember, str]:
+    """Return the name of each panel member in order: its model, numbered from 1 if models vote several times."""
+    members = dict.fromkeys(map(member_of, votes))
+    repeated = any(repeat for _model, repeat in members)
+    return {
+        (model, repeat): f"{model} #{repeat + 1}" if repeated else model
+        for model, repeat in members
+    }

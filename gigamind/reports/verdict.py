@@ -100,7 +100,7 @@ def ungated(release: Release) -> list[MetricChange]:
     return [entry for entry in changes if entry.is_better is False and entry.metric not in gated]
 
 
-def release_verdict(release: Release) -> Verdict:
+def release_verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
     """Return the verdict on a comparison: what happened, the worst thing, its size, and how many items."""
     comparison, gate = release
     items = items_text(comparison)
@@ -390,7 +390,9 @@ def gate_conditions(release: Release) -> Conditions:
         return Conditions(())
     rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
     shown = [rule for rule in rules if rule.status not in {"passed", "skipped"}]
-    texts = dict.fromkeys((STATE_OF[rule.status], _condition(rule, comparison)) for rule in shown)
+    texts: dict[tuple[State, Text], None] = dict.fromkeys(
+        (STATE_OF[rule.status], _condition(rule, comparison)) for rule in shown
+    )
     explained = {rule.explanation for rule in gate.rules}
     decided = [Condition(state, text) for state, text in texts]
     allowed = [Condition("informational", text) for text in gate.reasons if text not in explained]
@@ -449,6 +451,16 @@ def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cel
         before, after, difference = _cells(
             change, comparison, usual, rule.limit if rule.why == "drop" else None
         )
+    elif rule.why == "normalised":
+        label = _("cost of a query (units of a reference load)")
+        return (
+            label,
+            "1.00",
+            rule.values["ratio"],
+            None,
+            _limit(rule),
+            Result(STATE_OF[rule.status]),
+        )
     else:
         before, after = _value(rule.metric, rule.baseline), _value(rule.metric, rule.current)
         difference = None
@@ -499,7 +511,7 @@ def _limit(rule: RuleResult) -> Cell:
     if rule.limit is None:
         return None
     if rule.why == "normalised":
-        return f"≤ × {rule.limit:.2f}"
+        return f"≤ {rule.limit:.2f}"
     if rule.metric in _TIMES:
         return f"≤ {rule.limit:,.0f} ms"
     if rule.metric == CARD or rule.why.startswith("floor"):

@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 from gigamind.formats import between, moment, share, signed
 from gigamind.i18n import Language, Message, Translator, _, script_messages, translator
 from gigamind.metrics.table import label
-from gigamind.records.judged import LlmReport, SeatReport
+from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record, RunReport, by_item
 from gigamind.release.compare import compare
 from gigamind.release.comparison import Comparison, Snapshot
@@ -27,6 +27,7 @@ from gigamind.release.policy import GateResult
 from gigamind.reports.cards.line import certified
 from gigamind.reports.charts import Chart
 from gigamind.reports.figures import Figure, Part, values_of
+from gigamind.reports.model import PanelMember, member_names, member_of  # noqa: F401  for tasks
 from gigamind.reports.page.headline import Card, change_interval, notices, seed_of
 from gigamind.reports.page.model_costs import few_judged, model_block
 from gigamind.reports.release import (
@@ -324,22 +325,3 @@ def coded(text: str) -> Markup:
     """Return a message as markup: text in backticks as code, "->" as an arrow."""
     escaped = str(escape(upright(text))).replace(" -&gt; ", " → ")
     return Markup(_CODE.sub(r"<code>\1</code>", escaped))  # noqa: S704  escaped before
-
-
-PanelMember = tuple[str, int]
-"""A model, and the number of its repetition from 0."""
-
-
-def member_of(vote: SeatReport) -> PanelMember:
-    """Return the panel member that gave a vote."""
-    return vote.model, vote.repeat
-
-
-def member_names(votes: Iterable[SeatReport]) -> dict[PanelMember, str]:
-    """Return the name of each panel member in order: its model, numbered from 1 if models vote several times."""
-    members = dict.fromkeys(map(member_of, votes))
-    repeated = any(repeat for _model, repeat in members)
-    return {
-        (model, repeat): f"{model} #{repeat + 1}" if repeated else model
-        for model, repeat in members
-    }

@@ -62,11 +62,13 @@ function heading(name, className, label) {
   return make("th", { className, attributes: { scope: "col", "data-sort": name } }, button);
 }
 
+const place = document.getElementById("items");
+const listing = place.closest("section");
 const body = make("tbody");
 const head = make("tr", {}, ...Object.entries(COLUMNS).map(([name, [className, , label]]) => heading(name, className, label)));
 const shown = make("span", { attributes: { role: "status", "aria-live": "polite" } });
 const pageButton = (text, step) => make("button", { type: "button", text,
-  on: { click: () => { state.page += step; update(); document.querySelector(".listing").scrollIntoView(); } } });
+  on: { click: () => { state.page += step; update(); listing.scrollIntoView(); } } });
 const previous = pageButton(_("Previous page"), -1);
 const next = pageButton(_("Next page"), 1);
 
@@ -115,8 +117,8 @@ function start() {
   const languages = [...new Set(items.map((item) => item.language).filter(Boolean))].sort();
   const tools = make("div", { className: "tools" }, make("label", { className: "search" }, _("Search"), search),
     choice("language", _("Language"), languages), choice("tag", _("Tag"), [...data.tags].sort((a, b) => a.localeCompare(b))));
-  const caption = document.getElementById("listing-title").textContent;
-  document.getElementById("items").append(tools, filters(),
+  const caption = listing.querySelector("h2").textContent;
+  place.append(tools, filters(),
     make("table", { className: "items" }, make("caption", { className: "hidden", text: caption }), make("thead", {}, head), body),
     make("div", { className: "pager" }, previous, next, shown));
   document.addEventListener("keydown", (event) => {
@@ -124,8 +126,24 @@ function start() {
     event.preventDefault();
     search.focus();
   });
+  addEventListener("hashchange", openLinked);
   matchMedia("(max-width: 44rem)").addEventListener("change", update);
   update();
+  openLinked();
+}
+
+// A link "#q=ID" shows that item alone, opened.
+function openLinked() {
+  const id = location.hash.startsWith("#q=") ? decodeURIComponent(location.hash.slice(3)) : null;
+  const linked = id === null ? undefined : items.find((item) => item.id === id);
+  if (!linked) return;
+  body.replaceChildren(row(linked));
+  const folded = place.closest("details");
+  if (folded) folded.open = true;
+  const toggle = body.querySelector(".toggle");
+  toggle.click();
+  toggle.scrollIntoView();
+  shown.textContent = LIST.shown({ from: linked.number, to: linked.number, n: items.length });
 }
 
 start();
