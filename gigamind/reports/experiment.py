@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from gigamind.formats import points
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
-from gigamind.metrics.spec import units_of
+from gigamind.metrics.spec import blocks_of, units_of
 from gigamind.metrics.table import in_order
-from gigamind.release.comparison import MetricChange, Snapshot
+from gigamind.release.comparison import Comparison, MetricChange, Snapshot
 from gigamind.release.experiment import Experiment
 from gigamind.release.mismatch import WHAT
 from gigamind.release.policy import rule_label
@@ -76,8 +76,9 @@ def experiment_document(
         report: URL of the last run's report, compared with the first run; "" if there is none.
     """
     names = [shlex.quote(str(path)) for path in paths or [run.label for run in experiment.runs]]
-    main = distinct(main_keys(experiment.metrics), *experiment.comparisons)
-    others = set(distinct(in_order(experiment.metrics), *experiment.comparisons)) - {*main}
+    keys = distinct(in_order(experiment.metrics), *experiment.comparisons)
+    main = [key for key in main_keys(keys) if _differs_in(key, experiment)]
+    others = [key for key in keys if key not in main]
     subject = _(
         "{others} vs {reference}, on {shared:,} {units} that all runs evaluated",
         reference=experiment.reference.label,
@@ -87,6 +88,11 @@ def experiment_document(
     )
     worst = max(range(len(experiment.comparisons)), key=lambda at: _worse(experiment, at))
     comparison = release.comparison if release else experiment.comparisons[worst]
+    every = (
+        metric_table(release, every=True)
+        if release
+        else _metric_table(experiment, [*main, *others])
+    )
     return shaped(
         _("Comparison of runs"),
         joined((TASKS[experiment.task], subject), " · "),
@@ -102,21 +108,19 @@ def experiment_document(
         conditions=gate_conditions(release) if release else None,
         noise=noise_text(comparison),
         sections=(
-            None
-            if release or not others
-            else Section(
-                "metrics",
-                _("Other metrics"),
-                (_metric_table(experiment, in_order(list(others))),),
-                folded=True,
-            ),
+            Section("metrics", _("All metrics"), (every,), folded=True),
             _settings(experiment, report),
             _slices(experiment),
-            _certainty(experiment, [*main, *in_order(list(others))]),
+            _certainty(experiment, [*main, *others]),
             _listing(experiment, runs, say),
         ),
         version=experiment.runs[-1].run.app_version,
     )
+
+
+def _differs_in(key: str, experiment: Experiment) -> bool:
+    changes = [comparison.metric(key) for comparison in experiment.comparisons]
+    return any(change is not None and change.changed for change in changes)
 
 
 def _worse(experiment: Experiment, at: int) -> int:
@@ -124,61 +128,78 @@ def _worse(experiment: Experiment, at: int) -> int:
 
 
 def _ranking(experiment: Experiment, main: Sequence[str]) -> Verdict:
-    """Return which run is best by the first main metric, and the worst significant change of any run."""
-    reference, gains = experiment.reference.label, _gains(experiment, main)
-    if not gains:
-        return Verdict("measured", _("The runs share no metric, so there is no best run."))
-    gain, run, change = gains[0]
-    values = {
-        "run": run,
-        "metric": rule_label(change.metric),
-        "size": points(change.difference or 0.0),
-        "reference": reference,
+    """Return which run is best by its significant changes of main metrics, and the worst change of any run."""
+    goals = _goals(experiment, main)
+    place = _best(experiment, goals)
+    better, worse = _moved(experiment.comparisons[place], goals)
+    values: dict[str, object] = {
+        "run": experiment.runs[place + 1].label,
+        "reference": experiment.reference.label,
+        "metrics": len(goals),
+        "better": len(better),
+        "worse": len(worse),
     }
-    if gain <= 0:
-        best = _("Best: {reference}. No other run has a better {metric}.", **values)
-    elif change.is_better:
-        best = _("Best: {run} ({metric} {size} compared with {reference}).", **values)
-    else:
+    moved = [_moved(comparison, main) for comparison in experiment.comparisons]
+    if not any(map(any, moved)):
+        text = _("No run differs significantly from {reference} in a main metric.", **values)
+        return Verdict("measured", text)
+    if len(better) > len(worse):
+        most = max(better, key=lambda change: -(change.drop or 0.0))
         best = _(
-            "No run is significantly better than {reference}. {run} comes closest: {metric} {size}.",
+            "Best: {run}, significantly better than {reference} in {better} of {metrics} main metrics and worse in"
+            " {worse} ({metric} {size}).",
+            metric=rule_label(most.metric),
+            size=points(most.difference or 0.0),
             **values,
         )
+    else:
+        best = _("Best: {reference}. No other run is better on balance.", **values)
     drops = [
-        (moved.drop or 0.0, place)
-        for place, comparison in enumerate(experiment.comparisons)
-        for key in main
-        if (moved := comparison.metric(key)) and moved.is_better is False
+        (change.drop or 0.0, at, change)
+        for at, (_better, lost) in enumerate(moved)
+        for change in lost
     ]
     if not drops:
-        worst = _("No main metric of any run got significantly worse.")
+        worst: Message = _("No main metric of any run got significantly worse.")
     else:
-        drop, place = max(drops)
-        changes = experiment.comparisons[place].metrics
-        moved = next(c for c in changes if c.metric in main and c.drop == drop)
+        _drop, at, change = max(drops, key=lambda entry: entry[0])
         worst = _(
             "Worst: {run} ({metric} {size}); {worse:,} of {shared:,} {units} got worse.",
-            run=experiment.runs[place + 1].label,
-            metric=rule_label(moved.metric),
-            size=points(moved.difference or 0.0),
-            worse=_worse(experiment, place),
+            run=experiment.runs[at + 1].label,
+            metric=rule_label(change.metric),
+            size=points(change.difference or 0.0),
+            worse=_worse(experiment, at),
             shared=experiment.shared,
             units=units_of(experiment.task),
         )
     return Verdict("measured", joined((best, worst), " "))
 
 
-def _gains(experiment: Experiment, main: Sequence[str]) -> list[tuple[float, str, MetricChange]]:
-    """Return by how much each run is better in the first main metric, the best run first."""
-    for key in main:
-        found = [
-            (-change.drop, run.label, change)
-            for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True)
-            if (change := comparison.metric(key)) and change.drop is not None
-        ]
-        if found:
-            return sorted(found, key=lambda entry: -entry[0])
-    return []
+def _goals(experiment: Experiment, main: Sequence[str]) -> list[str]:
+    """Return the main metrics of the task's first block, such as the rankings of a search; they choose the best run."""
+    block = blocks_of(experiment.task)[0]
+    return [key for key in main if key.startswith(f"{block}.")] or list(main)
+
+
+def _best(experiment: Experiment, goals: Sequence[str]) -> int:
+    """Return the comparison with the most significant gains over losses; the first one decides ties."""
+
+    def balance(place: int) -> tuple[int, float]:
+        comparison = experiment.comparisons[place]
+        better, worse = _moved(comparison, goals)
+        first = comparison.metric(goals[0]) if goals else None
+        return len(better) - len(worse), -(first.drop or 0.0) if first else 0.0
+
+    return max(range(len(experiment.comparisons)), key=balance)
+
+
+def _moved(
+    comparison: Comparison, main: Sequence[str]
+) -> tuple[list[MetricChange], list[MetricChange]]:
+    """Return the main metrics that are significantly better, and those that are worse."""
+    changes = [change for key in main if (change := comparison.metric(key))]
+    better = [change for change in changes if change.is_better is True]
+    return better, [change for change in changes if change.is_better is False]
 
 
 def _steps(
@@ -186,14 +207,9 @@ def _steps(
 ) -> Iterator[Step]:
     if items and any(comparison.changes for comparison in experiment.comparisons):
         yield Step(_("See every changed item"), url=items)
-    gains = _gains(experiment, main)
-    best = next(
-        (place for place, run in enumerate(experiment.runs) if gains and run.label == gains[0][1]),
-        len(names) - 1,
-    )
     yield Step(
         _("For a release verdict, compare one run with the reference"),
-        f"gigamind compare {names[0]} {names[best]} --fail-on-regression",
+        f"gigamind compare {names[0]} {names[_best(experiment, _goals(experiment, main)) + 1]} --fail-on-regression",
     )
 
 

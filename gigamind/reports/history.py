@@ -304,7 +304,7 @@ def _warnings(found: Histories, *, several: bool) -> Iterator[Text]:
                     n=unlike,
                 )
             )
-        if history.lacking:
+        if history.lacking and history.comparable >= ENOUGH:
             names = [rule_label(name) for name in history.lacking]
             texts.append(
                 _(

@@ -156,7 +156,7 @@ _CHANGES = {
 def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
     """Return the metrics of both settings. Their differences are left out: the queries that chose also measure."""
     main = main_keys([change.metric for change in comparison.metrics])
-    keys = dict.fromkeys([tuning.metric, *main, *(worse.metric for worse in tuning.worse)])
+    keys = dict.fromkeys([tuning.metric, *(worse.metric for worse in tuning.worse), *main])
     changes = [comparison.metric(key) for key in distinct(keys, comparison)]
     rows: list[tuple[Cell, ...]] = [
         (
@@ -166,7 +166,7 @@ def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
             _CHANGES[change.is_better],
         )
         for change in changes
-        if change
+        if change and change.changed
     ]
     heads = (_("metric"), _("current setting"), _("recommended setting"), _("change"))
     caption = _(
@@ -181,7 +181,7 @@ def _examples(comparison: Comparison) -> Examples:
         [change for change in comparison.changes if change.change == way]
         for way in ("improved", "worse")
     )
-    shown = [*better[: 3 - bool(worse)], *worse][:3]
+    shown = [*better[::-1][: 3 - bool(worse)], *worse][:3]
     labels = (_("current setting"), _("recommended setting"))
     items = tuple(example_of(change, labels) for change in shown)
     return Examples(_("Queries that change"), items, len(comparison.changes))

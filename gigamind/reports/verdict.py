@@ -409,13 +409,17 @@ def _condition(rule: RuleResult, comparison: Comparison) -> Text:
 
 
 def metric_table(release: Release, *, every: bool = False) -> Table:
-    """Return the gated metrics, worst result first, then the other main metrics; `every` adds all others."""
+    """Return the gated metrics, worst result first, then the other main metrics that changed.
+
+    `every` adds all others.
+    """
     comparison, gate = release
     rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
     rules = [rule for rule in rules if rule.baseline is not None or rule.current is not None]
     gated = {rule.metric for rule in rules}
     keys = in_order([change.metric for change in comparison.metrics])
-    wanted = keys if every else main_keys(keys)
+    moved = {change.metric for change in comparison.metrics if change.changed}
+    wanted = keys if every else [key for key in main_keys(keys) if key in moved]
     shown = [key for key in distinct(keys, comparison) if key in wanted and key not in gated]
     sizes = Counter(change.n for change in comparison.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0
@@ -531,7 +535,7 @@ def worst_examples(
     """Return the items that got worse, worst first, with both rankings; lost items come first."""
     worse = [change for change in comparison.changes if change.change == "worse"]
     if not worse and not comparison.lost:
-        better = [change for change in comparison.changes if change.change == "improved"]
+        better = [change for change in comparison.changes[::-1] if change.change == "improved"]
         shown = tuple(example_of(change, sides) for change in better[:most])
         return Examples(_("Improved"), shown, len(better))
     lost = [_lost_example(item) for item in comparison.lost]
