@@ -58,7 +58,7 @@ class ComparedRuns:
     def files(self) -> dict[str, str]:
         """Return the output files by name."""
         text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
-        page = render_html(self.document("#listing"), translator(self.lang))
+        page = render_html(self.document("#list"), translator(self.lang))
         files = {"compare.html": page, "compare.json": text + "\n"}
         if self.verdict:
             files[COMPARE_FILE] = self.verdict.markdown(self.lang, self.paths[-1])

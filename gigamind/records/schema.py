@@ -197,6 +197,14 @@ class RunReport(Report):
             for warning in self.warnings
         ]
 
+    @property
+    def seed(self) -> int:
+        """The seed of its intervals, which its page uses as well."""
+        seed = self.options["seed"]
+        if isinstance(seed, int):
+            return seed
+        raise TypeError(f"run.json: options.seed is not a number: {seed!r}")
+
     @model_validator(mode="before")
     @classmethod
     def _restore(cls, data: object) -> object:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gigamind.formats import moment, percent, points, share
-from gigamind.i18n import Message, Text, Translator, _, joined, n_
+from gigamind.i18n import Message, Text, Translator, _, joined, n_, translator
 from gigamind.reports.charts import Chart
 
 State = Literal[
@@ -39,10 +39,23 @@ STATES: dict[State, Message] = {
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """A metric in [0, 1], with the number of items behind it if that differs from its neighbours."""
+    """A metric in [0, 1].
+
+    Attributes:
+        n: the number of items behind it, if that differs from its neighbours.
+        ceiling: the highest value that the dataset allows, if that is below 1.
+    """
 
     value: float | None
     n: int | None = None
+    ceiling: float | None = None
+
+    def notes(self) -> Iterator[Message]:
+        """Yield what belongs behind the value."""
+        if self.n is not None:
+            yield _("N = {n}", n=self.n)
+        if self.ceiling is not None:
+            yield _("highest possible {value}", value=share(self.ceiling))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +158,9 @@ def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911, PLR09
     match cell:
         case None:
             return "–"
-        case Proportion(value, n):
-            return share(value) if n is None else f"{share(value)} ({say(_('N = {n}', n=n))})"
+        case Proportion(value):
+            notes = ", ".join(map(say, cell.notes()))
+            return f"{share(value)} ({notes})" if notes else share(value)
         case Percent(value):
             return percent(value)
         case Interval(low, high):
@@ -462,6 +476,21 @@ def shaped(
         Section("warnings", _("Other warnings"), (Bullets(more),), folded=True) if more else None,
     ]
     return Document(title, subject, tuple(b for b in blocks if b is not None), version)
+
+
+def filled(block: Table) -> Table:
+    """Return a table without the columns that have no value in any row."""
+    say, rows = translator("en"), list(block.rows)
+    kept = [
+        place
+        for place in range(len(block.columns))
+        if any(cell_text(row[place], say) not in {"", "–"} for row in rows)
+    ]
+    groups = (
+        replace(group, rows=tuple(tuple(row[place] for place in kept) for row in group.rows))
+        for group in block.groups
+    )
+    return replace(block, columns=tuple(block.columns[p] for p in kept), groups=tuple(groups))
 
 
 WARNINGS_SHOWN = 3

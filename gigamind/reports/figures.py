@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from gigamind.formats import between, share
 from gigamind.i18n import Language, Translator, _
+from gigamind.metrics.links import CEILING
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label, metric_of
 from gigamind.records.judged import JudgeReport
@@ -22,12 +23,16 @@ class Part(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One metric of a slice in [0, 1] (None if not measured), and its interval; `block` as in metrics/spec.py."""
+    """One metric of a slice in [0, 1] (None if not measured), and its interval; `block` as in metrics/spec.py.
+
+    `ceiling` is the highest value that the dataset allows; None if that is 1 or unknown.
+    """
 
     block: str
     name: str
     value: float | None
     interval: IntervalReport
+    ceiling: float | None = None
 
     @property
     def key(self) -> str:
@@ -71,7 +76,9 @@ def figure_of(part: Part, key: str) -> Figure | None:
     block, _dot, name = key.partition(".")
     interval = part.intervals.get(key)
     values: Mapping[str, float | None] = getattr(part, block)
-    return Figure(block, name, values.get(name), interval) if interval else None
+    highest = values.get(name + CEILING)
+    ceiling = highest if highest is not None and highest < 1 else None
+    return Figure(block, name, values.get(name), interval, ceiling) if interval else None
 
 
 def figures_of(part: Part, keys: Iterable[str]) -> list[Figure]:

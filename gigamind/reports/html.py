@@ -194,9 +194,11 @@ class _Page:
             return Markup("<code>{}</code>").format(upright(cell.text))
         if isinstance(cell, Link):
             return Markup('<a href="{}">{}</a>').format(cell.url, self.text(cell.text))
-        if isinstance(cell, Proportion) and cell.n is not None:
-            n = self.say(_("N = {n}", n=cell.n))
-            return Markup('{}<span class="was">{}</span>').format(share(cell.value), n)
+        if isinstance(cell, Proportion):
+            notes = (
+                Markup('<span class="was">{}</span>').format(self.say(x)) for x in cell.notes()
+            )
+            return Markup("").join((share(cell.value), *notes))
         return self.text(cell_text(cell, self.say))
 
     def _difference(self, cell: Difference, scale: float) -> Markup:
@@ -271,7 +273,7 @@ class _Page:
         if figure.n is not None:
             about.append(self.say(_("N = {n}", n=figure.n)))
         return Markup(
-            '<div class="card"><h3>{}</h3><p class="figure">{}</p>{}{}{}<p class="small faint">{}</p></div>'
+            '<div class="card"><h2>{}</h2><p class="figure">{}</p>{}{}{}<p class="small faint">{}</p></div>'
         ).format(
             self.text(figure.label),
             self.cell(figure.value),
@@ -302,7 +304,7 @@ class _Page:
                 '{}<div class="rankings">{}</div></li>'
             ).format(
                 self.text(item.title),
-                quote(item.id, safe=""),
+                quote(item.id, safe="", errors="replace"),
                 upright(item.id),
                 self.text(item.what),
                 Markup('<p class="small">{}: {}</p>').format(
@@ -429,17 +431,21 @@ def _whisker(value: Cell, interval: Interval | None) -> Markup:
     """Draw a metric in [0, 1] with its interval."""
     if not isinstance(value, Proportion) or value.value is None:
         return Markup()
-    ends = Markup()
+    marks = Markup()
+    if value.ceiling is not None:
+        marks = Markup('<rect class="ceiling" x="{:.2f}" y="0" width="0.8" height="10"/>').format(
+            99.2 * value.ceiling
+        )
     if interval and interval.low is not None and interval.high is not None:
         width = max(0.6, 100 * (interval.high - interval.low))
-        ends = Markup('<rect class="range" x="{:.2f}" y="3" width="{:.2f}" height="4"/>').format(
+        marks += Markup('<rect class="range" x="{:.2f}" y="3" width="{:.2f}" height="4"/>').format(
             100 * interval.low, width
         )
     return Markup(
         '<svg class="whisker" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
         '<rect class="track" x="0" y="4.5" width="100" height="1"/>{}'
         '<rect class="dot" x="{:.2f}" y="0" width="1.6" height="10"/></svg>'
-    ).format(ends, 98.4 * value.value)
+    ).format(marks, 98.4 * value.value)
 
 
 @functools.cache

@@ -59,7 +59,7 @@ LABELS: Mapping[str, Message] = {
 CAUSES: Mapping[str, Message] = {
     "no_candidate": _("target note not suggested"),
     "ranked_too_low": _("suggested, but ranked too low"),
-    "below_confidence": _("confidence below min_confidence"),
+    "below_confidence": _("confidence below the threshold"),
     "namesake": _("another note suggested for these words"),
     "already_linked": _("note already links to the target"),
 }

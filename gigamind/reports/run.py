@@ -9,6 +9,7 @@ from typing import Any
 
 from gigamind.formats import moment
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
+from gigamind.metrics.links import CEILING
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import about, in_order
 from gigamind.records.history import PastRun
@@ -48,6 +49,7 @@ from gigamind.reports.verdict import (
     bounds_verdict,
     gate_conditions,
     main_figures,
+    main_keys,
     metric_table,
     next_steps,
     noise_text,
@@ -200,7 +202,7 @@ def key_figures(part: Part, say: Translator) -> KeyFigures:
         tuple(
             KeyFigure(
                 rule_label(figure.key),
-                Proportion(figure.value),
+                Proportion(figure.value, ceiling=figure.ceiling),
                 Interval(figure.interval.low, figure.interval.high),
                 figure.interval.n,
                 about(figure.key, say.language),
@@ -215,14 +217,15 @@ def _all_metrics(part: Part, release: Release | None, say: Translator) -> Sectio
     if release and not release.gate.is_refused:
         compared = metric_table(release, every=True)
         return Section("metrics", _("All metrics"), (compared,), folded=True)
-    figures = figures_of(part, in_order(list(part.intervals)))
+    keys = in_order([key for key in part.intervals if not key.endswith(CEILING)])
+    figures = figures_of(part, keys)
     known = _distinct(measured(figures))
     if not known:
         return None
     rows: list[tuple[Cell, ...]] = [
         (
             rule_label(figure.key),
-            Proportion(figure.value),
+            Proportion(figure.value, ceiling=figure.ceiling),
             Interval(figure.interval.low, figure.interval.high),
             Count(figure.interval.n),
             about(figure.key, say.language),
@@ -260,7 +263,7 @@ def _trend(outcome: Outcome, say: Translator) -> Section | None:
 
     rules = release.gate.rules if release else ()
     doubtful = [rule.metric for rule in rules if rule.status not in {"passed", "skipped"}]
-    keys = dict.fromkeys([*doubtful, *in_order(list(past[-1].figures))])
+    keys = dict.fromkeys([*doubtful, *main_keys(list(past[-1].figures))])
     courses = [
         Course(say(rule_label(key)), [run.figures.get(key) for run in past], before(key))
         for key in keys

@@ -5,14 +5,13 @@ The policy decides and significance explains: the sentence names the rule that d
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gigamind.formats import points
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import in_order, is_lower_better, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
-from gigamind.release.model import SnapshotHit
 from gigamind.release.policy import (
     COVERAGE,
     LOST,
@@ -553,13 +552,22 @@ def example_of(change: ItemChange, sides: tuple[Text, Text] = SIDES) -> Example:
     if change.baseline_ranking is not None and change.current_ranking is not None:
         expected = set(change.expected_notes)
         shown = (
-            Side(sides[0], _ranking(change.baseline_ranking, expected)),
-            Side(sides[1], _ranking(change.current_ranking, expected)),
+            Side(sides[0], ranking_lines(change.baseline_ranking, expected)),
+            Side(sides[1], ranking_lines(change.current_ranking, expected)),
         )
     return Example(change.id, change.text, change.what, change.expected_notes, shown)
 
 
-def _ranking(hits: Sequence[SnapshotHit], expected: set[str]) -> tuple[SideLine, ...]:
+class Hit(Protocol):
+    """A note of a ranking."""
+
+    @property
+    def note(self) -> str: ...
+    @property
+    def base_score(self) -> float | None: ...
+
+
+def ranking_lines(hits: Sequence[Hit], expected: set[str]) -> tuple[SideLine, ...]:
     """Return the first results, and the first expected note if it comes later."""
     shown = list(enumerate(hits[:_HITS], start=1))
     later = next(((at, hit) for at, hit in enumerate(hits, 1) if hit.note in expected), None)

@@ -1,23 +1,20 @@
-"""Selects and orders the metrics and slices of a search report, and draws their charts."""
+"""Selects and orders the slices of a search report, sweeps its threshold, and draws its charts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from gigamind.i18n import Language, Translator, _, translator
+from gigamind.i18n import Translator, _
 from gigamind.metrics import answerability
-from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import in_order, keys_in, label
+from gigamind.metrics.table import label
 from gigamind.reports.charts import Chart, Line, Mark, Pen, Shown, Steps, drawn, forest
-from gigamind.reports.figures import Figure, figure_of, figures_of, measured, metric_name
-from gigamind.reports.page.headline import seed_of
-from gigamind.reports.release import slice_name
+from gigamind.reports.figures import Figure, figure_of, figures_of, metric_name
+from gigamind.reports.verdict import main_figures, slice_name
 from gigamind.tasks.search.compare import SearchSnapshot
-from gigamind.tasks.search.markdown import SliceKind
 from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
 
-THRESHOLD_NAMES = {
+_THRESHOLD_NAMES = {
     "threshold": _("min_score"),
     "answer_score": _("min_score"),
     "calibrated": _("minimum probability of an answer"),
@@ -35,19 +32,9 @@ _DIFFICULTIES = ("easy", "mid", "hard")
 class Slice:
     """A set of queries and its figures; `key` is "" for kinds without values."""
 
-    kind: SliceKind
+    kind: str
     key: str
     part: SliceReport
-
-
-def main_metrics(part: SliceReport) -> list[Figure]:
-    """Return the main metrics that were measured, ranking first."""
-    return measured(figures_of(part, keys_in("main", blocks_of("search"), part.deepest)))
-
-
-def all_metrics(part: SliceReport) -> list[Figure]:
-    """Return every metric that has an interval, ranking first."""
-    return figures_of(part, in_order(list(part.intervals)))
 
 
 def slices(summary: SummaryReport, tags: int) -> Iterator[Slice]:
@@ -101,7 +88,7 @@ def judging(record: RunRecord) -> Judging:
     if judge is None or judge.setting is None:
         return Judging(judge.kind if judge else "none", counts, None, [], None)
     scored = [(not item.answerable, item.answerable_score) for item in judged_items(record)]
-    best = answerability.best_f1(scored, seed=seed_of(record.run))
+    best = answerability.best_f1(scored, seed=record.run.seed)
     return Judging(judge.kind, counts, judge.setting, answerability.sweep(scored), best)
 
 
@@ -118,10 +105,9 @@ _PERCENTILES = ("p50", "p95", "p99")
 
 
 def search_figures(
-    record: RunRecord, baseline: SearchSnapshot | None = None, *, lang: Language = "en"
+    record: RunRecord, judged: Judging, baseline: SearchSnapshot | None, say: Translator
 ) -> dict[str, Chart]:
     """Return the charts of a search run: metrics, threshold, scores, latency, slices. Baselines are hollow marks."""
-    say = translator(lang)
     old = baseline.metrics if baseline else None
 
     def named(metrics: Iterable[Figure]) -> Shown:
@@ -133,20 +119,19 @@ def search_figures(
             for part in slices(summary, tags)
         }
 
-    metrics = named(main_metrics(record.summary.overall))
-    known = named(all_metrics(old.overall)) if old else None
+    metrics = named(main_figures(record.summary.overall))
+    known = named(figures_of(old.overall, old.overall.intervals)) if old else None
     sliced = parts(record.summary, _TAGS)
     known_parts = parts(old, len(old.by_tag)) if old else None
     return drawn(
         metrics=forest(say(_("Metrics with 95% CIs")), say, metrics, known),
-        **_judged(record, say),
+        **_judged(record, judged, say),
         latency=_latency(record, baseline, say),
         slices=forest(say(_("MRR by slice")), say, sliced, known_parts),
     )
 
 
-def _judged(record: RunRecord, say: Translator) -> dict[str, Chart]:
-    judged = judging(record)
+def _judged(record: RunRecord, judged: Judging, say: Translator) -> dict[str, Chart]:
     if not judged.both_kinds or judged.setting is None:
         return {}
     current = Mark(judged.setting, say(_("current threshold: {value:.3f}", value=judged.setting)))
@@ -176,7 +161,7 @@ def _threshold(record: RunRecord, judged: Judging, marks: Sequence[Mark], say: T
         Line(recall, [c.recall for c in counts], Pen("accent", "dashed")),
         Line(far, [c.far for c in counts], Pen("warn", "dotted", 1.8)),
     ]
-    x_label = say(THRESHOLD_NAMES[judged.kind])
+    x_label = say(_THRESHOLD_NAMES[judged.kind])
     return Steps(say(_("Verdicts at other thresholds")), x_label, settings, lines, marks)
 
 

@@ -196,9 +196,8 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     checked = check_queries(dataset, vault if options.notes else None, identities, find_again)
     inputs.refuse_unusable(checked)
     chosen = inputs.drawn(checked.queries)
-    threshold_warnings = ()
-    if not all(query.item.answerable for query in chosen):
-        threshold_warnings = blunt_threshold(options, judge.judge) if judge else (_NO_THRESHOLD,)
+    is_judged = judge or all(query.item.answerable for query in chosen)
+    threshold_warnings = () if is_judged else (_NO_THRESHOLD,)
     return Prepared(
         options=options,
         vault=vault,
@@ -256,39 +255,31 @@ def _idle_fusion(options: SearchEvalOptions) -> tuple[Text, ...]:
     return tuple(warnings)
 
 
-def blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tuple[Text, ...]:
+def blunt_threshold(prepared: Prepared) -> tuple[Text, ...]:
     """Return a warning if the threshold of gigamind's own search is too low to detect any unanswerable query.
 
     The best BM25 chunk has a keyword score of 1, so if any word matches, the best note scores at least the keyword
     weight. A note that the link graph moves above it lacks only the boost.
     """
+    options, judge = prepared.options, prepared.judge.judge if prepared.judge else None
     if (
         not options.is_builtin
         or not isinstance(judge, ThresholdJudge)
         or judge.kind != "threshold"
         or options.retrieval.balanced
+        or all(query.item.answerable for query in prepared.queries)
     ):
         return ()
     share = 1 - options.retrieval.semantic_share
     floor = share / (1 + BOOST) if options.graph_rerank else share
     if not 0 < judge.min_score <= floor:
         return ()
-    values = {"score": judge.min_score, "floor": floor}
-    if options.mode == "keyword":
-        return (
-            _(
-                "With --min-score {score:g}, gigamind detects no unanswerable query that shares a word with the"
-                " vault. In keyword mode, the top score of a query is then at least {floor:.3g}. Use"
-                " --unanswerable-mode calibrated, or --mode semantic.",
-                **values,
-            ),
-        )
-    return (
-        _(
-            "With --min-score {score:g}, gigamind detects no unanswerable query that shares a word with the vault."
-            " In {mode} mode, the top score of a query is then at least {floor:.3g}. Use --unanswerable-mode"
-            " calibrated, a higher --min-score, --fusion balanced, or --mode semantic.",
-            mode=options.mode,
-            **values,
-        ),
+    caution = _(
+        "With --min-score {score:g}, gigamind detects no unanswerable query that shares a word with the vault. In"
+        " {mode} mode, the top score of a query is then at least {floor:.3g}. The report of the run shows whether"
+        " another --unanswerable-mode does better on your queries.",
+        score=judge.min_score,
+        floor=floor,
+        mode=options.mode,
     )
+    return (caution,)

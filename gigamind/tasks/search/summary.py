@@ -29,8 +29,9 @@ from gigamind.tasks.search.foreign import (
     without_verdict,
 )
 from gigamind.tasks.search.free_judges import FreeJudges, free_rates
+from gigamind.tasks.search.judge_advice import advice
 from gigamind.tasks.search.options import Pace
-from gigamind.tasks.search.prepare import Prepared, blunt_threshold
+from gigamind.tasks.search.prepare import Prepared
 from gigamind.tasks.search.schema import (
     ItemReport,
     ItemResult,
@@ -127,12 +128,9 @@ def record_run(
             for result in results
         ]
     summary = summarise(prepared, judges, run, results, passes)
-    more = (
-        _quality_warnings(prepared, summary, results)
-        if summary.system
-        else _calibrated_errors(prepared, summary)
-    )
-    prepared = replace(prepared, warnings=(*prepared.warnings, *more))
+    more = _quality_warnings(prepared, summary, results) if summary.system else ()
+    advised = filter(None, [advice(summary.judges)])
+    prepared = replace(prepared, warnings=(*advised, *prepared.warnings, *more))
     failures = [result for result in results if isinstance(result, ErrorReport)]
     return Record(
         run_report(
@@ -184,23 +182,6 @@ def _slice(part: SliceSummary) -> SliceReport:
         unanswerable={name: estimate.value for name, estimate in part.unanswerable.items()},
         intervals=intervals("search", part.search) | intervals("unanswerable", part.unanswerable),
     )
-
-
-def _calibrated_errors(prepared: Prepared, summary: SummaryReport) -> Iterator[Text]:
-    """Yield the errors of the calibrated judge in this run if `blunt_threshold` recommends that judge."""
-    judge = prepared.judge.judge if prepared.judge else None
-    if judge is None or not blunt_threshold(prepared.options, judge):
-        return
-    for rates in summary.judges:
-        if rates.kind == "calibrated" and rates.both_rates is not None:
-            yield _(
-                "With --unanswerable-mode calibrated, this run would refuse {refused:,} of {answerable:,} answerable"
-                " queries and answer {missed:,} of {unanswerable:,} unanswerable ones. summary.md compares all judges.",
-                refused=rates.refused,
-                answerable=rates.answerable,
-                missed=rates.missed,
-                unanswerable=rates.unanswerable,
-            )
 
 
 _QUERY = _("query")

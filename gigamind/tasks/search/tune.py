@@ -22,6 +22,7 @@ from gigamind.retrieval.prepare import open_retriever
 from gigamind.tasks.search.command import eval_command
 from gigamind.tasks.search.compare import SearchComparison
 from gigamind.tasks.search.grid_options import GridOptions
+from gigamind.tasks.search.judge_advice import counts_of, is_usable
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import prepare
 from gigamind.tasks.search.schema import JudgeRates, SummaryReport
@@ -30,7 +31,6 @@ from gigamind.tasks.search.tune_grid import tune_grid, with_setting
 CURRENT_FOLDER, BEST_FOLDER = "as-is", "best"
 PAGE_FILE, JSON_FILE = "tune.html", "tune.json"
 _DECIMALS = 10_000  # of thresholds
-_NEAR_CHANCE = 0.8  # sum of both error rates; a judge that guesses has 1
 Evaluate = Callable[[SearchEvalOptions], Evaluated[SummaryReport]]
 
 
@@ -97,7 +97,7 @@ def _compared(
     runs = [task.take_snapshot(read_run(place, {options.task: task})) for place in places]
     labels = (say(_("current setting")), say(_("recommended setting")))
     experiment = compare_with_first(labels, runs, seed=options.seed)
-    document = experiment_document(experiment, runs, say, paths=places, items="#listing")
+    document = experiment_document(experiment, runs, say, paths=places, items="#list")
     _write(page, render_html(document, say))
     return experiment.comparisons[0]
 
@@ -127,12 +127,8 @@ def _best_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
     return min(known, key=lambda rates: rates.both_rates or 0.0, default=None)
 
 
-def _is_near_chance(judge: JudgeRates) -> bool:
-    return (judge.both_rates or 0.0) > _NEAR_CHANCE
-
-
 def _recommended(judges: Sequence[JudgeRates], current: JudgeRates | None) -> JudgeRates | None:
-    """Return the best judge with no more errors of either kind than today; None if it is near chance."""
+    """Return the best usable judge with no more errors of either kind than today; None if there is none."""
     candidates = [
         rates
         for rates in judges
@@ -141,7 +137,7 @@ def _recommended(judges: Sequence[JudgeRates], current: JudgeRates | None) -> Ju
         or (rates.refused <= current.refused and rates.missed <= current.missed)
     ]
     best = _best_judge(candidates)
-    return None if best is None or _is_near_chance(best) else best
+    return best if best and is_usable(counts_of(best)) else None
 
 
 def _judge_section(judges: Sequence[JudgeRates]) -> Section | None:
@@ -163,8 +159,8 @@ def _judge_section(judges: Sequence[JudgeRates]) -> Section | None:
 
 
 def _judge_warnings(judges: Sequence[JudgeRates]) -> Iterator[Text]:
-    best = _best_judge(judges)
-    if best is not None and _is_near_chance(best):
+    known = [rates for rates in judges if rates.both_rates is not None]
+    if known and not any(is_usable(counts_of(rates)) for rates in known):
         yield _(
             "No judge that works without an LLM separates answerable and unanswerable queries well here. Use an LLM"
             " judge (--unanswerable-mode llm --model MODEL)."

@@ -1,55 +1,387 @@
-"""Shows search runs; see `View`."""
+"""Describes search runs as blocks of a document; see `View`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple
 
-from gigamind.i18n import Language, Message, Translator
-from gigamind.metrics.table import in_order
-from gigamind.records.judged import LlmReport
-from gigamind.records.schema import Record
-from gigamind.reports.figures import MetricRow, metric_rows, plain_label
-from gigamind.reports.views import Pages, View
-from gigamind.tasks.search import markdown
+from gigamind.formats import percent, share
+from gigamind.i18n import Message, Text, Translator, _, n_, translator
+from gigamind.metrics.answerability import Confusion
+from gigamind.metrics.spec import blocks_of
+from gigamind.metrics.table import keys_in, label_text
+from gigamind.records.judged import JudgeReport, LlmReport
+from gigamind.release.comparison import Comparison
+from gigamind.reports.charts import Chart
+from gigamind.reports.document import (
+    Block,
+    Cell,
+    Count,
+    Difference,
+    Example,
+    Examples,
+    Listing,
+    Plot,
+    Proportion,
+    Prose,
+    Section,
+    Side,
+    Time,
+    table,
+)
+from gigamind.reports.figures import figure_of
+from gigamind.reports.verdict import EXAMPLES, ranking_lines, slice_name
+from gigamind.reports.views import View
 from gigamind.tasks.search.compare import SearchSnapshot
-from gigamind.tasks.search.schema import ItemReport, SummaryReport
+from gigamind.tasks.search.failures import failed_items, failure_text
+from gigamind.tasks.search.figures import Judging, judging, search_figures, slices
+from gigamind.tasks.search.judge_advice import counts_of, is_usable
+from gigamind.tasks.search.page import items_json
+from gigamind.tasks.search.schema import (
+    ItemReport,
+    RunRecord,
+    SliceReport,
+    SummaryReport,
+    WeakVerdicts,
+)
 from gigamind.tasks.search.unjudged import unjudged_files
+
+_TAGS = 15
+_PERCENTILES = ("p50", "p95", "p99")
 
 
 class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
-    """Shows search runs as Markdown, HTML and in the terminal."""
+    """Describes search runs."""
 
-    def markdown(self, record: Record[SummaryReport, ItemReport], lang: Language = "en") -> str:
-        return markdown.render_summary(record, lang)
+    def charts(self, record: RunRecord) -> Mapping[str, Chart]:
+        return search_figures(record, judging(record), None, translator("en"))
 
-    @property
-    def pages(self) -> Pages:
-        from gigamind.tasks.search.figures import search_figures
-        from gigamind.tasks.search.page import render_html
-
-        return render_html, search_figures
-
-    def files(self, record: Record[SummaryReport, ItemReport]) -> dict[str, str]:
+    def files(self, record: RunRecord) -> dict[str, str]:
         return unjudged_files(record.summary, record.items)
 
-    def rows(self, summary: SummaryReport, say: Translator) -> Iterator[MetricRow]:
-        for block in ("search", "unanswerable"):
-            if block == "search" or summary.counts.queries_unanswerable:
-                keys = in_order(list(summary.overall.intervals))
-                yield from metric_rows(summary.overall, block, say, keys)
+    def result(self, record: RunRecord) -> Text:
+        part = record.summary.overall
+        counts = part.counts
+        missed, unanswerable, far = _errors(part, "far", counts.unanswerable)
+        refused, answerable, refusals = _errors(part, "false_refusals", counts.answerable)
+        errors = {"missed": missed, "unanswerable": unanswerable, "far": far}
+        has_verdicts = counts.unanswerable and record.run.judge
+        if not counts.answerable and has_verdicts:
+            return _(
+                "Wrongly judged answerable: {missed:,} of {unanswerable:,} unanswerable queries ({far}).",
+                **errors,
+            )
+        if not counts.answerable:
+            return _("No queries were evaluated.")
+        first = part.search.get("hit_at_1")
+        values = {
+            "hits": round((first or 0.0) * counts.answerable),
+            "queries": counts.answerable,
+            "share": percent(first),
+        }
+        if not has_verdicts:
+            return _(
+                "An expected note ranks first for {hits:,} of {queries:,} answerable queries ({share}).",
+                **values,
+            )
+        return _(
+            "An expected note ranks first for {hits:,} of {queries:,} answerable queries ({share}); wrongly refused:"
+            " {refused:,} of {answerable:,} ({refusals}); wrongly judged answerable: {missed:,} of {unanswerable:,}"
+            " unanswerable queries ({far}).",
+            **values,
+            **errors,
+            refused=refused,
+            answerable=answerable,
+            refusals=refusals,
+        )
 
-    def missing(self, summary: SummaryReport) -> list[Message]:
-        return markdown.lacking(summary)
+    def warnings(self, record: RunRecord) -> Iterator[Text]:
+        counts = record.summary.counts
+        if counts.queries_generated:
+            yield _(
+                "{generated} of {total} queries were generated from the notes. They are easier than real queries, so"
+                " the metrics look better than in real use.",
+                generated=counts.queries_generated,
+                total=counts.queries_total,
+            )
+        if weak := record.summary.weak_verdicts:
+            yield from _weak(weak)
+
+    def examples(self, record: RunRecord) -> Examples | None:
+        failed = failed_items(record.items)
+        return Examples(_("Worst failures"), tuple(map(_example, failed[:EXAMPLES])), len(failed))
+
+    def sections(
+        self, record: RunRecord, say: Translator, baseline: SearchSnapshot | None
+    ) -> Iterator[Section]:
+        judged = judging(record)
+        charts = search_figures(record, judged, baseline, say)
+        blocks = tuple(_judged(record, judged, charts))
+        yield Section("judge", _("Unanswerable queries"), blocks, folded=True)
+        yield Section(
+            "unjudged",
+            _("Search results without a relevance label"),
+            tuple(_unjudged(record.summary)),
+            folded=True,
+        )
+        yield Section(
+            "slices", _("Results by slice"), tuple(_by_slice(record.summary, charts)), folded=True
+        )
+        yield Section("latency", _("Latency"), tuple(_latency(record, charts)), folded=True)
+
+    def listing(
+        self,
+        record: RunRecord,
+        say: Translator,
+        comparison: Comparison | None,
+        baseline: SearchSnapshot | None,
+    ) -> Section:
+        missing = _(
+            "The table of queries needs JavaScript, which is disabled. per_item.jsonl has the same data."
+        )
+        data = items_json(record.items, say, comparison, baseline)
+        return Section("list", _("Queries"), (Listing("report_item.js", data, missing),))
 
     def not_run(self, summary: SummaryReport) -> int:
         return summary.counts.queries_not_run
 
-    def caution(self, summary: SummaryReport, say: Translator) -> str:
-        return say(markdown.generated_line(summary))
-
     def llm(self, summary: SummaryReport) -> LlmReport | None:
         return summary.llm
 
-    def times(self, summary: SummaryReport, say: Translator) -> str:
-        p50, p95 = (summary.overall.search.get(f"latency_{p}_ms") for p in ("p50", "p95"))
-        if p50 is None or p95 is None:
-            return ""
-        return f"{plain_label('search.latency_p50_ms', say)} {p50:.1f} ms, p95 {p95:.1f} ms"
+
+def _errors(part: SliceReport, name: str, count: int) -> tuple[int, int, str]:
+    """Return the wrong verdicts of a kind, the queries with a verdict, and their ratio."""
+    rate, interval = part.unanswerable.get(name), part.intervals.get(f"unanswerable.{name}")
+    judged = interval.n if interval else count
+    return round((rate or 0.0) * judged), judged, percent(rate)
+
+
+def _weak(weak: WeakVerdicts) -> Iterator[Message]:
+    if weak.across_languages:
+        yield n_(
+            "{n} query is in another language than its nearest note, so its verdict is unreliable.",
+            "{n:,} queries are in another language than their nearest note, so their verdicts are unreliable.",
+            n=weak.across_languages,
+        )
+    if weak.near_misses:
+        yield n_(
+            "{n} of {unanswerable:,} unanswerable queries scores at least as high as the median answerable query"
+            " (near miss). Judges that use scores cannot detect it; use --unanswerable-mode llm.",
+            "{n:,} of {unanswerable:,} unanswerable queries score at least as high as the median answerable query"
+            " (near misses). Judges that use scores cannot detect them; use --unanswerable-mode llm.",
+            n=weak.near_misses,
+            unanswerable=weak.unanswerable,
+        )
+
+
+def _example(item: ItemReport) -> Example:
+    first = Side(_("first results"), ranking_lines(item.ranking, set(item.expected_notes)))
+    return Example(item.id, item.query, failure_text(item), item.expected_notes, (first,))
+
+
+def _judged(record: RunRecord, judged: Judging, charts: Mapping[str, Chart]) -> Iterator[Block]:
+    """Yield the judge, its confusion matrix, other judges and thresholds on the same queries, and plots."""
+    judge, counts = record.run.judge, judged.counts
+    yield Prose(_rule(judge))
+    if not record.summary.counts.queries_unanswerable:
+        yield Prose(
+            _(
+                "No unanswerable query was evaluated, so recall, F1 and the false-answer rate (FAR) of the judge are"
+                " undefined."
+            )
+        )
+    if judge is None or not any(astuple(counts)):
+        return
+    yield table(
+        ("", _("judged unanswerable"), _("judged answerable")),
+        [
+            (_("unanswerable"), Count(counts.tp), Count(counts.fn)),
+            (_("answerable"), Count(counts.fp), Count(counts.tn)),
+        ],
+        _("Confusion matrix"),
+    )
+    used = _("{judge} (used in this run)", judge=judge.kind)
+    rows = [_errors_row(used, judge.setting, counts)]
+    if best := judged.best:
+        name = _("{judge} (best F1 on these queries)", judge=judge.kind)
+        rows.append(_errors_row(name, best.min_score, best.point.counts))
+    rows += [
+        _errors_row(rates.kind, rates.setting, counts_of(rates))
+        for rates in record.summary.judges
+        if not rates.chosen
+    ]
+    if judged.both_kinds:
+        rows.append(_errors_row(_("all queries refused"), None, counts.all_refused))
+    if len(rows) > 1:
+        heads = (
+            _("judge"),
+            _("threshold"),
+            _("wrongly refused"),
+            _("wrongly judged answerable"),
+            label_text("unanswerable.precision"),
+            label_text("unanswerable.f1"),
+        )
+        yield table(heads, rows, _("Results of other judges and thresholds on the same queries"))
+    if best and is_usable(best.point.counts):
+        yield Prose(
+            _(
+                "The threshold with the best F1 on these queries is {setting} (95% CI {low} – {high}). It was chosen"
+                " and measured on the same queries. Check it on other queries before you use it.",
+                setting=share(best.min_score),
+                low=share(best.interval.low),
+                high=share(best.interval.high),
+            ),
+            faint=True,
+        )
+    yield from _plots(
+        charts,
+        threshold=_("Results on these queries if the judge used another threshold."),
+        scores=_(
+            "Score distributions of answerable and unanswerable queries. The less they overlap, the better a threshold"
+            " separates them."
+        ),
+    )
+
+
+def _rule(judge: JudgeReport | None) -> Text:
+    """Return when a query is judged unanswerable."""
+    setting = share(judge.setting if judge else None)
+    match judge.kind if judge else "none":
+        case "threshold":
+            return _(
+                "A query is judged unanswerable if the base score of its top note is below {setting} (min_score), or"
+                " if nothing is found.",
+                setting=setting,
+            )
+        case "answer_score":
+            return _(
+                "A query is judged unanswerable if its answer_score, a measure of confidence in the best note, is below"
+                " {setting}, or if nothing is found.",
+                setting=setting,
+            )
+        case "calibrated":
+            return _(
+                "A query is judged unanswerable if nothing is found, or if the probability that the vault has the"
+                " answer is below {setting}. The probability is estimated from keyword and semantic search.",
+                setting=setting,
+            )
+        case "none":
+            return _(
+                "No query was judged answerable or unanswerable: this system's scores have their own scale, and no"
+                " --min-score was set for that scale."
+            )
+        case _llm:
+            return _(
+                "A model read the top notes of each ranking and judged whether they answer the query. A verdict of"
+                " “answerable” counts only if it meets the rule of the judge file."
+            )
+
+
+def _errors_row(name: Text, setting: float | None, counts: Confusion) -> tuple[Cell, ...]:
+    return (
+        name,
+        Proportion(setting),
+        Count(counts.fp, counts.fp + counts.tn),
+        Count(counts.fn, counts.tp + counts.fn),
+        Proportion(counts.precision),
+        Proportion(counts.f1),
+    )
+
+
+def _plots(charts: Mapping[str, Chart], **captions: Text) -> Iterator[Plot]:
+    yield from (Plot(charts[name], text) for name, text in captions.items() if name in charts)
+
+
+def _unjudged(summary: SummaryReport) -> Iterator[Block]:
+    """Yield the number of unlabelled results, the possible range of nDCG, and which ones to label first."""
+    report = summary.holes
+    if report is None:
+        return
+    if not report.unjudged:
+        yield Prose(
+            _(
+                "All {hits:,} results in the top {k} have a relevance label.",
+                hits=report.hits,
+                k=report.k,
+            )
+        )
+        return
+    low, current, high = (
+        share(summary.overall.search.get(f"{name}_at_{report.k}"))
+        for name in ("ndcg_low", "ndcg", "ndcg_high")
+    )
+    yield Prose(
+        _(
+            "{unjudged:,} of {hits:,} results in the top {k} have no relevance label and count as irrelevant. If some"
+            " of them were relevant, nDCG@{k} would be between {low} and {high} (current value: {current}). To label"
+            ' the most important results, fill in "gain" in unjudged.jsonl and run `gigamind dataset label`.',
+            unjudged=report.unjudged,
+            hits=report.hits,
+            k=report.k,
+            low=low,
+            current=current,
+            high=high,
+        )
+    )
+    yield table(
+        (_("query"), _("rank"), _("note"), _("change of nDCG@{k}", k=report.k)),
+        [
+            (hit.query, Count(hit.rank), hit.note, Difference(hit.ndcg_change))
+            for hit in report.worst
+        ],
+        _("Search results without a label whose label would change nDCG most"),
+    )
+
+
+def _by_slice(summary: SummaryReport, charts: Mapping[str, Chart]) -> Iterator[Block]:
+    parts = list(slices(summary, _TAGS))
+    if len(parts) == 1:
+        return
+    blocks = blocks_of("search") if summary.counts.queries_unanswerable else ("search",)
+    columns: dict[
+        tuple[float | None, ...], str
+    ] = {}  # each once, as hit@1 and recall@1 may coincide
+    for key in keys_in("summary", blocks, summary.overall.deepest):
+        figures = (figure_of(part.part, key) for part in parts)
+        columns.setdefault(tuple(figure.value if figure else None for figure in figures), key)
+    columns.pop((None,) * len(parts), None)
+    yield table(
+        (_("slice"), _("answerable"), _("unanswerable"), *map(label_text, columns.values())),
+        [
+            (
+                slice_name(part.kind, part.key),
+                Count(part.part.counts.answerable),
+                Count(part.part.counts.unanswerable),
+                *map(Proportion, values),
+            )
+            for part, *values in zip(parts, *columns, strict=True)
+        ],
+        _(
+            "Ranking metrics are means over the answerable queries. F1 and FAR measure how well the judge recognises"
+            " unanswerable queries."
+        ),
+    )
+    if left := max(0, len(summary.by_tag) - _TAGS):
+        yield Prose(
+            n_("{n} more tag: see summary.json.", "{n:,} more tags: see summary.json.", n=left),
+            faint=True,
+        )
+    yield from _plots(
+        charts,
+        slices=_("MRR by slice with 95% CIs. Slices with fewer than 30 queries are unreliable."),
+    )
+
+
+def _latency(record: RunRecord, charts: Mapping[str, Chart]) -> Iterator[Block]:
+    performance, search = record.summary.performance, record.summary.overall.search
+    percentiles = ((f"search.latency_{p}_ms", search.get(f"latency_{p}_ms")) for p in _PERCENTILES)
+    rows: list[tuple[Text, float | None, int]] = [
+        *((label_text(key), value, 1) for key, value in percentiles),
+        (_("cold start"), performance.cold_start_ms, 0),
+        (_("indexing"), None if record.run.environment.system else performance.indexing_ms, 0),
+        (_("all queries"), performance.eval_runtime_ms, 0),
+    ]
+    yield table(
+        (_("time"), _("value")),
+        [(name, Time(value, digits)) for name, value, digits in rows if value is not None],
+    )
+    yield Prose(performance.latency_method, faint=True)
+    yield from _plots(charts, latency=_("Wall time of each query, with percentiles."))

@@ -11,7 +11,7 @@ from gigamind.tasks import KINDS, TASKS
 from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.page import answer_figures
 from gigamind.tasks.answers.schema import AnswerRunRecord, AnswerSliceReport, AnswerSummaryReport
-from gigamind.tasks.links.page import link_figures
+from gigamind.tasks.links.view import LinkView
 from gigamind.tasks.search.figures import figure_of, search_figures
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -90,8 +90,8 @@ def test_the_baseline_speed_is_marked_on_the_same_hardware_only(record, make_rec
 
     other = record.run.hardware.model_copy(update={"hash": "other"})
     foreign = make_record(record.items, run={"options": OPTIONS, "hardware": other})
-    assert "baseline p95 1234.6" in marks(record)
-    assert "baseline p95 1234.6" not in marks(foreign)
+    assert "baseline p95 latency 1234.6" in marks(record)
+    assert "baseline p95 latency 1234.6" not in marks(foreign)
 
 
 def test_a_baseline_stands_beside_the_metrics_and_slices_that_it_has(
@@ -111,7 +111,10 @@ def test_a_baseline_stands_beside_the_metrics_and_slices_that_it_has(
 
 
 def test_no_two_lines_of_a_figure_differ_by_colour_alone(record, make_links, make_note):
-    charts = [*search_figures(record).values(), *link_figures(make_links(make_note())).values()]
+    charts = [
+        *search_figures(record).values(),
+        *LinkView().charts(make_links(make_note())).values(),
+    ]
     pens = [[line.pen for line in chart.lines] for chart in charts if hasattr(chart, "lines")]
     assert [len(found) for found in pens] == [4, 2, 1, 2]
     for one, other in (pair for found in pens for pair in combinations(found, 2)):
@@ -119,19 +122,17 @@ def test_no_two_lines_of_a_figure_differ_by_colour_alone(record, make_links, mak
 
 
 def test_a_link_run_has_four_figures(make_links, make_note):
-    record = make_links(make_note())
-    drawn = link_figures(record, KINDS["links"].take_snapshot(record), lang="ko")
+    drawn = LinkView().charts(make_links(make_note()))
     assert list(drawn) == ["metrics", "sweep", "reliability", "slices"]
-    assert [row.label for row in drawn["slices"].rows] == ["노트 전체", "언어: en"]
-    assert all(row.before == row.now for row in drawn["metrics"].rows + drawn["slices"].rows)
+    assert [row.now.value for row in drawn["slices"].rows] == [0.5, 0.5]
     assert drawn["reliability"].points == [(0.9, 1, 1)]
     # At the floor of the run stands what the run measured, not what a higher one would give.
     assert [line.values for line in drawn["sweep"].lines] == [[1 / 3], [0.5]]
-    assert [(mark.at, mark.label) for mark in drawn["sweep"].marks] == [(0.0, "현재 0.00")]
+    assert [mark.at for mark in drawn["sweep"].marks] == [0.0]
 
 
 def test_a_link_run_without_notes_has_no_figures(make_links):
-    assert link_figures(make_links()) == {}
+    assert LinkView().charts(make_links()) == {}
 
 
 def _answers(correctness, **tags):

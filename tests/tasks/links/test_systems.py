@@ -67,7 +67,7 @@ def test_a_tool_is_measured_as_we_are_counted_by_hand(suggested):
     # Of the three confidences 0.9 is right; those of 0.5 and 0.8 are wrong: (0.1 + 0.5 + 0.8) / 3
     assert done.summary.calibration_error == pytest.approx(1.4 / 3)
     page = (done.out / "report.html").read_text("utf-8")
-    assert "suggested by run:tool.jsonl" in page
+    assert "run:tool.jsonl" in page
 
 
 def test_misses_have_their_causes(suggested):
@@ -195,7 +195,7 @@ def test_a_flow_scores_the_same_in_batches(suggested, tmp_path):
     finished = STEPS.finish_run(options, batches, tmp_path / "flow", datetime.now(UTC))
     STEPS.close_run(options)
     assert finished["summary"]["overall"] == done.summary.model_dump(mode="json")["overall"]
-    assert TASKS["links"].check(options).ready == "3 links ready, in 2 notes"
+    assert TASKS["links"].check(options).ready.values == {"links": 3, "notes": 2}
 
 
 def test_the_library_takes_a_file(suggested, tmp_path):

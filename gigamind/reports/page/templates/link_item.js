@@ -1,13 +1,13 @@
 
 // One note with its suggested links, and the search, filters and sorting of the list of notes.
-const FIELDS = ["note", "title", "language", "change", "pieces", "missed", "suggestions", "wanted", "found", "right", "before"];
+const FIELDS = ["id", "title", "language", "change", "pieces", "missed", "suggestions", "wanted", "found", "right", "before"];
 const SUGGESTION_FIELDS = ["anchor", "target", "confidence", "kind", "elsewhere", "reason"];
-const MISSED_FIELDS = ["anchor", "targets", "before", "after", "cause", "own", "instead"];
+const MISSED_FIELDS = ["anchor", "targets", "cause", "own", "instead"];
 const RANKED_FIELDS = ["place", "anchor", "target", "confidence", "reason", "features"];
 const CAUSE_LABELS = {
   no_candidate: _("target note not suggested"),
   ranked_too_low: _("suggested, but ranked too low"),
-  below_confidence: _("confidence below min_confidence"),
+  below_confidence: _("confidence below the threshold"),
   namesake: _("another note suggested for these words"),
   already_linked: _("note already links to the target"),
 };
@@ -19,13 +19,16 @@ const KINDS = {
 };
 const TITLE = "note";
 const title = (item) => item.title;
-const meta = (item) => [item.note, item.language].join(" · ");
+const meta = (item) => [item.id, item.language].join(" · ");
 const tagsOf = () => [];
+const causesOf = (item) => item.missed.map((values) => named(MISSED_FIELDS, values).cause);
+const CAUSES = new Set(data.items.flatMap((values) => causesOf(named(FIELDS, values))));
 const wrong = (item) => item.suggestions.length - item.right;
 const FILTERS = {
   all: [_("All"), () => true],
   missed: [_("Missed links"), (item) => item.missed.length > 0],
-  ...Object.fromEntries(missCauses().map((cause) => [cause, [CAUSE_LABELS[cause], (item) => missedBy(item, cause).length > 0]])),
+  ...Object.fromEntries(Object.keys(CAUSE_LABELS).filter((cause) => CAUSES.has(cause))
+    .map((cause) => [cause, [CAUSE_LABELS[cause], (item) => causesOf(item).includes(cause)]])),
   wrong: [_("Suggested links that were not expected"), (item) => wrong(item) > 0],
   worse: [_("Got worse"), (item) => item.change === "worse"],
   better: [_("Got better"), (item) => item.change === "improved"],
@@ -49,7 +52,7 @@ function cell(name, item) {
   return item.number;
 }
 
-const searchable = (item) => [item.note, item.title, ...item.missed.flatMap((miss) => miss.slice(0, 2)), ...item.suggestions.flatMap((values) => values.slice(0, 2))];
+const searchable = (item) => [item.id, item.title, ...item.missed.flatMap((miss) => miss.slice(0, 2)), ...item.suggestions.flatMap((values) => values.slice(0, 2))];
 
 function verdict(item) {
   const missed = item.missed.length;
@@ -100,15 +103,15 @@ function suggestionTable(item) {
 
 function missedLinks(item) {
   if (!item.missed.length) return [];
-  return [make("h4", { text: _("Missed links") }), make("ul", { className: "missed" }, ...item.missed.map((values) =>
-    make("li", {}, ...missedLink(named(MISSED_FIELDS, values), { showsCause: true }))))];
+  return [make("h4", { text: _("Missed links") }), make("ul", { className: "missed" }, ...item.missed.map(missedLink))];
 }
 
 // A missed link: its cause, the rank of its target, and what was suggested instead.
-function missedLink(miss, { showsCause = false } = {}) {
-  const link = make("div", {}, make("mark", { className: "miss", text: miss.anchor }), make("span", { text: ` → ${miss.targets}` }));
-  if (showsCause) link.append(" ", make("span", { className: "wrongly", text: CAUSE_LABELS[miss.cause] }));
-  return [link, ranked("own", miss.own), ranked("instead", miss.instead)];
+function missedLink(values) {
+  const miss = named(MISSED_FIELDS, values);
+  const link = make("div", {}, make("mark", { className: "miss", text: miss.anchor }), make("span", { text: ` → ${miss.targets} ` }),
+    make("span", { className: "wrongly", text: CAUSE_LABELS[miss.cause] }));
+  return make("li", {}, link, ranked("own", miss.own), ranked("instead", miss.instead));
 }
 
 function ranked(role, values) {
@@ -121,35 +124,3 @@ function ranked(role, values) {
   return make("div", { className: "preferred" }, make("span", { text }),
     make("span", { className: "faint", text: ` (${hit.reason})` }), make("div", { className: "features", text: hit.features }));
 }
-
-// The missed links of a note with one cause; the causes that occur.  FILTERS needs them before the list is made.
-function missedBy(item, cause) {
-  return item.missed.map((values) => named(MISSED_FIELDS, values)).filter((miss) => miss.cause === cause);
-}
-
-function missCauses() {
-  const missed = data.items.flatMap((values) => named(FIELDS, values).missed);
-  return Object.keys(CAUSE_LABELS).filter((cause) => missed.some((values) => named(MISSED_FIELDS, values).cause === cause));
-}
-
-// The missed links by cause, each with the text around it; a group is built when it is opened.
-const MOST = 100;
-
-function causeGroup(cause) {
-  const found = data.items.map((values) => named(FIELDS, values))
-    .flatMap((item) => missedBy(item, cause).map((miss) => [item, miss]));
-  const group = make("details", {}, make("summary", { text: `${CAUSE_LABELS[cause]} (${found.length})` }));
-  group.addEventListener("toggle", () => {
-    if (!group.open || group.childElementCount > 1) return;
-    group.append(make("ul", { className: "missed" }, ...found.slice(0, MOST).map(([item, miss]) => make("li", {},
-      make("div", { className: "faint", text: item.note }),
-      make("blockquote", {}, make("span", { text: miss.before }),
-        make("mark", { className: "miss", text: miss.anchor }), make("span", { text: miss.after })), ...missedLink(miss)))));
-    const rest = n_("{n} more missed links: choose this cause in the list of notes below.",
-      "{n} more missed links: choose this cause in the list of notes below.", { n: found.length - MOST });
-    if (found.length > MOST) group.append(make("p", { className: "faint", text: rest }));
-  });
-  return group;
-}
-
-document.getElementById("causes")?.append(...missCauses().map(causeGroup));

@@ -1,0 +1,458 @@
+"""The page of a link run: its result, worst notes, sections and charts."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from gigamind.choices import SHOWN_CONFIDENCE
+from gigamind.formats import between, share
+from gigamind.i18n import Message, Text, Translator, _, joined, n_, translator
+from gigamind.linking.suggest import LEAST_CONFIDENCE
+from gigamind.metrics.spec import blocks_of
+from gigamind.metrics.table import keys_in, label, label_text
+from gigamind.release.comparison import Comparison
+from gigamind.reports import charts
+from gigamind.reports.document import (
+    Cell,
+    Column,
+    Count,
+    Example,
+    Examples,
+    Facts,
+    Group,
+    Listing,
+    Plot,
+    Proportion,
+    Prose,
+    Section,
+    Side,
+    SideLine,
+    Table,
+    Time,
+    filled,
+    more_text,
+    table,
+)
+from gigamind.reports.figures import (
+    Figure,
+    MetricRow,
+    figure_of,
+    metric_rows,
+)
+from gigamind.reports.labels import CAUSES
+from gigamind.reports.verdict import EXAMPLES, main_figures
+from gigamind.reports.views import View
+from gigamind.tasks.links.compare import LinkSnapshot
+from gigamind.tasks.links.listing import notes_json
+from gigamind.tasks.links.schema import (
+    LinkItemReport,
+    LinkRunRecord,
+    LinkSliceReport,
+    LinkSummaryReport,
+    MissCause,
+    RankedReport,
+)
+
+_FEW_NOTES = 30  # below it, a slice is unreliable
+_MISSES_SHOWN = 3  # for each cause
+_LINES = 5  # links in an example
+
+
+class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
+    """Describes link runs."""
+
+    def result(self, record: LinkRunRecord) -> Text:
+        topk = _topk(record)
+        recalled, expected = _sums(record, f"recall_at_{topk}")
+        right, suggested = _sums(record, f"precision_at_{topk}")
+        if not expected:
+            return _("No notes were evaluated.")
+        if not suggested:
+            return _(
+                "No links were suggested, so none of {expected:,} removed links was found.",
+                expected=expected,
+            )
+        return _(
+            "{recalled:,} of {expected:,} removed links were suggested again. {right:,} of {suggested:,} suggestions"
+            " are right.",
+            recalled=recalled,
+            expected=expected,
+            right=right,
+            suggested=suggested,
+        )
+
+    def warnings(self, record: LinkRunRecord) -> Iterator[Text]:
+        if shown := default_view(record.summary):
+            yield shown
+        if misfit := record.summary.counts.ranges_misfit:
+            yield n_(
+                "The range of {n} dataset row does not match its note; span accuracy leaves it out. Run generate-links"
+                " again.",
+                "The ranges of {n:,} dataset rows do not match their notes; span accuracy leaves them out. Run"
+                " generate-links again.",
+                n=misfit,
+            )
+
+    def examples(self, record: LinkRunRecord) -> Examples:
+        missing = (item for item in record.items if item.missed)
+        worst = sorted(missing, key=lambda item: (-len(item.missed), len(item.expected)))
+        title = _("Notes with the most missed links")
+        return Examples(title, tuple(map(_example, worst[:EXAMPLES])), len(worst))
+
+    def sections(
+        self, record: LinkRunRecord, say: Translator, baseline: LinkSnapshot | None
+    ) -> Iterator[Section]:
+        yield from filter(
+            None,
+            (
+                _misses(record),
+                _thresholds(record, say),
+                _calibration(record, say),
+                _languages(record, say, baseline),
+                _method(record),
+            ),
+        )
+
+    def listing(
+        self,
+        record: LinkRunRecord,
+        say: Translator,
+        comparison: Comparison | None,
+        baseline: LinkSnapshot | None,
+    ) -> Section | None:
+        if not record.items:
+            return None
+        data = notes_json(record.items, say, comparison, baseline)
+        no_script = _(
+            "The list of notes needs JavaScript, which is disabled. per_item.jsonl has the same data."
+        )
+        return Section("list", _("Notes"), (Listing("link_item.js", data, no_script),))
+
+    def charts(self, record: LinkRunRecord) -> Mapping[str, charts.Chart]:
+        if not record.items:
+            return {}
+        say, overall = translator("en"), record.summary.overall
+        shown = {figure.label("en"): figure for figure in main_figures(overall)}
+        return charts.drawn(
+            metrics=charts.forest(say(_("Metrics with 95% CIs")), say, shown, None),
+            sweep=_sweep(record, say),
+            reliability=_reliability(record, say),
+            slices=_slices(record, say, None),
+        )
+
+    def rows(self, summary: LinkSummaryReport, say: Translator) -> Iterator[MetricRow]:
+        yield from metric_rows(summary.overall, "links", say)
+
+    def not_run(self, summary: LinkSummaryReport) -> int:
+        return summary.counts.notes_not_run
+
+
+def _topk(record: LinkRunRecord) -> int:
+    return int(str(record.run.options["topk"]))
+
+
+def _sums(record: LinkRunRecord, name: str) -> tuple[int, int]:
+    """Return the sums of a metric's numerators and denominators over all notes."""
+    terms = [item.terms.get(name, (0, 0)) for item in record.items]
+    return sum(over for over, _under in terms), sum(under for _over, under in terms)
+
+
+def default_view(summary: LinkSummaryReport) -> Text:
+    """Return what `suggest-links` shows by default; "" if it shows all suggestions, or another tool made them."""
+    points = {point.min_confidence: point for point in summary.sweep}
+    unfiltered, shown = points.get(0.0), points.get(SHOWN_CONFIDENCE)
+    if summary.system or not unfiltered or not shown or shown.suggested == unfiltered.suggested:
+        return ""
+    return _(
+        "By default, suggest-links shows only {suggested:,} of these suggestions: precision {precision} (95% CI"
+        " {interval}), recall {recall}. To evaluate only them, use `--min-confidence {floor:g}`.",
+        floor=SHOWN_CONFIDENCE,
+        suggested=shown.suggested,
+        precision=share(shown.precision),
+        interval=between(shown),
+        recall=share(shown.recall),
+    )
+
+
+def _link(anchor: str, target: str) -> str:
+    return f"“{anchor}” → {target}"
+
+
+def _example(item: LinkItemReport) -> Example:
+    """Return a note with its missed links beside its suggestions."""
+    causes = {row.id: CAUSES[miss.cause] for row, miss in item.explained}
+    missed = [
+        SideLine(_link(row.anchor, ", ".join(row.targets)), causes.get(row.id, ""))
+        for row in item.missed
+    ]
+    suggested = [
+        SideLine(
+            _link(s.anchor.text if s.anchor else "–", s.target),
+            "" if s.confidence is None else Proportion(s.confidence),
+            "expected" if s.hit else "",
+        )
+        for s in item.suggestions
+    ]
+    what = _(
+        "{missed} of {expected} removed links missed",
+        missed=len(missed),
+        expected=sum(row.wanted for row in item.expected),
+    )
+    return Example(
+        item.note,
+        PurePosixPath(item.note).stem,
+        what,
+        sides=(
+            Side(_("missed"), tuple(missed[:_LINES])),
+            Side(_("suggested"), tuple(suggested[:_LINES])),
+        ),
+    )
+
+
+def _misses(record: LinkRunRecord) -> Section | None:
+    """Return the missed links by cause, each cause with its count and its first links."""
+    found = [(item.note, row, miss) for item in record.items for row, miss in item.explained]
+    groups: list[Group] = []
+    for cause, (count, meaning) in miss_causes(record).items():
+        shown = [entry for entry in found if entry[2].cause == cause][:_MISSES_SHOWN]
+        title = _(
+            "{cause} ({count}). {meaning}",
+            cause=CAUSES[cause],
+            count=more_text(len(shown), count),
+            meaning=meaning,
+        )
+        rows = (
+            (
+                note,
+                _link(row.anchor, ", ".join(row.targets)),
+                Count(miss.own.place if miss.own else None),
+                Proportion(miss.own.confidence if miss.own else None),
+                _instead(miss.instead),
+            )
+            for note, row, miss in shown
+        )
+        groups.append(Group(tuple(rows), title))
+    if not groups:
+        return None
+    names = _("note"), _("missed link"), _("rank"), _("confidence"), _("suggested instead")
+    blocks = (
+        Prose(
+            _(
+                "Removed links that were not suggested. The list of notes below can show all links with one cause."
+            ),
+            faint=True,
+        ),
+        filled(Table(tuple(map(Column, names)), tuple(groups))),
+    )
+    return Section("misses", _("Missed links by cause"), blocks, folded=True)
+
+
+def _instead(ranked: RankedReport | None) -> Cell:
+    return ranked and _(
+        "{link} (rank {place})", link=_link(ranked.anchor, ranked.target), place=ranked.place
+    )
+
+
+def miss_causes(record: LinkRunRecord) -> dict[MissCause, tuple[int, Message]]:
+    """Return the causes of misses, the number of links lost to each, and its meaning in this run."""
+    options, misses = record.run.options, record.summary.overall.misses
+    own = 0.0 if options.get("system") else LEAST_CONFIDENCE
+    floor = max(float(str(options["min_confidence"])), own)
+    meanings: dict[MissCause, Message] = {
+        "no_candidate": _("No suggestion links to this target."),
+        "ranked_too_low": _(
+            "The target is suggested, but not among the first {topk} suggestions.",
+            topk=options["topk"],
+        ),
+        "below_confidence": _(
+            "The target was found, but below the confidence threshold ({floor:g}, --min-confidence).",
+            floor=floor,
+        ),
+        "namesake": _(
+            "No suggestion links to this target. A suggestion links the same words to another note."
+        ),
+        "already_linked": _(
+            "The note already links to the target at another place, so --exclude-linked left the target out."
+        ),
+    }
+    return {cause: (count, meanings[cause]) for cause, count in misses.items() if count}
+
+
+def _thresholds(record: LinkRunRecord, say: Translator) -> Section | None:
+    """Return precision and recall at each threshold that leaves out more suggestions than the one before."""
+    chart = _sweep(record, say)
+    if chart is None:
+        return None
+    points = {p.suggested: p for p in reversed(record.summary.sweep) if p.suggested}
+    rows = (
+        (
+            f"{p.min_confidence:.2f}",
+            Count(p.suggested),
+            Proportion(p.precision),
+            Proportion(p.recall),
+        )
+        for p in reversed(points.values())
+    )
+    names = _("confidence threshold"), _("number of suggestions"), _("precision"), _("recall")
+    caption = _(
+        "Results with other confidence thresholds, measured on the same links. Before you use another threshold, check"
+        " it on other links."
+    )
+    blocks = table(names, rows), Plot(chart, caption)
+    title = _("Results by confidence threshold (--min-confidence)")
+    return Section("thresholds", title, blocks, folded=True)
+
+
+def _sweep(record: LinkRunRecord, say: Translator) -> charts.Steps | None:
+    points = record.summary.sweep
+    if not any(point.suggested for point in points):
+        return None
+    # Each value holds from its threshold up to the next one, as the run's own threshold may lie between two.
+    lines = [
+        charts.Line(say(_("precision")), [p.precision for p in points[:-1]], charts.Pen("accent")),
+        charts.Line(
+            say(_("recall")), [p.recall for p in points[:-1]], charts.Pen("warn", "dashed")
+        ),
+    ]
+    current = float(str(record.run.options["min_confidence"]))
+    marks = [charts.Mark(current, say(_("current: {value:.2f}", value=current)))]
+    return charts.Steps(
+        say(_("Precision and recall by threshold")),
+        say(_("confidence threshold")),
+        [point.min_confidence for point in points],
+        lines,
+        marks,
+    )
+
+
+def _calibration(record: LinkRunRecord, say: Translator) -> Section | None:
+    chart, error = _reliability(record, say), record.summary.calibration_error
+    if chart is None:
+        return None
+    rows = (
+        (
+            f"{b.low:.1f} – {b.high:.1f}",
+            Count(b.n),
+            Proportion(b.mean_confidence),
+            Proportion(b.precision),
+        )
+        for b in record.summary.reliability
+    )
+    names = _("confidence"), _("number of suggestions"), _("mean confidence"), _("precision")
+    text = _(
+        "Expected calibration error (mean gap between confidence and precision): {value}.",
+        value=share(error),
+    )
+    caption = _(
+        "Reliability diagram: share of correct suggestions by confidence; larger dots have more suggestions. On the"
+        " dashed line, confidence equals precision."
+    )
+    blocks = Prose(text), table(names, rows), Plot(chart, caption)
+    title = _("Calibration of the suggestions' confidence")
+    return Section("calibration", title, blocks, folded=True)
+
+
+def _reliability(record: LinkRunRecord, say: Translator) -> charts.Scatter | None:
+    points = [(b.mean_confidence, b.precision, b.n) for b in record.summary.reliability]
+    title = say(_("Precision by confidence"))
+    return (
+        charts.Scatter(title, say(_("mean confidence")), say(_("precision")), points)
+        if points
+        else None
+    )
+
+
+def _parts(summary: LinkSummaryReport) -> dict[Text, LinkSliceReport]:
+    """Return all notes, then each language, by label."""
+    languages = {
+        _("language: {language}", language=language): part
+        for language, part in summary.by_language.items()
+    }
+    return {_("all notes"): summary.overall, **languages}
+
+
+def _languages(
+    record: LinkRunRecord, say: Translator, baseline: LinkSnapshot | None
+) -> Section | None:
+    """Return the metrics by language; None for one language, which is all notes."""
+    parts = _parts(record.summary)
+    if len(record.summary.by_language) < 2:  # noqa: PLR2004
+        return None
+    keys = keys_in("page", blocks_of("links"), _topk(record))
+    rows = (
+        (name, Count(part.notes), *(_value(figure_of(part, key)) for key in keys))
+        for name, part in parts.items()
+    )
+    few = any(part.notes < _FEW_NOTES for part in parts.values())
+    blocks = (
+        filled(table((_("slice"), _("notes"), *map(label_text, keys)), rows)),
+        *(
+            (
+                Prose(
+                    _("Slices with fewer than {n} notes are unreliable.", n=_FEW_NOTES), faint=True
+                ),
+            )
+            if few
+            else ()
+        ),
+        *(
+            (Plot(chart, _("Dots are the values, lines their 95% CIs.")),)
+            if (chart := _slices(record, say, baseline))
+            else ()
+        ),
+    )
+    return Section("slices", _("Results by language"), blocks, folded=True)
+
+
+def _value(figure: Figure | None) -> Proportion | None:
+    return figure and Proportion(figure.value, ceiling=figure.ceiling)
+
+
+def _slices(
+    record: LinkRunRecord, say: Translator, baseline: LinkSnapshot | None
+) -> charts.Forest | None:
+    key = f"links.recall_at_{_topk(record)}"
+
+    def shown(summary: LinkSummaryReport) -> charts.Shown:
+        return {say(name): figure_of(part, key) for name, part in _parts(summary).items()}
+
+    title = say(_("{metric} by language", metric=label(key, say.language)))
+    before = shown(baseline.metrics) if baseline else None
+    return charts.forest(title, say, shown(record.summary), before)
+
+
+def _method(record: LinkRunRecord) -> Section:
+    """Return what was measured and how."""
+    counts, times, topk = record.summary.counts, record.summary.performance, _topk(record)
+    expected = _sums(record, f"recall_at_{topk}")[1]
+    once = _(
+        " ({count:,} if several links from one note to the same target count as one)",
+        count=expected,
+    )
+    sizes = _(
+        "For the test, {links} links{once} were removed from {sources} of {notes} notes. Each note gets up to {topk}"
+        " suggestions.",
+        links=counts.links_total,
+        once=once if expected < counts.links_total else "",
+        sources=counts.source_notes,
+        notes=counts.notes,
+        topk=topk,
+    )
+    reading = _(
+        "Each metric is a ratio of two sums over all notes. CIs are computed by resampling whole notes. Only links"
+        " removed for the test count as right, so every other good suggestion counts as wrong."
+    )
+    facts = (
+        (_("time to build the dictionary and the index"), Time(times.indexing_ms)),
+        (_("time for making suggestions"), Time(times.eval_runtime_ms)),
+    )
+    highest = [
+        (label_text(figure.key), figure.ceiling)
+        for figure in main_figures(record.summary.overall)
+        if figure.ceiling is not None
+    ]
+    limits = _(
+        "Highest values that the dataset allows: {metrics}.",
+        metrics=[joined((name, share(value)), " ") for name, value in highest],
+    )
+    blocks = Prose(sizes), Prose(reading), *((Prose(limits),) if highest else ()), Facts(facts)
+    return Section("method", _("How links are scored"), blocks, folded=True)

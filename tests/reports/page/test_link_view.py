@@ -1,0 +1,206 @@
+import html
+import json
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from gigamind.i18n import translator
+from gigamind.release.compare import compare
+from gigamind.release.gates import judge_release
+from gigamind.release.policy import read_policy
+from gigamind.reports.document import (
+    Count,
+    KeyFigures,
+    Listing,
+    Plot,
+    Proportion,
+    Section,
+    Table,
+    Verdict,
+)
+from gigamind.reports.html import render_html
+from gigamind.reports.markdown import render_markdown
+from gigamind.reports.run import Outcome, run_document
+from gigamind.reports.verdict import Release
+from gigamind.tasks import KINDS
+from gigamind.tasks.links.view import LinkView
+
+EN = translator("en")
+HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=pwned()> & \"' | \u202e"
+RANKED = {"anchor": "omega", "target": "o.md", "reason": "alias", "features": {}}
+
+
+def document(record, outcome=None):
+    return run_document(LinkView(), record, outcome or Outcome(), EN)
+
+
+def section(page, name):
+    return next(b for b in page.blocks if isinstance(b, Section) and b.id == name)
+
+
+def block(blocks, kind):
+    return next(b for b in blocks if isinstance(b, kind))
+
+
+def counted(record, **changes):
+    overall = record.summary.overall.model_copy(update=changes)
+    return replace(record, summary=record.summary.model_copy(update={"overall": overall}))
+
+
+def test_the_result_counts_links_and_suggestions(make_links, make_note):
+    result = LinkView().result(make_links(make_note(), make_note(note="b.md")))
+    assert re.findall(r"\d+ of \d+", result) == ["2 of 4", "2 of 6"]
+
+
+def test_a_run_that_suggested_nothing_has_another_result(make_links, make_note):
+    silent = make_note(suggestions=(), terms={"precision_at_5": (0, 0), "recall_at_5": (0, 2)})
+    results = {LinkView().result(make_links(*notes)) for notes in ((silent,), (), (make_note(),))}
+    assert len(results) == 3
+
+
+def test_key_figures_have_the_highest_value_that_the_dataset_allows(make_links, make_note):
+    page = document(make_links(make_note()))
+    values = {str(f.label): f.value for f in block(page.blocks, KeyFigures).figures}
+    assert values["recall@5"] == Proportion(0.5, ceiling=0.75)
+    assert values["precision@5"] == Proportion(1 / 3)
+    rendered = render_html(page, EN)
+    assert rendered.count('class="ceiling"') == 1
+    for text in (rendered, render_markdown(page, EN)):
+        assert "0.750" in text
+
+
+def test_the_notes_with_the_most_missed_links_are_the_examples(make_links, make_note):
+    more = make_note(note="dir/b.md", suggestions=())
+    found = make_note(note="c.md", expected=make_note().expected[:1], misses=())
+    examples = LinkView().examples(make_links(make_note(), found, more))
+    assert [(one.id, one.title) for one in examples.items] == [("dir/b.md", "b"), ("a.md", "a")]
+    assert examples.of == 2
+    missed, suggested = examples.items[1].sides
+    assert [line.value for line in missed.lines] == ["target note not suggested"]
+    assert [(line.mark, line.value) for line in suggested.lines] == [
+        ("expected", Proportion(0.9)),
+        ("", Proportion(0.5)),
+        ("", Proportion(0.25)),
+    ]
+
+
+def test_missed_links_are_grouped_by_cause_with_a_few_examples(make_links, make_note):
+    own, instead = ({**RANKED, "place": place, "confidence": 0.25} for place in (7, 2))
+    low = {"id": "Omega", "cause": "ranked_too_low", "own": own, "instead": instead}
+    notes = [make_note(note=f"{n}.md") for n in range(5)]
+    record = counted(
+        make_links(*notes, make_note(note="low.md", misses=(low,))),
+        misses={"no_candidate": 5, "ranked_too_low": 1, "namesake": 0},
+    )
+    table = block(section(document(record), "misses").blocks, Table)
+    first, second = table.groups
+    assert "3 of 5" in first.title
+    assert [row[0] for row in first.rows] == ["0.md", "1.md", "2.md"]
+    assert [row[2:4] for row in second.rows] == [(Count(7), Proportion(0.25))]
+
+
+def test_columns_without_a_value_are_left_out(make_links, make_note):
+    record = counted(make_links(make_note()), misses={"no_candidate": 1})
+    assert len(block(section(document(record), "misses").blocks, Table).columns) == 2
+
+
+def test_thresholds_that_leave_out_no_other_suggestion_are_no_rows(make_links, make_note):
+    record = make_links(make_note())
+    first, last = record.summary.sweep
+    equal, fewer = (
+        first.model_copy(update={"min_confidence": at, "suggested": n})
+        for at, n in ((0.25, 3), (0.5, 2))
+    )
+    sweep = (first, equal, fewer, last)
+    record = replace(record, summary=record.summary.model_copy(update={"sweep": sweep}))
+    blocks = section(document(record), "thresholds").blocks
+    assert [row[:2] for row in block(blocks, Table).rows] == [
+        ("0.00", Count(3)),
+        ("0.50", Count(2)),
+    ]
+    assert block(blocks, Plot).chart.edges == [0, 0.25, 0.5, 1]
+
+
+def test_languages_are_compared_if_there_are_two(make_links, make_note):
+    record = make_links(make_note())
+    sections = {b.id for b in document(record).blocks if isinstance(b, Section)}
+    assert {"thresholds", "calibration", "method"} <= sections
+    assert not {"slices", "misses"} & sections
+    part = record.summary.overall
+    by_language = {"en": part, "ko": part}
+    two = replace(record, summary=record.summary.model_copy(update={"by_language": by_language}))
+    blocks = section(document(two), "slices").blocks
+    assert [row[1:4] for row in block(blocks, Table).rows] == [
+        (Count(1), Proportion(1 / 3), Proportion(0.5, ceiling=0.75))
+    ] * 3
+    assert [row.before for row in block(blocks, Plot).chart.rows] == [None] * 3
+    baseline = KINDS["links"].take_snapshot(record)
+    beside = section(document(two, Outcome(baseline=baseline)), "slices")
+    befores = [row.before for row in block(beside.blocks, Plot).chart.rows]
+    assert [bool(before) for before in befores] == [True, True, False]
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_hostile_text_stays_text_and_the_page_runs_only_its_own_script(make_links, make_note, lang):
+    expected = [row.model_copy(update={"anchor": HOSTILE}) for row in make_note().expected]
+    note = make_note(note=HOSTILE, text=HOSTILE * 20, expected=expected, suggestions=())
+    plain = [row.model_copy(update={"passage": None}) for row in expected]
+    note = note.model_copy(update={"expected": tuple(plain)})
+    misses = {"no_candidate": 1}
+    record = counted(make_links(note, warnings=(HOSTILE,), dataset=HOSTILE), misses=misses)
+    say = translator(lang)
+    page = run_document(LinkView(), record, Outcome(), say)
+    rendered = render_html(page, say)
+    assert rendered.count("<script") == 2
+    assert "<img" not in rendered
+    assert "<!--" not in rendered.removeprefix("<!doctype html>")
+    assert "default-src 'none'; script-src 'sha256-" in html.unescape(rendered)
+    addresses = re.findall(r'(?:src|href)="([^"]*)"', rendered)
+    assert all(address.startswith(("#", "data:")) for address in addresses)
+    assert f'<html lang="{lang}">' in rendered
+    markdown = render_markdown(page, say)
+    assert not re.search(r"(?<!\\)<(img|script|!--)", re.sub("`[^`]*`", "", markdown))
+    assert "\u202e" not in rendered.partition("<script")[0] + markdown
+
+
+def test_headings_do_not_skip_a_level_and_ids_are_unique(make_links, make_note):
+    page = render_html(document(make_links(make_note())), EN)
+    levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", page)]
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    ids = re.findall(r' id="([^"]*)"', page)
+    assert len(ids) == len(set(ids))
+
+
+def test_a_run_without_a_note_still_gives_a_page(make_links):
+    page = document(make_links(status="interrupted"))
+    assert "<h1>" in render_html(page, EN)
+    assert not any(isinstance(b, Section) and b.id == "list" for b in page.blocks)
+
+
+def test_a_comparison_has_its_verdict_and_the_list_has_both_runs(make_links, make_note):
+    before = make_links(*(make_note(note=f"{i}.md") for i in range(8)))
+    worse = {"precision_at_5": (0, 3), "recall_at_5": (0, 2)}
+    wrong = [
+        one.model_copy(update={"hit": False, "novel": True}) for one in make_note().suggestions
+    ]
+    after = make_links(
+        *(make_note(note=f"{i}.md", terms=worse, suggestions=wrong) for i in range(8)),
+        run_id="20260201-000000",
+    )
+    baseline = KINDS["links"].take_snapshot(before)
+    comparison = compare(baseline, KINDS["links"].take_snapshot(after))
+    release = Release(comparison, judge_release(comparison, read_policy(None), "ga"))
+    page = document(after, Outcome(release=release, baseline=baseline))
+    assert block(page.blocks, Verdict).state == "failed"
+    data = json.loads(block(section(page, "list").blocks, Listing).data)
+    assert data["compared"] is True
+    assert data["items"][0][3] == "worse"
+    assert data["items"][0][10] == ["1 / 2", "1 / 3"]
+
+
+def test_equal_runs_give_equal_pages(make_links, make_note):
+    record = make_links(make_note())
+    assert render_html(document(record), EN) == render_html(document(record), EN)
