@@ -38,12 +38,12 @@ _JS_CALL = re.compile(r"""(?<![\w.$])(?<!function )(?:_|n_)\((?!\w+, \w+\) =>)(?
 SPECIFIED = {
     "qaCorrectness": "Correctness",
     "qaUtility": "Utility",
-    "qaConfidenceHigh": "High confidence",
-    "qaConfidenceMedium": "Medium confidence",
-    "qaConfidenceLow": "Low confidence",
+    "qaConfidenceHigh": "High confidence in the answer",
+    "qaConfidenceMedium": "Medium confidence in the answer",
+    "qaConfidenceLow": "Low confidence in the answer",
     "qaSourceCoverage": "Use of sources",
-    "qaSourceCited": "Cited",
-    "qaSourceNotCited": "Not cited",
+    "qaSourceCited": "Cited in the answer",
+    "qaSourceNotCited": "Not cited in the answer",
     "qaGroundingIssues": "Grounding issues",
     "qaNoIssues": "No grounding issues",
 }
@@ -122,9 +122,8 @@ def read(language: str) -> Catalog:
 
 def write_specified(language: str) -> None:
     """Write locales/<language>.json from the catalogue."""
-    known = read(language)
-    texts = {key: known.get(english) for key, english in SPECIFIED.items()}
-    words = {key: str(text.string) if text else SPECIFIED[key] for key, text in texts.items()}
+    texts = {str(text.id): str(text.string) for text in read(language)}
+    words = SPECIFIED if language == "en" else {k: texts[text] for k, text in SPECIFIED.items()}
     content = json.dumps({"ai": words}, ensure_ascii=False, indent=2)
     (LOCALES / f"{language}.json").write_text(f"{content}\n", "utf-8")
 

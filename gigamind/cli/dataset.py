@@ -28,9 +28,9 @@ _FIGURES = {
     "different expected notes": _("different expected notes"),
     "expected spans": _("expected spans"),
     "repeated queries": _("repeated queries"),
-    "median query, characters": _("median query length, characters"),
+    "median query, characters": _("median length of the queries, in characters"),
     "source notes": _("source notes"),
-    "median anchor, words": _("median anchor length, words"),
+    "median anchor, words": _("median length of the anchor texts, in words"),
 }
 
 

@@ -8,14 +8,13 @@ from statistics import median
 from gigamind.datasets.jsonl import Dataset, DatasetKind
 from gigamind.datasets.row_errors import RowError
 from gigamind.datasets.schema import LinkItem, QueryItem
-from gigamind.i18n import _
 
-NONE = _("(none)")
+NONE = "(none)"
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The counts of one dataset. Names are messages, so that they can be shown in the reader's language."""
+    """The counts of one dataset, as `dataset stats --json` prints them."""
 
     kind: DatasetKind
     rows: int  # usable rows
@@ -37,10 +36,10 @@ def describe_queries(dataset: Dataset[QueryItem]) -> Description:
     lengths = [len(item.query) for item in items]
     expected = {note for item in items for note in item.expected_notes}
     figures: dict[str, float] = {
-        _("different expected notes"): len(expected),
-        _("expected spans"): sum(len(item.expected_spans) for item in items),
-        _("repeated queries"): len(items) - len({item.query for item in items}),
-        _("median length of the queries, in characters"): median(lengths or [0]),
+        "different expected notes": len(expected),
+        "expected spans": sum(len(item.expected_spans) for item in items),
+        "repeated queries": len(items) - len({item.query for item in items}),
+        "median query, characters": median(lengths or [0]),
     }
     return Description("queries", len(items), _rejected(dataset.errors), counts, figures)
 
@@ -57,9 +56,9 @@ def describe_links(dataset: Dataset[LinkItem]) -> Description:
     lengths = [len(item.anchor.split()) for item in items]
     expected = {note for item in items for note in item.expected_links}
     figures: dict[str, float] = {
-        _("source notes"): len({item.source_note for item in items}),
-        _("different expected notes"): len(expected),
-        _("median length of the anchor texts, in words"): median(lengths or [0]),
+        "source notes": len({item.source_note for item in items}),
+        "different expected notes": len(expected),
+        "median anchor, words": median(lengths or [0]),
     }
     return Description("links", len(items), _rejected(dataset.errors), counts, figures)
 
@@ -81,4 +80,4 @@ def _count(values: Iterable[str | None]) -> dict[str, int]:
 
 
 def _yes(fact: bool) -> str:  # noqa: FBT001  the fact is the whole call
-    return _("yes") if fact else _("no")
+    return "yes" if fact else "no"

@@ -51,21 +51,22 @@ def test_a_row_without_a_range_is_no_misfit(held):
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("fields", "field", "values"),
     [
-        ({"source_note": "zzz"}, 'no note "zzz"'),
-        ({"expected_links": ["zzz"]}, 'no note "zzz"'),
-        ({"expected_links": ["../b.md"]}, "leaves the vault"),
-        ({"expected_links": []}, "empty"),
-        ({"label": "maybe"}, "maybe"),
-        ({"anchor": " "}, "expected text"),
-        ({"anchor_range": {"start": -1, "end": 2}}, "expected 0 or more"),
+        ({"source_note": "zzz"}, "source_note", {"path": '"zzz"'}),
+        ({"expected_links": ["zzz"]}, "expected_links[0]", {"path": '"zzz"'}),
+        ({"expected_links": ["../b.md"]}, "expected_links[0]", {"path": '"../b.md"'}),
+        ({"expected_links": []}, "expected_links", {}),
+        ({"label": "maybe"}, "label", {"value": '"maybe"'}),
+        ({"anchor": " "}, "anchor", {"value": '" "'}),
+        ({"anchor_range": {"start": -1, "end": 2}}, "anchor_range.start", {"value": "-1"}),
     ],
 )
-def test_a_row_that_cannot_be_used_says_why(held, fields, message):
+def test_a_row_that_cannot_be_used_names_field_and_value(held, fields, field, values):
     checked = held(**fields)
     assert checked.links == ()
-    assert message in checked.errors[0].message
+    assert checked.errors[0].field == field
+    assert values.items() <= checked.errors[0].message.values.items()
 
 
 def test_a_row_with_a_target_that_is_gone_keeps_the_others_and_says_where(held):

@@ -1,6 +1,6 @@
 
 // The list of items: search, filters and sorting cover all items, and pages show 50.  The script of the task's items comes
-// first: it defines FIELDS, COLUMNS (class, sort key, heading), FILTERS (label, test), LIST, cells and details.  The
+// first: it defines FIELDS, COLUMNS (class, sort key, heading), FILTERS (label, test), LIST (texts, and `notes` for a row), cells and details.  The
 // initial order is by verdict, worst first.
 const PAGE = 50;
 const items = data.items.map((values, at) => ({ ...named(FIELDS, values), number: at + 1 }));
@@ -30,7 +30,7 @@ function row(item) {
   const toggle = make("button", { type: "button", className: "toggle", text: title(item),
     attributes: { "aria-expanded": "false", "aria-controls": id } });
   const line = make("tr", {}, ...Object.entries(COLUMNS).map(([name, [className]]) => {
-    if (name === TITLE) return make("td", { className }, toggle, make("div", { className: "meta", text: meta(item) }));
+    if (name === TITLE) return make("td", { className }, toggle, make("div", { className: "meta", text: meta(item) }), ...(LIST.notes?.(item) ?? []));
     if (name === "verdict") return make("td", { className }, verdict(item));
     return make("td", { className, text: cell(name, item) });
   }));
