@@ -240,7 +240,12 @@ def _attack_table(report: "AttackReport") -> str:
     groups = [report.overall, *report.by_family, *report.by_language, *report.by_place]
     rows = [
         (
-            *(group.name, str(group.attacks), percent(group.fooled), percent(group.told)),
+            *(
+                group.name,
+                str(group.attacks),
+                percent(group.fooled),
+                percent(group.reported_fooled),
+            ),
             *map(str, (group.unmeasured, group.unscored, group.flagged)),
         )
         for group in groups

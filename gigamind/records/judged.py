@@ -19,7 +19,9 @@ FLAGGED = "flagged"  # status of a quote from text that looks like a prompt inje
 class Report(BaseModel):
     """A part of a file that gigamind writes and reads back; immutable, without unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True
+    )
 
     @classmethod
     def like(cls, source: object, /, **own: object) -> Self:
