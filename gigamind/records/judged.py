@@ -97,13 +97,13 @@ class QuoteReport(Report):
 
     Attributes:
         note: path of the note that the model named; null if there is no such note.
-        found: `exact`, `normalized`, `fuzzy`, `flagged` (text that looks like a prompt injection), or why not.
+        match: `exact`, `normalized`, `fuzzy`, `flagged` (text that looks like a prompt injection), or why not.
         trusted: found, without a changed number or negation, and not flagged.
     """
 
     text: str
     note: str | None
-    found: str
+    match: Annotated[str, Field(alias="found")]
     trusted: bool
     utf16_start: Count | None = None
     utf16_end: Count | None = None
@@ -133,14 +133,14 @@ class AnswerabilityReport(Report):
 
     Attributes:
         unanswerable: by the rule of the judge file; null without a verdict.
-        told_unanswerable: verdict of the model, or of most panel members; null without one.
+        reported_unanswerable: verdict of the model, or of most panel members; null without one.
         verified: whether it says "answerable" and a quote found in its note proves it.
         confidence: of the model; null for a panel, or if unreadable.
         conflict: contradiction between the verdict and its quotes; null if there is none.
     """
 
     unanswerable: bool | None = None
-    told_unanswerable: bool | None = None
+    reported_unanswerable: Annotated[bool | None, Field(alias="told_unanswerable")] = None
     verified: bool = False
     answer: str = ""
     confidence: ReportedConfidence | None = None
