@@ -308,12 +308,12 @@ class SecondLookReport(Report):
     """Results of a model that checks claims a second time on test pairs.
 
     Attributes:
-        said: pairs whose text states the claim, and how many it recognised; `unsaid`: the other pairs.
+        stated: pairs whose text states the claim, and how many it recognised; `unstated`: the other pairs.
         believed: whether it recognised enough pairs for its checks to count.
     """
 
     model: str
     language: str
-    said: tuple[Count, Count]
-    unsaid: tuple[Count, Count]
+    stated: Annotated[tuple[Count, Count], Field(alias="said")]
+    unstated: Annotated[tuple[Count, Count], Field(alias="unsaid")]
     believed: bool

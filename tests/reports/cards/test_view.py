@@ -205,8 +205,12 @@ def test_the_diagram_draws_the_bins_that_have_items(card):
 
 def test_how_the_second_look_tells_its_pairs_apart_is_told_in_both_languages(card):
     looks = [
-        SecondLookReport(model="x/a", language="ko", said=(12, 11), unsaid=(12, 12), believed=True),
-        SecondLookReport(model="x/b", language="en", said=(12, 12), unsaid=(12, 2), believed=False),
+        SecondLookReport(
+            model="x/a", language="ko", stated=(12, 11), unstated=(12, 12), believed=True
+        ),
+        SecondLookReport(
+            model="x/b", language="en", stated=(12, 12), unstated=(12, 2), believed=False
+        ),
     ]
     made = card(second_looks=tuple(looks))
     text, korean, page = render_card(made), render_card(made, "ko"), render_card_page(made)
