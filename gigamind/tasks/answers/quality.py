@@ -1,5 +1,9 @@
 """Checklist results in an answer run's out folder: of each answer, and the rates over all answers."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from gigamind.records.judged import Count, JudgeReport, Report, Share
 
 
@@ -9,7 +13,7 @@ class QualityItemReport(Report):
     Attributes:
         text: The question, in the language of the request.
         yes: The result by the rule of the judge file.
-        `told`: The model's reply; null if no model was called.
+        reported_yes: The model's reply; null if no model was called.
         quote: The model's proof; empty without one.
         trusted: Whether the required text contains the quote, with no number or negation changed.
         source: Source of the quote: 0 is the answer, 1 and above a note; null if none contains it.
@@ -19,7 +23,7 @@ class QualityItemReport(Report):
     id: str
     text: str
     yes: bool
-    told: bool | None
+    reported_yes: Annotated[bool | None, Field(alias="told")]
     quote: str
     trusted: bool
     source: Count | None
