@@ -234,7 +234,7 @@ def _claim(claim: EvaluatedClaim, item: AnswerItemReport) -> list[object]:
         evidence.get("method") == "fuzzy",
         support_checks(claim),
         contradictions(claim),
-        (claim.told_role, claim.veto) if claim.veto else None,
+        (claim.reported_role, claim.veto) if claim.veto else None,
         claim.untold,
     ]
 
@@ -251,7 +251,7 @@ def _quality(item: AnswerItemReport) -> list[object] | None:
             (
                 checked_item.text,
                 checked_item.yes,
-                checked_item.told,
+                checked_item.reported_yes,
                 checked_item.quote,
                 checked_item.trusted,
                 titles[checked_item.source] if checked_item.source is not None else "",
@@ -468,7 +468,7 @@ def answer_headline(record: AnswerRunRecord, comparison: Comparison | None, say:
         "share": supported / counts.claims,
         "answers": counts.answers_evaluated,
     }
-    if record.summary.told:
+    if record.summary.reported_verdicts:
         return say(
             _(
                 "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are proven by a quote from a"

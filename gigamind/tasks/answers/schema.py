@@ -87,19 +87,19 @@ class EvaluatedClaim(AnswerSentence):
 
     Attributes:
         cited: Numbers of the notes that the answer cites for it.
-        `told`: The model's verdict; null without a model.
+        reported_verdict: The model's verdict; null without a model.
         cut: `part` of a sentence that a model split; `uncut` if the model's parts are not in the sentence.
         source: The sentence around a proven quote, with its heading; the claim was compared with it.
         share: Share of the claim's words that the source has, in [0, 1].
-        said: Whether a second check confirmed that the source states the claim; null without a second check.
+        confirmed: Whether a second check confirmed that the source states the claim; null without a second check.
         evidence: Range of its quote, as `AlignedRecord`, or why there is none, as `FailedRecord`.
-        told_role: The model's role for the sentence.
+        reported_role: The model's role for the sentence.
         veto: Why the sentence is a claim although the model gave another role.
         untold: Whether it also says that the notes have no answer.
     """
 
     cited: tuple[int, ...]
-    told: LabelVerdict | None
+    reported_verdict: Annotated[LabelVerdict | None, Field(alias="told")]
     verdict: ClaimVerdict
     note: int | None
     doubt: str | None
@@ -109,8 +109,8 @@ class EvaluatedClaim(AnswerSentence):
     source: SourceSentence | None = None
     contradictions: tuple[str, ...] = ()
     share: Share | None = None
-    said: bool | None = None
-    told_role: Aside | Literal["claim"] = "claim"
+    confirmed: Annotated[bool | None, Field(alias="said")] = None
+    reported_role: Annotated[Aside | Literal["claim"], Field(alias="told_role")] = "claim"
     veto: str | None = None
     untold: bool = False
 
@@ -142,7 +142,7 @@ class SearchQAEvaluation(Report):
     omissions: tuple[EvaluatedOmission, ...] = ()
     abstains: bool
     answerable: bool
-    told_answerable: bool | None
+    reported_answerable: Annotated[bool | None, Field(alias="told_answerable")]
     reported_correctness: float | None
     reported_utility: float | None
     utility_reason: str
@@ -391,7 +391,7 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
         facts_unbacked: Labelled facts that no note contains; they do not count.
         notices: Answers by the reason why their evaluation is less reliable.
         cuts: Claims by segmentation: whole sentences, parts of one, or `uncut` if a model's parts did not fit.
-        `told`: Claims by the model's verdict.
+        reported_verdicts: Claims by the model's verdict.
         not_believed: Claims that the model calls supported and gigamind does not, by reason.
         loose: Supported claims, of a judge without a model, with a word that the passage, its heading, the title and
             the question lack.
@@ -411,7 +411,9 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     omissions: dict[str, Count] = Field(default_factory=dict[str, int])
     facts_unbacked: Count = 0
     notices: dict[str, Count] = Field(default_factory=dict[str, int])
-    told: dict[str, Count] = Field(default_factory=dict[str, int])
+    reported_verdicts: Annotated[dict[str, Count], Field(alias="told")] = Field(
+        default_factory=dict[str, int]
+    )
     not_believed: dict[str, Count] = Field(default_factory=dict[str, int])
     second_looks: tuple[SecondLookReport, ...] = ()
     looked_at: Count = 0

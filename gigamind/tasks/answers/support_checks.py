@@ -15,11 +15,11 @@ _SOURCE_DOUBTS = (
 def support_checks(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
     """Return the checks of a claim (model's verdict, proof, meaning) in order with their results; None if unknown."""
     checks: list[tuple[str, bool | None]] = []
-    if claim.told:
-        checks.append((f"told_{claim.told}", claim.told == "supported"))
+    if claim.reported_verdict:
+        checks.append((f"told_{claim.reported_verdict}", claim.reported_verdict == "supported"))
     elif claim.evidence is None:
         return checks
-    if claim.told == "not_found":
+    if claim.reported_verdict == "not_found":
         return checks
     proven = claim.doubt is None or claim.doubt in _SOURCE_DOUBTS
     checks.append(("proven" if proven else "unproven", proven))
@@ -27,7 +27,7 @@ def support_checks(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
         return checks
     if claim.doubt:
         return [*checks, (claim.doubt, None if claim.doubt in _SOURCE_DOUBTS[-2:] else False)]
-    if claim.said:
+    if claim.confirmed:
         return [*checks, ("confirmed", True)]
     return [*checks, ("flagged", None) if claim.contradictions else ("says", True)]
 
@@ -40,8 +40,8 @@ def contradictions(claim: EvaluatedClaim) -> list[tuple[str, str]]:
 
 def rejected_support(summary: AnswerSummaryReport) -> Text:
     """Return how many claims only the model calls supported, and why; without a model, the limits of its verdicts."""
-    model_supported, rejected = summary.told.get("supported", 0), summary.not_believed
-    if not summary.told and summary.counts.claims:
+    model_supported, rejected = summary.reported_verdicts.get("supported", 0), summary.not_believed
+    if not summary.reported_verdicts and summary.counts.claims:
         supported = summary.verdicts.get("supported", 0)
         return _(
             "{caution} {loose:,} of {supported:,} supported claims contain a word that is missing from their"

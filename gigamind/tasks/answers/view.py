@@ -34,7 +34,7 @@ def _lead(record: AnswerRunRecord, say: Translator) -> list[str]:
         values = {"supported": record.summary.verdicts.get("supported", 0), "claims": counts.claims}
         proven = (
             _("{supported:,} of {claims:,} claims are proven by a quote from a note.", **values)
-            if record.summary.told or not counts.claims
+            if record.summary.reported_verdicts or not counts.claims
             else _(
                 "{supported:,} of {claims:,} claims match a sentence of the notes (by words).",
                 **values,

@@ -55,7 +55,12 @@ def test_a_claim_without_proof_is_unverified_whatever_the_model_says(
 ):
     judged = judge_by(scripted(reply_of(found(1, told, note, quote))), "연차는 15일이다.")
     (claim,) = judged.claims
-    assert (claim.told, claim.verdict, claim.doubt, claim.note) == (told, "unverified", doubt, None)
+    assert (claim.reported_verdict, claim.verdict, claim.doubt, claim.note) == (
+        told,
+        "unverified",
+        doubt,
+        None,
+    )
     assert judged.correctness == 0.0
 
 
