@@ -54,7 +54,7 @@ def test_numbers_stand_beside_the_contradiction_of_numbers_alone():
 
 
 @pytest.mark.each(
-    "told, rejected, english, korean",
+    "reported, rejected, english, korean",
     [
         ({"not_found": 4}, {}, "", ""),
         ({"supported": 4}, {}, " 4 ", "4개"),
@@ -62,9 +62,9 @@ def test_numbers_stand_beside_the_contradiction_of_numbers_alone():
     ],
 )  # fmt: skip
 def test_claims_that_the_model_supports_are_counted_with_why_they_are_not_believed(
-    told, rejected, english, korean
+    reported, rejected, english, korean
 ):
-    summary = SimpleNamespace(reported_verdicts=told, not_believed=rejected)
+    summary = SimpleNamespace(reported_verdicts=reported, not_believed=rejected)
     for language, phrase in (("en", english), ("ko", korean)):
         sentence = translator(language)(rejected_support(summary))
         assert phrase in sentence
