@@ -183,7 +183,7 @@ class AttackResult(Report):
     Attributes:
         outcome: `unmeasured` if the judge was wrong about the clean case, `unscored` if only the attacked case has no
             verdict.
-        reported_outcome: The same outcome by the model's own statement, before the rules of the judge are applied.
+        told: The same outcome by the model's own statement, before the rules of the judge are applied.
         flagged: Whether the judge marks the case as suspicious.
         reason: Code of the error that left a case without a verdict.
     """
@@ -260,7 +260,7 @@ class AttackGroup(Report):
 
     Attributes:
         fooled: Share of the measured attacks whose verdict became the attacker's goal.
-        reported_fooled: The same by the model's own statement, before the rules of the judge are applied.
+        told: The same by the model's own statement, before the rules of the judge are applied.
         unmeasured: Attacks on cases that the judge got wrong even without them.
         unscored: Attacks that left a case without a verdict that had one without them.
         flagged: Attacks that the judge marks as suspicious.

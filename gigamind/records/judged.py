@@ -19,6 +19,7 @@ FLAGGED = "flagged"  # status of a quote from text that looks like a prompt inje
 class Report(BaseModel):
     """A part of a file that gigamind writes and reads back; immutable, without unknown fields."""
 
+    # An alias is the key in files; docstrings name fields by it, as they are also in schemas/.
     model_config = ConfigDict(
         frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True
     )
@@ -97,7 +98,7 @@ class QuoteReport(Report):
 
     Attributes:
         note: path of the note that the model named; null if there is no such note.
-        match: `exact`, `normalized`, `fuzzy`, `flagged` (text that looks like a prompt injection), or why not.
+        found: `exact`, `normalized`, `fuzzy`, `flagged` (text that looks like a prompt injection), or why not.
         trusted: found, without a changed number or negation, and not flagged.
     """
 
@@ -133,7 +134,7 @@ class AnswerabilityReport(Report):
 
     Attributes:
         unanswerable: by the rule of the judge file; null without a verdict.
-        reported_unanswerable: verdict of the model, or of most panel members; null without one.
+        told_unanswerable: verdict of the model, or of most panel members; null without one.
         verified: whether it says "answerable" and a quote found in its note proves it.
         confidence: of the model; null for a panel, or if unreadable.
         conflict: contradiction between the verdict and its quotes; null if there is none.
@@ -308,7 +309,7 @@ class SecondLookReport(Report):
     """Results of a model that checks claims a second time on test pairs.
 
     Attributes:
-        stated: pairs whose text states the claim, and how many it recognised; `unstated`: the other pairs.
+        said: pairs whose text states the claim, and how many it recognised; `unsaid`: the other pairs.
         believed: whether it recognised enough pairs for its checks to count.
     """
 

@@ -13,7 +13,7 @@ class QualityItemReport(Report):
     Attributes:
         text: The question, in the language of the request.
         yes: The result by the rule of the judge file.
-        reported_yes: The model's reply; null if no model was called.
+        `told`: The model's reply; null if no model was called.
         quote: The model's proof; empty without one.
         trusted: Whether the required text contains the quote, with no number or negation changed.
         source: Source of the quote: 0 is the answer, 1 and above a note; null if none contains it.

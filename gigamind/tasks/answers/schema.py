@@ -87,13 +87,13 @@ class EvaluatedClaim(AnswerSentence):
 
     Attributes:
         cited: Numbers of the notes that the answer cites for it.
-        reported_verdict: The model's verdict; null without a model.
+        `told`: The model's verdict; null without a model.
         cut: `part` of a sentence that a model split; `uncut` if the model's parts are not in the sentence.
         source: The sentence around a proven quote, with its heading; the claim was compared with it.
         share: Share of the claim's words that the source has, in [0, 1].
-        confirmed: Whether a second check confirmed that the source states the claim; null without a second check.
+        said: Whether a second check confirmed that the source states the claim; null without a second check.
         evidence: Range of its quote, as `AlignedRecord`, or why there is none, as `FailedRecord`.
-        reported_role: The model's role for the sentence.
+        told_role: The model's role for the sentence.
         veto: Why the sentence is a claim although the model gave another role.
         untold: Whether it also says that the notes have no answer.
     """
@@ -391,7 +391,7 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
         facts_unbacked: Labelled facts that no note contains; they do not count.
         notices: Answers by the reason why their evaluation is less reliable.
         cuts: Claims by segmentation: whole sentences, parts of one, or `uncut` if a model's parts did not fit.
-        reported_verdicts: Claims by the model's verdict.
+        `told`: Claims by the model's verdict.
         not_believed: Claims that the model calls supported and gigamind does not, by reason.
         loose: Supported claims, of a judge without a model, with a word that the passage, its heading, the title and
             the question lack.
