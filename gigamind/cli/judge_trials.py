@@ -238,7 +238,7 @@ def _show_attacks(report: "AttackReport") -> None:
             group.name,
             Proportion(group.fooled.rate, group.fooled.of),
             Interval(group.fooled.low, group.fooled.high),
-            Proportion(group.told.rate, group.told.of),
+            Proportion(group.reported_fooled.rate, group.reported_fooled.of),
             *map(Count, (group.unmeasured, group.unscored, group.flagged)),
         )
         for group in (report.overall, *report.by_family, *report.by_language, *report.by_place)

@@ -15,6 +15,7 @@ from gigamind.release.mismatch import WHAT
 from gigamind.release.policy import rule_label
 from gigamind.reports.charts import shortened
 from gigamind.reports.document import (
+    Block,
     Cell,
     Column,
     Count,
@@ -336,7 +337,7 @@ def _settings(experiment: Experiment, report: str) -> Section:
         )
         for run in experiment.runs
     ]
-    blocks = [
+    blocks: list[Block] = [
         table(heads, rows),
         *([] if names else [Prose(_("All runs used the same settings."), faint=True)]),
     ]

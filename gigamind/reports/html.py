@@ -57,6 +57,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _SCRIPTS = ("messages.js", "common.js")
 _LIST = "report.js"
 _PAGE = "page.js"
+_LISTED_ID = Markup('<a class="faint" href="#q={0}">{1}</a>')
+_PLAIN_ID = Markup('<span class="faint">{1}</span>')
 _AXIS = 100  # units of the drawn axis of differences
 
 
@@ -304,11 +306,9 @@ class _Page:
                 '{}<div class="rankings">{}</div></li>'
             ).format(
                 self.text(item.title),
-                Markup(
-                    '<a class="faint" href="#q={0}">{1}</a>'
-                    if self.is_listed
-                    else '<span class="faint">{1}</span>'
-                ).format(quote(item.id, safe="", errors="replace"), upright(item.id)),
+                (_LISTED_ID if self.is_listed else _PLAIN_ID).format(
+                    quote(item.id, safe="", errors="replace"), upright(item.id)
+                ),
                 self.text(item.what),
                 Markup('<p class="small">{}: {}</p>').format(
                     self.say(_("expected")), upright(", ".join(item.expected))

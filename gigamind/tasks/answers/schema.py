@@ -99,7 +99,7 @@ class EvaluatedClaim(AnswerSentence):
     """
 
     cited: tuple[int, ...]
-    told: LabelVerdict | None
+    reported_verdict: Annotated[LabelVerdict | None, Field(alias="told")]
     verdict: ClaimVerdict
     note: int | None
     doubt: str | None
@@ -109,8 +109,8 @@ class EvaluatedClaim(AnswerSentence):
     source: SourceSentence | None = None
     contradictions: tuple[str, ...] = ()
     share: Share | None = None
-    said: bool | None = None
-    told_role: Aside | Literal["claim"] = "claim"
+    confirmed: Annotated[bool | None, Field(alias="said")] = None
+    reported_role: Annotated[Aside | Literal["claim"], Field(alias="told_role")] = "claim"
     veto: str | None = None
     untold: bool = False
 
@@ -142,7 +142,7 @@ class SearchQAEvaluation(Report):
     omissions: tuple[EvaluatedOmission, ...] = ()
     abstains: bool
     answerable: bool
-    told_answerable: bool | None
+    reported_answerable: Annotated[bool | None, Field(alias="told_answerable")]
     reported_correctness: float | None
     reported_utility: float | None
     utility_reason: str
@@ -411,7 +411,9 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     omissions: dict[str, Count] = Field(default_factory=dict[str, int])
     facts_unbacked: Count = 0
     notices: dict[str, Count] = Field(default_factory=dict[str, int])
-    told: dict[str, Count] = Field(default_factory=dict[str, int])
+    reported_verdicts: Annotated[dict[str, Count], Field(alias="told")] = Field(
+        default_factory=dict[str, int]
+    )
     not_believed: dict[str, Count] = Field(default_factory=dict[str, int])
     second_looks: tuple[SecondLookReport, ...] = ()
     looked_at: Count = 0

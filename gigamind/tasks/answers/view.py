@@ -83,7 +83,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
                 " yourself.",
                 n=summary.flagged,
             )
-        if summary.counts.claims and not summary.told:
+        if summary.counts.claims and not summary.reported_verdicts:
             yield WORDS_BLIND
         if summary.counts.without_context:
             yield n_(
@@ -179,7 +179,11 @@ def _result(record: AnswerRunRecord) -> Text:
     summary, counts = record.summary, record.summary.counts
     own, scores = _own(record.run.judge), record.summary.overall.answers
     supported = summary.verdicts.get("supported", 0)
-    values = {"answers": counts.answers_evaluated, "supported": supported, "claims": counts.claims}
+    values: dict[str, object] = {
+        "answers": counts.answers_evaluated,
+        "supported": supported,
+        "claims": counts.claims,
+    }
     values["share"] = supported / counts.claims if counts.claims else 0.0
     if not counts.answers_evaluated:
         return _("No answers were evaluated.")
@@ -195,7 +199,7 @@ def _result(record: AnswerRunRecord) -> Text:
         )
     if not counts.claims:
         return _("The {answers:,} evaluated answers make no claims.", answers=values["answers"])
-    if summary.told:
+    if summary.reported_verdicts:
         return _(
             "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are proven by a quote from a"
             " note.",
@@ -302,7 +306,7 @@ def _refusals(items: Sequence[AnswerItemReport]) -> Table | None:
 
 def _claims(summary: AnswerSummaryReport, say: Translator) -> Iterator[Block]:
     """Yield the claims by verdict, then why quotes do not prove claims and how far the judge can be trusted."""
-    counts, told = summary.counts, bool(summary.told)
+    counts, told = summary.counts, bool(summary.reported_verdicts)
     yield Prose(
         _(
             "A claim is supported only if the model says so, the model's quote is in the note, and the sentence"
@@ -341,7 +345,7 @@ def _findings(summary: AnswerSummaryReport, say: Translator) -> Iterator[Text]:
     """Yield how far verdicts, quotes, roles and omissions of the judge can be trusted."""
     yield rejected_support(summary)
     yield second_look(summary, say)
-    if summary.told:
+    if summary.reported_verdicts:
         yield _separation(summary.correlation)
         yield _quotes(summary.quotes) if summary.quotes else ""
     if summary.omissions:
@@ -370,8 +374,8 @@ def _findings(summary: AnswerSummaryReport, say: Translator) -> Iterator[Text]:
 
 def rejected_support(summary: AnswerSummaryReport) -> Text:
     """Return how many claims only the model calls supported, and why; without a model, how loose its verdicts are."""
-    model_supported, rejected = summary.told.get("supported", 0), summary.not_believed
-    if not summary.told and summary.loose:
+    model_supported, rejected = summary.reported_verdicts.get("supported", 0), summary.not_believed
+    if not summary.reported_verdicts and summary.loose:
         return _(
             "{loose:,} of {supported:,} supported claims contain a word that is missing from their source sentence,"
             " its heading, the note's title and the question. Rely on changes between runs, not on the verdict of a"

@@ -20,7 +20,7 @@ BY_QUOTE = [("told_supported", True), ("proven", True)]
 
 
 def claim(**values):
-    plain = {"told": "supported", "doubt": None, "source": SOURCE, "said": None}
+    plain = {"reported_verdict": "supported", "doubt": None, "source": SOURCE, "confirmed": None}
     plain |= {"contradictions": (), "new_numbers": ()}
     return EvaluatedClaim.model_construct(**plain | values)
 
@@ -29,17 +29,18 @@ def claim(**values):
     "values, expected",
     [
         ({}, [*BY_QUOTE, ("says", True)]),
-        ({"said": True}, [*BY_QUOTE, ("confirmed", True)]),
+        ({"confirmed": True}, [*BY_QUOTE, ("confirmed", True)]),
         ({"doubt": "contradiction"}, [*BY_QUOTE, ("contradiction", False)]),
-        ({"doubt": "not_confirmed", "said": False}, [*BY_QUOTE, ("not_confirmed", False)]),
+        ({"doubt": "not_confirmed", "confirmed": False}, [*BY_QUOTE, ("not_confirmed", False)]),
         ({"doubt": "not_looked_at"}, [*BY_QUOTE, ("not_looked_at", None)]),
         ({"doubt": "quote_changed", "source": None}, [("told_supported", True), ("unproven", False)]),
-        ({"told": None, "evidence": {}}, [("proven", True), ("says", True)]),
-        ({"told": None, "evidence": {}, "doubt": "new_name"}, [("proven", True), ("new_name", False)]),
-        ({"told": None, "evidence": {}, "doubt": "other_limits"}, [("proven", True), ("other_limits", False)]),
-        ({"told": None, "evidence": None}, []),
-        ({"told": "not_found", "source": None}, [("told_not_found", False)]),
-        ({"told": "contradicted", "contradictions": ("number",)},
+        ({"reported_verdict": None, "evidence": {}}, [("proven", True), ("says", True)]),
+        ({"reported_verdict": None, "evidence": {}, "doubt": "new_name"}, [("proven", True), ("new_name", False)]),
+        ({"reported_verdict": None, "evidence": {}, "doubt": "other_limits"},
+         [("proven", True), ("other_limits", False)]),
+        ({"reported_verdict": None, "evidence": None}, []),
+        ({"reported_verdict": "not_found", "source": None}, [("told_not_found", False)]),
+        ({"reported_verdict": "contradicted", "contradictions": ("number",)},
          [("told_contradicted", False), ("proven", True), ("flagged", None)]),
     ],
 )  # fmt: skip
@@ -53,7 +54,7 @@ def test_numbers_stand_beside_the_contradiction_of_numbers_alone():
 
 
 @pytest.mark.each(
-    "told, rejected, english, korean",
+    "reported, rejected, english, korean",
     [
         ({"not_found": 4}, {}, "", ""),
         ({"supported": 4}, {}, " 4 ", "4개"),
@@ -61,9 +62,9 @@ def test_numbers_stand_beside_the_contradiction_of_numbers_alone():
     ],
 )  # fmt: skip
 def test_claims_that_the_model_supports_are_counted_with_why_they_are_not_believed(
-    told, rejected, english, korean
+    reported, rejected, english, korean
 ):
-    summary = SimpleNamespace(told=told, not_believed=rejected)
+    summary = SimpleNamespace(reported_verdicts=reported, not_believed=rejected)
     for language, phrase in (("en", english), ("ko", korean)):
         sentence = translator(language)(rejected_support(summary))
         assert phrase in sentence
@@ -73,7 +74,9 @@ def test_claims_that_the_model_supports_are_counted_with_why_they_are_not_believ
 
 
 def test_a_second_look_is_told_in_one_line_with_the_models_that_looked():
-    look = SecondLookReport(model="m", language="en", said=(12, 12), unsaid=(12, 0), believed=False)
+    look = SecondLookReport(
+        model="m", language="en", stated=(12, 12), unstated=(12, 0), believed=False
+    )
     summary = SimpleNamespace(second_looks=(look,), looked_at=0)
     assert "12 of 24 " in second_look(summary, translator("en"))
     assert "24개 중 12개" in second_look(summary, translator("ko"))
