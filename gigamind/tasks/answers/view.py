@@ -235,8 +235,8 @@ def _example(item: AnswerItemReport) -> Example:
         return Example(item.id, item.question, what)
     worst = failing[0]
     what = n_(
-        "{failing} of {n} claim is not supported: {reason}",
-        "{failing} of {n} claims are not supported: {reason}",
+        "{failing} of {n} claim unsupported: {reason}",
+        "{failing} of {n} claims unsupported: {reason}",
         n=len(item.evaluation.claims),
         failing=len(failing),
         reason=joined(reasons(worst)),

@@ -3,7 +3,8 @@ from llm_reports import llm_report
 
 from gigamind.i18n import translator
 from gigamind.records.judged import PanelReport
-from gigamind.reports.page.model_costs import model_block
+from gigamind.reports.document import Prose
+from gigamind.reports.model import model_blocks
 
 
 @pytest.fixture
@@ -15,7 +16,8 @@ def panel():
         figures |= {"alpha": 0.62, "alpha_low": 0.41, "alpha_high": 0.77}
         report = PanelReport(**figures | {"incomplete": 0, "tied": 0} | changes)
         llm = llm_report(calls=0, outcomes={"scored": 10}, items=10, panel=report)
-        return model_block(llm, translator(lang))["panel"]
+        texts = [translator(lang)(b.text) for b in model_blocks(llm) if isinstance(b, Prose)]
+        return texts[1]  # after the coverage
 
     return told
 
