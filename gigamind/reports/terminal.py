@@ -100,7 +100,8 @@ def _key_figures(block: KeyFigures, say: Translator) -> Iterator[RenderableType]
     for figure in block.figures:
         interval = cell_text(figure.interval, say) if figure.interval else ""
         n = "" if figure.n is None else f"{figure.n:,}"
-        grid.add_row(say(figure.label), cell_text(figure.value, say), interval, n)
+        texts = say(figure.label), cell_text(figure.value, say), interval, n
+        grid.add_row(*(RichText(printable(text)) for text in texts))
     yield grid
 
 
