@@ -33,14 +33,14 @@ from gigamind.reports.document import (
 from gigamind.text import printable
 
 _INDENT = "  "
-_HEADING = 12  # columns
+_HEADING = 14  # columns
 _WIDTH = 200  # of tables in a file or a pipe
 
 
 def show(document: Document, console: Console, say: Translator) -> None:
     """Print the verdict, the next steps, the table and the examples of a document; its sections are left out."""
     if not console.is_terminal:
-        console.width = max(console.width, _WIDTH)
+        console.width = _WIDTH
     for block in document.first.blocks:
         for part in _RENDERERS[type(block)](block, say):
             console.print(part)

@@ -71,7 +71,7 @@ def test_the_verdict_follows_the_kappa_and_all_media_print_it(
     made = card(scale(overall=group(cohen_kappa=figure(value, low, 0.9))))
     page = document(made)
     assert page.verdict.state == state
-    console = Console(width=500)
+    console = Console(width=200, soft_wrap=True)
     with console.capture() as printed:
         show(page, console, ENGLISH)
     sentence = ENGLISH(page.headline)
