@@ -32,7 +32,7 @@ _FORKS.set_forkserver_preload(
         "gigamind.judges.own",
         "gigamind.judges.search_qa.judge",
         "gigamind.llm.fake",
-        "gigamind.reports.page.layout",
+        "gigamind.reports.html",
         "gigamind.retrieval.prepare",
         "gigamind.systems.builtin",
         "gigamind.systems.http",
