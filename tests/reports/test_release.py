@@ -4,6 +4,8 @@ import re
 
 import pytest
 from gate_policy import shipped
+from gigamind.reports.comparison import render_comparison
+from gigamind.reports.decision import brief, failed_brief
 
 from gigamind.errors import NotesError
 from gigamind.i18n import _, translator
@@ -11,8 +13,6 @@ from gigamind.release.compare import compare
 from gigamind.release.comparison import LostItem, Mismatch, SpeedChange
 from gigamind.release.gates import judge_release, speed_rule
 from gigamind.release.policy import GateResult, RuleResult, explain, read_policy
-from gigamind.reports.comparison import render_comparison
-from gigamind.reports.decision import brief, failed_brief
 from gigamind.reports.release import (
     Release,
     bounds_decision,

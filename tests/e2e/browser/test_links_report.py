@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from gigamind.tasks.links.page import render_link_html
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -11,7 +12,6 @@ from gigamind.datasets.generate_links import generate_links
 from gigamind.release.snapshot import read_run
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.links.options import LinkEvalOptions
-from gigamind.tasks.links.page import render_link_html
 from gigamind.tasks.links.schema import MissReport, RankedReport
 
 pytestmark = pytest.mark.browser

@@ -13,7 +13,7 @@ from gigamind.tasks.search.schema import ItemReport, SummaryReport
 
 
 def test_every_file_of_the_out_folder_reads_back_as_its_model(make_options, tmp_path):
-    summary, out, _ = evaluate(make_options([*_rows(), "{broken"]))
+    summary, out, *_ = evaluate(make_options([*_rows(), "{broken"]))
     assert out == tmp_path / "out"
     assert sorted(file.name for file in out.iterdir()) == RUN_FILES
     assert SummaryReport.model_validate_json((out / "summary.json").read_bytes()) == summary
@@ -37,7 +37,7 @@ def _rows():
     [("json", {"summary.md", "report.html"}), ("md", {"summary.json"}), ("both", set())],
 )
 def test_the_format_chooses_the_summary(make_options, output, absent):
-    _, out, _ = evaluate(make_options(format=output))
+    out = evaluate(make_options(format=output)).out
     assert {file.name for file in out.iterdir()} == set(RUN_FILES) - absent
 
 
@@ -63,7 +63,7 @@ def _without_times(text):
 
 def test_rejected_rows_are_counted_once_however_many_problems_they_have(make_options, lines):
     bad = {"id": "b", "query": "", "answerable": "yes", "expected_notes": "deploy.md"}
-    summary, out, _ = evaluate(make_options([*_rows(), bad]))
+    summary, out, *_ = evaluate(make_options([*_rows(), bad]))
     errors = lines(out, "errors.jsonl")
     assert len(errors) == 3
     assert {(error["line"], error["kind"]) for error in errors} == {(7, "row")}
@@ -78,7 +78,7 @@ def test_rejected_rows_are_counted_once_however_many_problems_they_have(make_opt
 def test_a_sample_is_drawn_by_the_seed(make_options, tmp_path, lines):
     def ids(name, seed):
         out = tmp_path / name
-        summary, _, _ = evaluate(make_options(sample="3", seed=seed, out=out))
+        summary, *_ = evaluate(make_options(sample="3", seed=seed, out=out))
         assert (summary.counts.queries_total, summary.counts.rows_not_sampled) == (3, 3)
         return [line["id"] for line in lines(out, "per_item.jsonl")]
 
@@ -90,15 +90,15 @@ def test_a_full_out_folder_is_refused_before_any_work(make_options, tmp_path):
     out.mkdir()
     (out / "report.txt").write_text("mine", encoding="utf-8")
     options = make_options().model_copy(update={"dataset": tmp_path / "never read.jsonl"})
-    with pytest.raises(InputError, match="exists already"):
+    with pytest.raises(InputError, match=str(out)):
         evaluate(options)
     assert [file.name for file in out.iterdir()] == ["report.txt"]
 
 
 def test_without_a_name_the_out_folder_is_named_by_the_time(make_options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    _, first, _ = evaluate(make_options(out=None))
-    _, second, _ = evaluate(make_options(out=None))
+    first = evaluate(make_options(out=None)).out
+    second = evaluate(make_options(out=None)).out
     assert first != second
     for out in (first, second):
         assert re.fullmatch(r"eval/out/\d{8}-\d{6}(-2)?", out.as_posix())
@@ -138,15 +138,15 @@ def test_a_run_whose_every_query_failed_is_an_error_and_says_why(make_options, l
 
 
 def test_a_cold_start_is_told_only_where_it_was_one(make_options, tmp_path):
-    warm, _, _ = evaluate(make_options())
-    cold, _, _ = evaluate(make_options(out=tmp_path / "cold", cold_start=True))
+    warm, *_ = evaluate(make_options())
+    cold, *_ = evaluate(make_options(out=tmp_path / "cold", cold_start=True))
     assert warm.performance.cold_start_ms is None
     assert cold.performance.cold_start_ms == cold.performance.indexing_ms
     assert cold.overall.search["mrr"] == warm.overall.search["mrr"]
 
 
 def test_figures_are_written_as_files_where_asked_for(make_options):
-    _, out, _ = evaluate(make_options(figures="svg"))
+    out = evaluate(make_options(figures="svg")).out
     drawn = sorted(file.name for file in (out / "figures").iterdir())
     assert "metrics.svg" in drawn
     assert all((out / "figures" / name).read_text("utf-8").count("<svg") == 1 for name in drawn)
@@ -154,7 +154,7 @@ def test_figures_are_written_as_files_where_asked_for(make_options):
 
 def test_the_page_of_a_compared_run_shows_the_gates_verdict(make_options, tmp_path):
     evaluate(make_options(out=tmp_path / "base"))
-    _, out, verdict = evaluate(
+    _, out, verdict, *_ = evaluate(
         make_options(out=tmp_path / "next", compare=tmp_path / "base", save_snapshot=True)
     )
     assert verdict is not None
