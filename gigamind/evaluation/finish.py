@@ -201,13 +201,12 @@ def _write(
             files[SNAPSHOT_FILE] = snapshot_text(snapshot)
         if reference and record.run.status == "complete":
             try:
-                verdict = reference.judge(snapshot)
+                verdict = with_history(reference.judge(snapshot), record.run, out, past)
             except InputError as error:  # the results are kept even if they cannot be compared
                 refused = InputError(
                     _("{reason}. The results are in {folder}.", reason=error.message, folder=out)
                 )
             else:
-                verdict = with_history(verdict, record.run, out, past)
                 files |= verdict.files(outputs.lang, out)
         if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
             least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
@@ -324,7 +323,7 @@ def _files(
 ) -> dict[str, str]:
     files = task.view.files(record)
     if outputs.figures and record.items:
-        from gigamind.reports.svg import svg_file
+        from gigamind.reports.charts import svg_file
 
         charts = task.view.charts(record)
         files |= {f"figures/{name}.svg": svg_file(chart) for name, chart in charts.items()}

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from gigamind.i18n import Message, _
 
 LABELS: Mapping[str, Message] = {
-    "high": _("High confidence"),
-    "medium": _("Medium confidence"),
-    "low": _("Low confidence"),
+    "high": _("High confidence in the answer"),
+    "medium": _("Medium confidence in the answer"),
+    "low": _("Low confidence in the answer"),
     "none": _("no claims"),
     "abstained": _("abstained from answering"),
     "judged": _("judged"),

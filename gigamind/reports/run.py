@@ -124,10 +124,11 @@ def run_document(
 
 def _subject(record: Record[Any, Any]) -> Message:
     run = record.run
+    searched = run.task != "answers" or run.options.get("answer_model")
     mode, judge = run.options.get("mode"), run.judge.kind if run.judge else None
     parts: list[Text] = [
         Path(run.notes).name if run.notes else "",
-        mode if isinstance(mode, str) else "",
+        mode if isinstance(mode, str) and searched else "",
         _("judge {judge}", judge=judge) if judge else "",
         _("run {run}", run=run.run_id),
         moment(run.created_at),

@@ -24,7 +24,7 @@ def held(kappa=(0.6, 0.5, 0.7), languages=("en",)):
 def test_a_card_that_shows_enough_passes_under_any_policy(policy):
     rule = card_rule(held(), JUDGE, policy)
     assert rule.status == "passed"
-    assert "0.600 [0.500, 0.700]" in rule.explanation
+    assert "0.600 (95% CI 0.500 – 0.700)" in rule.explanation
     assert (rule.scale, rule.current, rule.low, rule.high, rule.n) == (
         "unanswerable",
         0.6,

@@ -47,7 +47,7 @@ const FILTERS = {
 const LIST = {
   hint: _("search for words of a question or an answer"),
   none: _("No answer matches the search and the filters."),
-  notes: (item) => [item.what, ...unsupported(item).sort((a) => (a.verdict === "contradicted" ? -1 : 1)).map(complaint)].filter(Boolean)
+  notes: (item) => [item.what.replaceAll(" -> ", " → "), ...unsupported(item).sort((a) => (a.verdict === "contradicted" ? -1 : 1)).map(complaint)].filter(Boolean)
     .map((text) => make("div", { className: "meta", text })),
   shown: ({ from, to, n }) => n_("{from}–{to} of {n} answer", "{from}–{to} of {n} answers", { from, to, n }),
 };
@@ -112,7 +112,7 @@ function beside(item) {
   const side = (name, of, other, word) => {
     const checked = of.passed === null ? [] : [of.passed ? _("Checklist passed") : _("Checklist not passed")];
     const rows = (texts, others) => texts.map((text) => make("li", { className: others.includes(text) ? "" : "missing" },
-      make("span", { text }), others.includes(text) ? null : make("span", { className: "cross", text: ` ${word}` })));
+      make("span", { text: `${text} ` }), others.includes(text) ? null : make("span", { className: "cross", text: word })));
     return make("div", {}, make("h4", { text: name }),
       make("p", { className: "small", text: [...SCORED.map((score, at) => `${score} ${figure(of.scores[at])}`), ...checked].join(" · ") }),
       ...listed(_("Unsupported claims"), rows(of.unsupported, other.unsupported)), ...listed(_("Omissions"), rows(of.leftOut, other.leftOut)));
