@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from gigamind.tasks.links.page import render_link_html
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from gigamind.reports.decision import Place, decide
 
 from gigamind.assurance.certify import certify
 from gigamind.cli.show import show_release
@@ -18,6 +17,7 @@ from gigamind.i18n import translator
 from gigamind.metrics.table import label
 from gigamind.release.experiment import compare_with_first
 from gigamind.release.snapshot import read_baseline, read_run
+from gigamind.reports.decision import Place, decide
 from gigamind.reports.page.experiment import render_experiment
 from gigamind.reports.release import WORDS_BLIND
 from gigamind.tasks import KINDS, TASKS, evaluate, judged_kinds

@@ -68,7 +68,7 @@ def test_the_dataset_of_another_vault_is_named_as_what_it_may_be(make_options, n
 
 def test_unanswerable_rows_fit_every_vault_and_make_no_dataset_its_own(make_options):
     lost = [{**LOST, "id": f"b{n}"} for n in range(2)]
-    with pytest.raises(DatasetError, match="gone.md"):
+    with pytest.raises(DatasetError, match=r"gone\.md"):
         prepare(make_options([*lost, NOTHING]))
     assert len(prepare(make_options([*lost, NOTHING, GOOD])).queries) == 2
 

@@ -512,7 +512,7 @@ def test_a_dry_run_checks_the_system_and_asks_nothing(asked):
 
     with search_server(plain(DOCUMENTS)) as server:
         checked = TASKS["search"].check(asked(server.url, notes=None))
-    assert (checked.ready, server.asked) == ("6 queries ready without a vault", [])
+    assert (checked.ready.values["n"], server.asked) == (6, [])
     assert list(checked.estimate()) == []
 
 

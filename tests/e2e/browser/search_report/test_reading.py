@@ -5,12 +5,12 @@ import re
 from dataclasses import replace
 
 import pytest
-from gigamind.tasks.search.markdown import failed_items
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from gigamind.tasks import KINDS
+from gigamind.tasks.search.markdown import failed_items
 
 pytestmark = pytest.mark.browser
 MARKED = re.compile(r"[*#|`\[>~^]|^- ", re.MULTILINE)
