@@ -39,10 +39,11 @@ _WIDTH = 200  # of tables in a file or a pipe
 
 def show(document: Document, console: Console, say: Translator) -> None:
     """Print the verdict, the next steps, the table and the examples of a document; its sections are left out."""
-    wide = None if console.is_terminal else _WIDTH
+    if not console.is_terminal:
+        console.width = _WIDTH
     for block in document.first.blocks:
         for part in _RENDERERS[type(block)](block, say):
-            console.print(part, width=wide)
+            console.print(part)
 
 
 def _lines(*texts: str) -> Iterator[RenderableType]:

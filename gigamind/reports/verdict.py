@@ -385,12 +385,14 @@ def missed_bounds(bounds: GateResult | None) -> list[Text]:
     return [rule.explanation for rule in rules if rule.status in {"failed", "warned"}]
 
 
-def next_steps(release: Release | None, run: str, *, report: str = "") -> Iterator[Step]:
+def next_steps(
+    release: Release | None, run: str, *, report: str = "", baseline: str = "BASELINE"
+) -> Iterator[Step]:
     """Yield what to do next, as commands.
 
     Args:
         release: None for a run without a baseline.
-        run: the folder of the current run.
+        run, baseline: the folders of the current run and the baseline.
         report: URL of the page with all items; "" if the reader is on it.
     """
     if report:
@@ -411,7 +413,7 @@ def next_steps(release: Release | None, run: str, *, report: str = "") -> Iterat
             changed = " ".join(f"--changed {key}" for key in dict.fromkeys(keys))
             yield Step(
                 _("If the change is intentional, allow it and compare again"),
-                f"gigamind compare BASELINE {run} {changed}",
+                f"gigamind compare {baseline} {run} {changed}",
             )
         yield Step(_("Or make this run the new baseline"), promote)
     elif gate.verdict in {"failed", "inconclusive", "not-comparable"} and not release.waiver:
@@ -451,48 +453,43 @@ def _condition(rule: RuleResult, comparison: Comparison) -> Text:
 
 
 def metric_table(release: Release, *, every: bool = False) -> Table:
-    """Return the gated metrics, worst result first, then the other main metrics; `every` adds all others."""
+    """Return the gated metrics, worst result first, then the other main metrics that changed.
+
+    `every` adds all others.
+    """
     comparison, gate = release.comparison, release.gate
     rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
     rules = [rule for rule in rules if rule.baseline is not None or rule.current is not None]
     gated = {rule.metric for rule in rules}
     keys = in_order([change.metric for change in comparison.metrics])
-    wanted = keys if every else main_keys(keys)
+    moved = {change.metric for change in comparison.metrics if change.changed}
+    wanted = keys if every else [key for key in main_keys(keys) if key in moved]
     shown = [key for key in distinct(keys, comparison) if key in wanted and key not in gated]
     sizes = Counter(change.n for change in comparison.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0
-    return Table(
-        (
-            Column(_("metric")),
-            Column(_("baseline")),
-            Column(_("current")),
-            Column(_("difference (95% CI)")),
-            Column(_("limit"), minor=True),
-            Column(_("result")),
-        ),
-        (
-            Group(tuple(_rule_row(rule, comparison, usual) for rule in rules), _("Gated")),
-            Group(tuple(_change_row(key, comparison, usual) for key in shown), _("Informational")),
-        ),
+    columns = (
+        Column(_("metric")),
+        Column(_("baseline")),
+        Column(_("current")),
+        Column(_("difference (95% CI)")),
+        Column(_("limit"), minor=True),
+        Column(_("result")),
     )
+    changes = tuple(_change_row(key, comparison, usual) for key in shown)
+    if not rules:  # the runs are not comparable: there are no limits and no results
+        return Table(columns[:4], (Group(tuple(row[:4] for row in changes)),))
+    gates = tuple(_rule_row(rule, comparison, usual) for rule in rules)
+    return Table(columns, (Group(gates, _("Gated")), Group(changes, _("Informational"))))
 
 
-def distinct(keys: Iterable[str], comparison: Comparison) -> list[str]:
+def distinct(keys: Iterable[str], *comparisons: Comparison) -> list[str]:
     """Return the metrics without those that coincide with an earlier one on these items, as hit@1 and recall@1 may."""
     seen: dict[tuple[object, ...], str] = {}
     for key in keys:
-        change = comparison.metric(key)
-        if change is None:
-            continue
-        values = (
-            key.partition(".")[0],
-            change.n,
-            change.baseline,
-            change.current,
-            change.worse,
-            change.improved,
-        )
-        seen.setdefault(values, key)
+        changes = [comparison.metric(key) for comparison in comparisons]
+        values = [(c.n, c.baseline, c.current, c.worse, c.improved) for c in changes if c]
+        if values:
+            seen.setdefault((key.partition(".")[0], *values), key)
     return list(seen.values())
 
 
@@ -573,14 +570,20 @@ def _limit(rule: RuleResult) -> Cell:
     return points(sign * rule.limit) if rule.limit else points(0.0, signed=False)
 
 
-def worst_examples(comparison: Comparison, most: int = EXAMPLES) -> Examples:
+SIDES = _("baseline"), _("current")
+
+
+def worst_examples(
+    comparison: Comparison, most: int = EXAMPLES, sides: tuple[Text, Text] = SIDES
+) -> Examples:
     """Return the items that got worse, worst first, with both rankings; lost items come first."""
     worse = [change for change in comparison.changes if change.change == "worse"]
     if not worse and not comparison.lost:
-        better = [change for change in comparison.changes if change.change == "improved"]
-        return Examples(_("Improved"), tuple(map(_example, better[:most])), len(better))
+        better = [change for change in comparison.changes[::-1] if change.change == "improved"]
+        shown = tuple(example_of(change, sides) for change in better[:most])
+        return Examples(_("Improved"), shown, len(better))
     lost = [_lost_example(item) for item in comparison.lost]
-    items = [*lost, *map(_example, worse)]
+    items = [*lost, *(example_of(change, sides) for change in worse)]
     return Examples(_("Got worse"), tuple(items[:most]), len(items))
 
 
@@ -593,15 +596,16 @@ def _lost_example(item: ComparedItem) -> Example:
     return Example(item.id, _title(item), _("not evaluated"), item.expected_notes)
 
 
-def _example(change: ItemChange) -> Example:
-    sides: tuple[Side, ...] = ()
+def example_of(change: ItemChange, sides: tuple[Text, Text] = SIDES) -> Example:
+    """Return a changed item with both rankings; `sides` names the runs."""
+    shown: tuple[Side, ...] = ()
     if change.baseline_ranking is not None and change.current_ranking is not None:
         expected = set(change.expected_notes)
-        sides = (
-            Side(_("baseline"), ranking_lines(change.baseline_ranking, expected)),
-            Side(_("current"), ranking_lines(change.current_ranking, expected)),
+        shown = (
+            Side(sides[0], ranking_lines(change.baseline_ranking, expected)),
+            Side(sides[1], ranking_lines(change.current_ranking, expected)),
         )
-    return Example(change.id, _title(change), change.what, change.expected_notes, sides)
+    return Example(change.id, _title(change), change.what, change.expected_notes, shown)
 
 
 class Hit(Protocol):
@@ -713,8 +717,8 @@ def _changed_items(comparison: Comparison, shown: int) -> Iterator[Section]:
         for way in ("worse", "improved")
     )
     kinds = (
-        (_("Got worse"), list(map(_example, worse)), ""),
-        (_("Got better"), list(map(_example, better)), ""),
+        (_("Got worse"), list(map(example_of, worse)), ""),
+        (_("Got better"), list(map(example_of, better)), ""),
         (_("Not evaluated"), list(map(_lost_example, comparison.lost)), NOT_EVALUATED),
         (_("Expected passage gone"), list(map(_gone_example, comparison.gone)), PASSAGE_GONE),
         (_("Verdict lost"), list(map(_gone_example, comparison.unjudged)), VERDICT_LOST),
