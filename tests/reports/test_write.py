@@ -8,8 +8,11 @@ import pytest
 
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.finish import SUMMARY_FILE
+from gigamind.i18n import translator
 from gigamind.records.folder import check_out_folder, write_run
 from gigamind.records.schema import ErrorReport, RunReport
+from gigamind.reports.markdown import render_markdown
+from gigamind.reports.run import Outcome, run_document
 from gigamind.tasks.search.schema import ItemReport, SummaryReport
 from gigamind.tasks.search.view import SearchView
 
@@ -18,7 +21,9 @@ FILES = {"run.json", "summary.json", "summary.md", "per_item.jsonl", "errors.jso
 
 def write(out, record, output="both"):
     """As an evaluation does, but for its page."""
-    write_run(out, record, output, {SUMMARY_FILE: SearchView().markdown(record)})
+    say = translator("en")
+    summary = render_markdown(run_document(SearchView(), record, Outcome(), say), say)
+    write_run(out, record, output, {SUMMARY_FILE: summary})
 
 
 def names(folder):
