@@ -775,3 +775,25 @@ def _compared_runs(comparison: Comparison) -> Section:
         (table(heads, rows), Prose(joined(counts, " ")), Prose(method, faint=True)),
         folded=True,
     )
+
+
+def worst_value_text(worst: Sequence[str]) -> Message:
+    """Return the warning that these gated metrics of a baseline are at their worst value, and how to fix it."""
+    if all(name.startswith("unanswerable.") for name in worst):
+        fix = _(
+            "Evaluate again with `gigamind eval search ... --unanswerable-mode calibrated` and make that run the"
+            " baseline. Before that, check the false refusals in its summary.md: this mode wrongly refuses many"
+            " paraphrased questions."
+        )
+    else:
+        fix = _(
+            "Make a better run the baseline, or set an absolute limit in gates.toml: a minimum under [floors] or a"
+            " maximum under [ceilings]."
+        )
+    return _(
+        "warning: the baseline already has the worst possible value of {metrics}, so the gate cannot detect a"
+        " regression. A later run that is no better passes with a warning only in phases where `at_worst` in"
+        " gates.toml allows this. In other phases, such runs are not comparable. {fix}",
+        metrics=[rule_label(name) for name in worst],
+        fix=fix,
+    )

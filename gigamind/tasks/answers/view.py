@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from gigamind.evidence.record import AlignmentQuality
-from gigamind.formats import between, share
+from gigamind.formats import share
 from gigamind.i18n import Text, Translator, _, joined, n_, translator
 from gigamind.metrics.table import label_text
 from gigamind.records.judged import JudgeReport, LlmReport, MetricReport
 from gigamind.records.schema import Record
 from gigamind.release.comparison import Comparison
-from gigamind.release.model import PASS_RATE
 from gigamind.reports.cards.line import tried
 from gigamind.reports.charts import Chart, Shown, drawn, forest
 from gigamind.reports.document import (
@@ -33,12 +32,9 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.figures import (
-    MetricRow,
     figure_of,
     figures_of,
     keys_of,
-    metric_rows,
-    plain_label,
 )
 from gigamind.reports.labels import LABELS
 from gigamind.reports.verdict import EXAMPLES, WORDS_BLIND, slice_name
@@ -155,13 +151,6 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
 
     def charts(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> Mapping[str, Chart]:
         return _charts(record, translator("en"), None)
-
-    def rows(self, summary: AnswerSummaryReport, say: Translator) -> Iterator[MetricRow]:
-        yield from metric_rows(summary.overall, "answers", say)
-        if summary.quality:
-            overall = summary.quality.overall
-            rate, name = share(overall.pass_rate), plain_label(PASS_RATE, say)
-            yield MetricRow("checklist", name, rate, between(overall), overall.checked)
 
     def not_run(self, summary: AnswerSummaryReport) -> int:
         return max(summary.counts.not_run, summary.quality.not_run if summary.quality else 0)
