@@ -298,7 +298,7 @@ class _Page:
         count = self.say(more_text(len(block.items), block.of))
         cards = Markup("").join(
             Markup(
-                '<li class="example"><h3>{} {}</h3><p class="wrongly">{}</p>'
+                '<li class="example"><h3>{} {}</h3><p class="{}">{}</p>'
                 '{}<div class="rankings">{}</div></li>'
             ).format(
                 self.text(item.title),
@@ -307,6 +307,7 @@ class _Page:
                     if self.is_listed
                     else '<span class="faint">{1}</span>'
                 ).format(quote(item.id, safe="", errors="replace"), upright(item.id)),
+                "right" if item.better else "wrongly",
                 self.text(item.what),
                 Markup('<p class="small">{}: {}</p>').format(
                     self.say(_("expected")), upright(", ".join(item.expected))

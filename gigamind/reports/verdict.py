@@ -605,7 +605,8 @@ def example_of(change: ItemChange, sides: tuple[Text, Text] = SIDES) -> Example:
             Side(sides[0], ranking_lines(change.baseline_ranking, expected)),
             Side(sides[1], ranking_lines(change.current_ranking, expected)),
         )
-    return Example(change.id, _title(change), change.what, change.expected_notes, shown)
+    is_better = change.change == "improved"
+    return Example(change.id, _title(change), change.what, change.expected_notes, shown, is_better)
 
 
 class Hit(Protocol):

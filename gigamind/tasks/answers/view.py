@@ -118,10 +118,10 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         if summary.quality:
             checklist = _checklist(summary.quality, say)
             yield Section("checklist", _("Checklist"), checklist, folded=True)
-        if len(slices := _slices(summary)) > 1:
-            chart = _charts(record, say, baseline).get("slices")
-            plot = (Plot(chart, _("The main metric by slice, with 95% CIs.")),) if chart else ()
-            blocks = (_slice_table(slices, keys_of(judge, "page")), *plot)
+        chart = _charts(record, say, baseline).get("slices")
+        if len(slices := _slices(summary)) > 1 and chart:
+            plot = Plot(chart, _("The main metric by slice, with 95% CIs."))
+            blocks = (_slice_table(slices, keys_of(judge, "page")), plot)
             yield Section("slices", _("Results by slice"), blocks, folded=True)
         if summary.agreement:
             agreement = _agreement(summary.agreement)
@@ -224,8 +224,8 @@ def _example(item: AnswerItemReport) -> Example:
         return Example(item.id, item.question, what)
     worst = failing[0]
     what = n_(
-        "{failing} of {n} claim is not supported: {reason}",
-        "{failing} of {n} claims are not supported: {reason}",
+        "{failing} of {n} claim unsupported: {reason}",
+        "{failing} of {n} claims unsupported: {reason}",
         n=len(item.evaluation.claims),
         failing=len(failing),
         reason=joined(reasons(worst)),
