@@ -605,7 +605,8 @@ def example_of(change: ItemChange, sides: tuple[Text, Text] = SIDES) -> Example:
             Side(sides[0], ranking_lines(change.baseline_ranking, expected)),
             Side(sides[1], ranking_lines(change.current_ranking, expected)),
         )
-    return Example(change.id, _title(change), change.what, change.expected_notes, shown)
+    is_better = change.change == "improved"
+    return Example(change.id, _title(change), change.what, change.expected_notes, shown, is_better)
 
 
 class Hit(Protocol):
@@ -774,4 +775,26 @@ def _compared_runs(comparison: Comparison) -> Section:
         _("Compared runs"),
         (table(heads, rows), Prose(joined(counts, " ")), Prose(method, faint=True)),
         folded=True,
+    )
+
+
+def worst_value_text(worst: Sequence[str]) -> Message:
+    """Return the warning that these gated metrics of a baseline are at their worst value, and how to fix it."""
+    if all(name.startswith("unanswerable.") for name in worst):
+        fix = _(
+            "Evaluate again with `gigamind eval search ... --unanswerable-mode calibrated` and make that run the"
+            " baseline. Before that, check the false refusals in its summary.md: this mode wrongly refuses many"
+            " paraphrased questions."
+        )
+    else:
+        fix = _(
+            "Make a better run the baseline, or set an absolute limit in gates.toml: a minimum under [floors] or a"
+            " maximum under [ceilings]."
+        )
+    return _(
+        "warning: the baseline already has the worst possible value of {metrics}, so the gate cannot detect a"
+        " regression. A later run that is no better passes with a warning only in phases where `at_worst` in"
+        " gates.toml allows this. In other phases, such runs are not comparable. {fix}",
+        metrics=[rule_label(name) for name in worst],
+        fix=fix,
     )
