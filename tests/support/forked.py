@@ -39,7 +39,7 @@ _FORKS.set_forkserver_preload(
         "gigamind.tasks.answers.task",
         "gigamind.tasks.links.task",
         "gigamind.tasks.search.judging",
-        "gigamind.tasks.search.page",
+        "gigamind.tasks.search.view",
         "gigamind.tasks.search.score",
         "gigamind.tasks.search.summary",
         "gigamind.tasks.search.task",

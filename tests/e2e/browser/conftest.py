@@ -60,7 +60,7 @@ def browser(chromium):
 def open_page(browser, tmp_path):
     """Open a page from its file; afterwards the console must be empty and the network untouched."""
 
-    def show(text, width=1280):
+    def show(text, width=1280, anchor=""):
         page = tmp_path / "report.html"
         page.write_text(text, encoding="utf-8")
         browser.execute_cdp_cmd(
@@ -69,7 +69,8 @@ def open_page(browser, tmp_path):
         )
         browser.get_log("browser")
         browser.get_log("performance")
-        browser.get(page.as_uri())
+        browser.get("about:blank")  # else another anchor of one page would not load it again
+        browser.get(page.as_uri() + anchor)
         return browser
 
     yield show
