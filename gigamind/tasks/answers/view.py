@@ -48,6 +48,7 @@ from gigamind.tasks.answers.support_checks import reasons
 
 _FEW = 30  # answers of a slice; with fewer, its figures are unreliable
 _TAGS = 15
+_WORST = 10  # answers that are listed beside the list, which only HTML has
 _WORST_FIRST = ("contradicted", "unverified", "not_found", "supported")
 
 
@@ -90,12 +91,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             )
 
     def examples(self, record: AnswerRunRecord) -> Examples:
-        if own := _own(record.run.judge):
-            found = _worst_by(own[0], record.items)
-        else:
-            bad = [item for item in record.items if item.left_out or _failing(item)]
-            found = [_example(item) for item in sorted(bad, key=_goodness)]
-        return Examples(_("Worst answers"), tuple(found[:EXAMPLES]), len(found))
+        return _worst(record, EXAMPLES)
 
     def sections(
         self,
@@ -106,6 +102,8 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         summary, judge = record.summary, record.run.judge
         if refusals := _refusals(record.items):
             yield Section("refusals", _("Answered or refused"), (refusals,))
+        if (worst := _worst(record, _WORST)).of > EXAMPLES:
+            yield Section("worst", _("More answers with problems"), (worst,), folded=True)
         if summary.counts.answers_evaluated and not _own(judge):
             yield Section("claims", _("Claims"), tuple(_claims(summary, say)), folded=True)
         if summary.quality:
@@ -192,6 +190,16 @@ def _result(record: AnswerRunRecord) -> Text:
         " words).",
         **values,
     )
+
+
+def _worst(record: AnswerRunRecord, most: int) -> Examples:
+    """Return the answers with unsupported claims or omissions, or below the best score of a custom judge."""
+    if own := _own(record.run.judge):
+        found = _worst_by(own[0], record.items)
+    else:
+        bad = [item for item in record.items if item.left_out or _failing(item)]
+        found = [_example(item) for item in sorted(bad, key=_goodness)]
+    return Examples(_("Worst answers"), tuple(found[:most]), len(found))
 
 
 def _failing(item: AnswerItemReport) -> list[EvaluatedClaim]:
