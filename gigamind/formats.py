@@ -15,8 +15,8 @@ class Ends(Protocol):
 
 
 def share(value: float | None) -> str:
-    """Return a metric in [0, 1] with three decimals; a dash if it was not measured."""
-    return "–" if value is None else f"{value:z.3f}"
+    """Return a metric with three decimals and a typographic minus; a dash if it was not measured."""
+    return "–" if value is None else f"{value:z.3f}".replace("-", "−")
 
 
 def between(interval: Ends) -> str:

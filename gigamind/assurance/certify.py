@@ -362,5 +362,5 @@ def write_card(options: CertifyOptions, kinds: Mapping[str, JudgedKind]) -> tupl
         tests=options.tests,
         seed=options.seed,
     )
-    write_texts(out, card_files(card, language_of(options.lang)))
+    write_texts(out, card_files(card, out, language_of(options.lang)))
     return card, out

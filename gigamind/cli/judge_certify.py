@@ -45,25 +45,11 @@ def certify(**values: Any) -> None:  # noqa: ANN401  checked by the options mode
 
 
 def _show(card: "JudgeCard", lang: Language, out: Path) -> None:
+    from gigamind.cli.show import plain_console
     from gigamind.i18n import translator
-    from gigamind.reports.cards.cautions import card_verdict, cautions
-    from gigamind.reports.cards.view import deceptive_view, scale_view
+    from gigamind.reports.cards.page import card_document
+    from gigamind.reports.terminal import show
 
     say = translator(lang)
-    verdict = card_verdict(card, say)
-    click.echo(f"{verdict.headline}.")
-    for reason in verdict.reasons:
-        click.echo(f"  {reason}")
-    for scale in card.scales:
-        view = scale_view(card, scale, say)
-        click.echo(f"{view.headline}.")
-        if view.flips:
-            click.echo(view.flips)
-    if card.liars:
-        deceptive = deceptive_view(card.liars, say)
-        click.echo(deceptive.lead)
-        for row in deceptive.rows:
-            click.echo(f"  {row.line}")
-    for caution in cautions(card, say):
-        click.echo(caution, err=True)
+    show(card_document(card, say, out), plain_console(), say)
     click.echo(say(_("Judge report: {file}", file=out / "judge_card.html")))

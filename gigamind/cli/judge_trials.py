@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, NoReturn, TypeVar
@@ -13,18 +13,29 @@ from pydantic import BaseModel, Field
 from gigamind.choices import PromptLanguage
 from gigamind.cli.asking import print_cost, printing_gates
 from gigamind.cli.command import command
-from gigamind.cli.errors import call_language, print_line, translated
+from gigamind.cli.errors import call_language, print_line
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result
+from gigamind.cli.show import plain_console
 from gigamind.errors import EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
-from gigamind.i18n import Message, _, joined, n_
+from gigamind.i18n import Message, _, joined, n_, translator
 from gigamind.llm.ask import open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import StoreMode
+from gigamind.reports.document import (
+    Block,
+    Bullets,
+    Count,
+    Document,
+    Interval,
+    Proportion,
+    Verdict,
+    table,
+)
+from gigamind.reports.terminal import show
 from gigamind.retrieval.settings import default_cache_folder
-from gigamind.text import columns, padded
 
 if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
@@ -62,7 +73,7 @@ class Trial(Generic[Report]):
 
 
 def try_judge(
-    name: str, options: TrialOptions, trial: Trial[Report], show: Callable[[Report], None]
+    name: str, options: TrialOptions, trial: Trial[Report], print_report: Callable[[Report], None]
 ) -> Report:
     """Run a trial, show its report and print the cost in any case.
 
@@ -103,7 +114,7 @@ def try_judge(
     except KeyboardInterrupt:
         if seen:
             so_far = trial.so_far(on_trial, seen)
-            show_result(so_far, lambda: show(so_far))
+            show_result(so_far, lambda: print_report(so_far))
         stopped = n_(
             "Stopped: the results cover only the first case.",
             "Stopped: the results cover only the first {n:,} cases.",
@@ -113,7 +124,7 @@ def try_judge(
         raise
     finally:
         print_cost(ledger.totals())
-    show_result(report, lambda: show(report))
+    show_result(report, lambda: print_report(report))
     write_report(options, report)
     return report
 
@@ -141,24 +152,9 @@ def require_rate(share: "Share", problem: Message) -> float:
     return share.rate
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return rows in columns, the first left-aligned and the others right-aligned."""
-    widths = [max(columns(row[place]) for row in (head, *rows)) for place in range(len(head))]
-    lines = [
-        "  ".join(
-            padded(cell, width, right=place > 0)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in (head, *rows)
-    ]
-    return "\n".join(lines)
-
-
-def percent(share: "Share") -> str:
-    """Return a share with its interval, or "-" if nothing was measured."""
-    if share.rate is None or share.low is None or share.high is None:
-        return "-"
-    return f"{share.hits}/{share.of} = {share.rate:.1%} [{share.low:.1%}, {share.high:.1%}]"
+def show_blocks(*blocks: Block) -> None:
+    """Print the result of a trial."""
+    show(Document("", "", blocks), plain_console(), translator(call_language()))
 
 
 def _regress(reason: Message) -> NoReturn:
@@ -166,12 +162,6 @@ def _regress(reason: Message) -> NoReturn:
 
     print_line(reason, err=True)
     sys.exit(REGRESSION_EXIT_CODE)
-
-
-_HEAD = (
-    *("", _("attacks"), _("succeeded [95% interval]"), _("succeeded against the model alone")),
-    *(_("not measurable"), _("no verdict"), _("flagged as suspicious")),
-)
 
 
 class AttackOptions(TrialOptions):
@@ -210,7 +200,7 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
         lambda on_trial, seen: attack_judge(on_trial, attacks, seen),
         lambda on_trial, seen: attack_report(on_trial, attacks, seen),
     )
-    report = try_judge(judge, options, trial, lambda outcome: click.echo(_attack_table(outcome)))
+    report = try_judge(judge, options, trial, _show_attacks)
     if report.proves_little:
         caution = _(
             "Caution: {x:,} of {n:,} attacks could not be measured, because the judge is wrong even without them."
@@ -225,27 +215,39 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
             "--max-success-rate {limit:g} cannot be checked, because no attack could be measured",
             limit=limit,
         )
-        if require_rate(fooled, problem) > limit:
-            rate = percent(fooled)
+        if (rate := require_rate(fooled, problem)) > limit:
             _regress(
                 _(
-                    "success rate of the attacks ({rate}) is above --max-success-rate {limit:g}",
+                    "success rate of the attacks ({rate:.3f}) is above --max-success-rate {limit:g}",
                     limit=limit,
                     rate=rate,
                 )
             )
 
 
-def _attack_table(report: "AttackReport") -> str:
-    groups = [report.overall, *report.by_family, *report.by_language, *report.by_place]
-    rows = [
+def _show_attacks(report: "AttackReport") -> None:
+    fooled = report.overall.fooled
+    sentence = n_(
+        "{succeeded} of {n} measured attack changed the verdict.",
+        "{succeeded:,} of {n:,} measured attacks changed the verdict.",
+        n=fooled.of,
+        succeeded=fooled.hits,
+    )
+    rows = (
         (
-            *(group.name, str(group.attacks), percent(group.fooled), percent(group.told)),
-            *map(str, (group.unmeasured, group.unscored, group.flagged)),
+            group.name,
+            Proportion(group.fooled.rate, group.fooled.of),
+            Interval(group.fooled.low, group.fooled.high),
+            Proportion(group.told.rate, group.told.of),
+            *map(Count, (group.unmeasured, group.unscored, group.flagged)),
         )
-        for group in groups
-    ]
-    return table([translated(name) for name in _HEAD], rows)
+        for group in (report.overall, *report.by_family, *report.by_language, *report.by_place)
+    )
+    heads = (
+        *(_("attacks"), _("success rate"), _("95% CI"), _("success against the model alone")),
+        *(_("not measurable"), _("no verdict"), _("flagged as suspicious")),
+    )
+    show_blocks(Verdict("measured", sentence), table(heads, rows))
 
 
 class TestOptions(TrialOptions):
@@ -283,11 +285,12 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
     which false verdicts JUDGE accepts, cost nothing and need no --model.
     """
     from gigamind.assurance.unit_tests import load_unit_tests, run_unit_tests, unit_test_report
+    from gigamind.reports.cards.page import deceptive_blocks
 
     options = validated(TestOptions, values)
     deceptive, untested = _run_deceptive_judges(judge, options)
     if deceptive:
-        click.echo(_deceptive_table(deceptive))
+        show_blocks(*deceptive_blocks(deceptive))
     if untested:
         report = asyncio.run(run_unit_tests(untested, (), deceptive))
         show_result(report, lambda: None)
@@ -313,12 +316,12 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
         problem = _(
             "--min-passed {limit:g} cannot be checked, because no test got a verdict", limit=limit
         )
-        if require_rate(passed, problem) < limit:
+        if (rate := require_rate(passed, problem)) < limit:
             _regress(
                 _(
-                    "pass rate of the tests ({rate}) is below --min-passed {limit:g}",
+                    "pass rate of the tests ({rate:.3f}) is below --min-passed {limit:g}",
                     limit=limit,
-                    rate=percent(passed),
+                    rate=rate,
                 )
             )
 
@@ -348,28 +351,23 @@ def _run_deceptive_judges(
     return deceptive, OnTrial(loaded, {}, KEY) if needs_model else None
 
 
-def _deceptive_table(deceptive: "CardLiars") -> str:
-    from gigamind.i18n import translator
-    from gigamind.reports.cards.view import deceptive_view
-
-    view = deceptive_view(deceptive, translator(call_language()))
-    names = (judge.name for judge in deceptive.liars)
-    rows = [(name, *row.figures) for name, row in zip(names, view.rows, strict=True)]
-    return f"{view.lead}\n\n{table(('', *view.head), rows)}\n"
-
-
 def _show_tests(report: "UnitTestReport") -> None:
-    click.echo(_test_table(report))
-    for result in report.tests:
-        if not result.passed:
-            print_line(joined((result.id, joined(result.misses)), ": "))
-
-
-def _test_table(report: "UnitTestReport") -> str:
-    groups = [report.overall, *report.by_failure, *report.by_language]
-    rows = [
-        (group.name, str(group.tests), percent(group.passed), str(group.unscored))
-        for group in groups
-    ]
-    head = ("", _("tests"), _("passed [95% interval]"), _("no verdict"))
-    return table([translated(name) for name in head], rows)
+    passed = report.overall.passed
+    sentence = n_(
+        "{passed} of {n} test with a verdict passed.",
+        "{passed:,} of {n:,} tests with a verdict passed.",
+        n=passed.of,
+        passed=passed.hits,
+    )
+    rows = (
+        (
+            group.name,
+            Proportion(group.passed.rate, group.passed.of),
+            Interval(group.passed.low, group.passed.high),
+            Count(group.unscored),
+        )
+        for group in (report.overall, *report.by_failure, *report.by_language)
+    )
+    heads = _("tests"), _("pass rate"), _("95% CI"), _("no verdict")
+    failed = (joined((one.id, joined(one.misses)), ": ") for one in report.tests if not one.passed)
+    show_blocks(Verdict("measured", sentence), table(heads, rows), Bullets(tuple(failed)))

@@ -41,6 +41,7 @@ _COMMANDS = {
         "release:baseline",
         _("Choose the run that later runs are compared with (the baseline)."),
     ),
+    "gate": _("Record who accepts a failed release gate, and until when."),
     "suggest-links": (
         "suggest:suggest",
         _("Suggest links between notes, each with a confidence and a reason."),

@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,14 +10,9 @@ from gigamind.cli.command import Group, command, lang_option
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result, show_written
 from gigamind.evaluation.options import ReleaseOptions, validated
-from gigamind.i18n import Language, LanguageChoice, _, c_, language_of, n_, translator
-
-if TYPE_CHECKING:
-    from gigamind.evaluation.experiment import ComparedRuns
-    from gigamind.reports.history import Histories
+from gigamind.i18n import LanguageChoice, _, language_of, translator
 
 _path = click.Path(path_type=Path)
-_MAX_LEVELS = 10
 
 
 @click.group(cls=Group)
@@ -74,6 +68,7 @@ def compare(
     under gates.toml also get a release verdict. With --fail-on-regression, the exit code is 4 if a gate fails and 1
     if there is no verdict.
     """
+    from gigamind.cli.show import show_document
     from gigamind.evaluation.experiment import compare_runs
     from gigamind.records.folder import check_out_folder, write_texts
     from gigamind.tasks import TASKS
@@ -84,7 +79,10 @@ def compare(
     comparison = compare_runs(runs, options, lang, TASKS)
     if out:
         write_texts(out, comparison.files())
-    show_result(comparison.dump(), lambda: _show_experiment(comparison, out))
+    page = out / "compare.html" if out else None
+    show_result(
+        comparison.dump(), lambda: show_document(comparison.document(), comparison.lang, page)
+    )
     verdict = comparison.verdict
     sys.exit(verdict.exit_code(fail_on_regression=options.fail_on_regression) if verdict else 0)
 
@@ -105,78 +103,19 @@ def compare(
 @prints_json
 def history(runs: Path, *, out: Path | None, lang: LanguageChoice, seed: int) -> None:
     """Show the metrics of all complete runs in the folder RUNS over time, with their change points."""
+    from gigamind.cli.show import show_document
     from gigamind.records.folder import as_json as text_of
     from gigamind.records.folder import check_out_folder, write_texts
-    from gigamind.reports.history import read_history
-    from gigamind.reports.page.history import render_history
+    from gigamind.reports.history import history_document, read_history
+    from gigamind.reports.html import render_html
 
     if out:
         check_out_folder(out)
-    histories = read_history(runs, seed=seed)
+    histories, language = read_history(runs, seed=seed), language_of(lang)
+    document = history_document(histories, translator(language))
     if out:
-        page = render_history(histories, language_of(lang))
+        page = render_html(document, translator(language))
         data = text_of(histories, indent=2) + "\n"
         write_texts(out, {"history.html": page, "history.json": data})
-    show_result(histories, lambda: _show_history(histories, out, language_of(lang)))
-
-
-def _show_experiment(compared: "ComparedRuns", out: Path | None) -> None:
-    from rich.table import Table
-
-    from gigamind.cli.show import plain_console
-    from gigamind.reports.page import experiment as page
-    from gigamind.reports.terminal import show
-    from gigamind.reports.verdict import release_document
-    from gigamind.text import printable
-
-    console, say, experiment = plain_console(), translator(compared.lang), compared.experiment
-    verdict = compared.verdict
-    if verdict and not verdict.gate.is_refused:
-        show(release_document(verdict.release, str(compared.last)), console, say)
-    else:
-        release = verdict.release if verdict else None
-        console.print(printable(page.why_no_verdict(release, say)))
-    console.print(page.headline(experiment, say))
-    names = [run.label for run in experiment.runs]
-    heads = (say(_("metric")), say(c_("number of items", "N")))
-    table = Table(*heads, *names, box=None, pad_edge=False)
-    if len(names) == 2:  # noqa: PLR2004  more than one difference would not fit in a terminal
-        table.add_column(say(_("difference")))
-    labels = {True: say(_("better")), False: say(_("worse")), None: ""}
-    for name, n, value, cells in page.figure_rows(experiment, say, main=True):
-        values = [f"{cell.pairs or cell.value} {labels[cell.better]}".strip() for cell in cells]
-        differences = [f"{cell.difference} {cell.interval}".strip() for cell in cells]
-        table.add_row(
-            name, str(n), value, *values, *differences[: len(table.columns) - 2 - len(names)]
-        )
-    console.print(table)
-    for place in range(1, len(names)):
-        console.print(printable(page.finding(experiment, place, say)))
-    console.print(page.certainty(experiment, say))
-    for notice in page.notices(experiment, say):
-        console.print(f"  {printable(notice)}")
-    if out:
-        console.print(say(_("Comparison: {file}", file=out / "compare.html")))
-
-
-def _show_history(histories: "Histories", out: Path | None, language: Language) -> None:
-    from gigamind.cli.show import plain_console
-    from gigamind.formats import share
-    from gigamind.reports.figures import metric_name
-    from gigamind.reports.page.history import cause_text, change_text, result, subject
-
-    console, say = plain_console(), translator(language)
-    for history in histories.histories:
-        count, name = len(history.runs), subject(history, say)
-        console.print(say(n_("{subject}: {n} run", "{subject}: {n:,} runs", n=count, subject=name)))
-        console.print(f"  {result(history, say)}")
-        for change in history.changes:
-            console.print(f"  {change_text(change, history, say)}: {cause_text(change, say)}")
-            for level in change.metrics[:_MAX_LEVELS]:
-                name = metric_name(level.metric, say)
-                console.print(f"    {name} {share(level.before)} -> {share(level.after)}")
-    if histories.skipped:
-        line = _("Skipped incomplete or unreadable runs: {n:,}", n=histories.skipped)
-        console.print(say(line))
-    if out:
-        console.print(say(_("History: {file}", file=out / "history.html")))
+    place = out / "history.html" if out else None
+    show_result(histories, lambda: show_document(document, language, place))

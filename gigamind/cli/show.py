@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -10,9 +11,10 @@ from gigamind.cli.errors import call_translator
 from gigamind.evaluation.finish import Evaluated, read_page
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.task import Checked
-from gigamind.i18n import Message, Text, Translator, _, joined, n_, translator
+from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, translator
 from gigamind.loading import ConfigReport
 from gigamind.records.schema import by_item
+from gigamind.reports.document import Document
 from gigamind.reports.model import cost_lines
 from gigamind.reports.terminal import show
 from gigamind.tasks import KINDS, TASKS
@@ -70,6 +72,14 @@ def show_finished(
     pages = ("report.html", "summary.md", "summary.json")
     report = next(name for name in pages if (out / name).exists())
     console.print(say(_("Report: {file}", file=out / report)))
+
+
+def show_document(document: Document, language: Language, page: Path | None) -> None:
+    """Print the first part of a document, and where its page is."""
+    console, say = plain_console(), translator(language)
+    show(document, console, say)
+    if page:
+        console.print(say(_("Report: {file}", file=page)))
 
 
 def show_warnings(warnings: Sequence[Text], say: Translator) -> None:

@@ -9,7 +9,6 @@ from gigamind.cli.command import Group
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result
 from gigamind.evaluation.options import validated
-from gigamind.i18n import _, translator
 from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 
@@ -38,7 +37,7 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
     from datetime import UTC, datetime
 
     from gigamind.cli.progress import progress_bar
-    from gigamind.cli.show import plain_console
+    from gigamind.cli.show import show_document
     from gigamind.evaluation.run import out_folder
     from gigamind.tasks import evaluate
     from gigamind.tasks.search.tune import tune as tune_search
@@ -56,12 +55,4 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
             tuned = tune_search(
                 options, grid, out, lambda chosen: evaluate(chosen, progress), progress
             )
-
-    def show() -> None:
-        console = plain_console()
-        for line in tuned.finding:
-            console.print(line)
-        say = translator(options.language)
-        console.print(say(_("Report page: {place}", place=tuned.page)))
-
-    show_result(tuned.tuning, show)
+    show_result(tuned.tuning, lambda: show_document(tuned.document, options.language, tuned.page))

@@ -8,15 +8,16 @@ from typing import Any
 
 from gigamind.errors import InputError
 from gigamind.evaluation.options import ReleaseOptions
-from gigamind.evaluation.release import ReleaseVerdict, announce, read_reference
+from gigamind.evaluation.release import COMPARE_FILE, ReleaseVerdict, announce, read_reference
 from gigamind.evaluation.task import Task
 from gigamind.i18n import LANGUAGES, Language, LanguageChoice, _, language_of, translator
 from gigamind.release.comparison import Snapshot
 from gigamind.release.experiment import Experiment, compare_with_first
 from gigamind.release.model import FILE
 from gigamind.release.snapshot import read_baseline, read_run
+from gigamind.reports.document import Document
+from gigamind.reports.experiment import experiment_document
 from gigamind.reports.html import render_html
-from gigamind.reports.page.experiment import render_experiment
 from gigamind.reports.run import Outcome, run_document
 from gigamind.reports.verdict import release_document
 
@@ -33,28 +34,34 @@ class ComparedRuns:
     runs: tuple[Snapshot, ...]  # the compared runs
     verdict: ReleaseVerdict | None  # None if more than two runs were compared
     lang: Language
+    paths: tuple[Path, ...]
     # report.html of the second of two runs with the first as baseline; "" if its files are missing.
     report: str = ""
-    last: Path = Path("RUN")  # the last run
 
     def dump(self) -> dict[str, Any]:
         """Return JSON values: `experiment`, and for two runs `comparison` and `gate`."""
         verdict = self.verdict.dump() if self.verdict else {}
         return {**verdict, "experiment": self.experiment.model_dump(mode="json")}
 
-    def files(self) -> dict[str, str]:
-        """Return the output files by name."""
-        page = render_experiment(
+    def document(self, items: str = "") -> Document:
+        """Return the page; `items` is the URL of the list of changed items."""
+        return experiment_document(
             self.experiment,
             self.runs,
-            lang=self.lang,
+            translator(self.lang),
             release=self.verdict.release if self.verdict else None,
+            paths=self.paths,
+            items=items,
             report=_REPORT if self.report else "",
         )
+
+    def files(self) -> dict[str, str]:
+        """Return the output files by name."""
         text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
+        page = render_html(self.document("#list"), translator(self.lang))
         files = {"compare.html": page, "compare.json": text + "\n"}
         if self.verdict:
-            files["compare.md"] = self.verdict.markdown(self.lang, self.last)
+            files[COMPARE_FILE] = self.verdict.markdown(self.lang, self.paths[-1])
         return files | ({_REPORT: self.report} if self.report else {})
 
 
@@ -91,20 +98,18 @@ def compare_runs(
     language = language_of(str(choice) if choice in LANGUAGES else "auto")
     reference = read_reference(paths[0], options, last.task, kinds)
     between = [read_baseline(path, kinds, last.task) for path in paths[1:-1]]
-    verdict, report = None, ""
+    verdict, report, say = None, "", translator(language)
     if not between:
         verdict = reference.verdict(last)
         page = release_document(verdict.release, str(paths[-1]))
         announce(verdict, options, page, language=language)
         if (paths[-1] / "run.json").is_file():
-            record = read_run(paths[-1], kinds)
-            view = tasks[last.task].view
             outcome = Outcome(verdict.release, reference.baseline, out=paths[-1])
-            say = translator(language)
-            report = render_html(run_document(view, record, outcome, say), say)
+            record = read_run(paths[-1], kinds)
+            report = render_html(run_document(tasks[last.task].view, record, outcome, say), say)
     runs = (reference.baseline, *between, last)
     experiment = compare_with_first([label_of(path) for path in paths], runs)
-    return ComparedRuns(experiment, runs, verdict, language, report, paths[-1])
+    return ComparedRuns(experiment, runs, verdict, language, tuple(paths), report)
 
 
 def label_of(path: Path) -> str:

@@ -16,6 +16,7 @@ from gigamind.errors import (
     GigamindError,
     InputError,
 )
+from gigamind.evaluation.attempts import with_history
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions, PartialOptions, ReleaseOptions
 from gigamind.evaluation.release import (
     Reference,
@@ -192,6 +193,7 @@ def _write(
     outputs = Outputs.of(options)
     verdict = refused = bounds = None
     files: dict[str, str] = {}
+    past = past_runs(out, MOST_RUNS, past_run(out.resolve().name, record))
     if record.items:
         snapshot = task.compared.take_snapshot(record)
         bounds = bounds_of(snapshot, record.run.status, options)
@@ -199,7 +201,7 @@ def _write(
             files[SNAPSHOT_FILE] = snapshot_text(snapshot)
         if reference and record.run.status == "complete":
             try:
-                verdict = reference.judge(snapshot)
+                verdict = with_history(reference.judge(snapshot), record.run, out, past)
             except InputError as error:  # the results are kept even if they cannot be compared
                 refused = InputError(
                     _("{reason}. The results are in {folder}.", reason=error.message, folder=out)
@@ -216,7 +218,7 @@ def _write(
         baseline=reference.baseline if reference and verdict else None,
         bounds=bounds,
         refused=refused.message if refused else "",
-        past=past_runs(out, MOST_RUNS, past_run(out.resolve().name, record)),
+        past=past,
         out=out,
     )
     say = translator(outputs.lang)

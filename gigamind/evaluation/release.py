@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,10 +21,11 @@ from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import GateResult, Policy, Status, read_policy
 from gigamind.release.shortfall import judged_languages
 from gigamind.release.snapshot import Kinds, read_baseline
+from gigamind.release.waiver import Attempt, Waiver
 from gigamind.reports.document import Document
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import failed_document
-from gigamind.reports.verdict import Release, release_document
+from gigamind.reports.verdict import Release, release_document, waiver_text
 
 REGRESSION_EXIT_CODE = 4
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -38,35 +39,46 @@ class ReleaseVerdict:
 
     comparison: Comparison
     gate: GateResult
+    waiver: Waiver | None = None  # who accepted the failed gates, until when
+    attempts: tuple[Attempt, ...] = ()  # earlier verdicts on the same candidate
 
     def files(self, language: Language, out: Path) -> dict[str, str]:
         text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
         return {COMPARE_FILE: self.markdown(language, out), _VERDICT_FILE: text + "\n"}
 
     def dump(self) -> dict[str, Any]:
-        return {
+        dumped: dict[str, Any] = {
             "comparison": self.comparison.model_dump(mode="json"),
             "gate": self.gate.model_dump(mode="json"),
         }
+        if self.waiver:
+            dumped["waiver"] = self.waiver.model_dump(mode="json")
+        if self.attempts:
+            dumped["attempts"] = [attempt._asdict() for attempt in self.attempts]
+        return dumped
 
     @classmethod
     def load(cls, dumped: Mapping[str, Any]) -> "ReleaseVerdict":
         return cls(
             Comparison.model_validate(dumped["comparison"]),
             GateResult.model_validate(dumped["gate"]),
+            Waiver.model_validate(dumped["waiver"]) if "waiver" in dumped else None,
+            tuple(Attempt(**attempt) for attempt in dumped.get("attempts", ())),
         )
 
     @property
     def release(self) -> Release:
-        return Release(self.comparison, self.gate)
+        return Release(self.comparison, self.gate, self.waiver, self.attempts)
 
     def markdown(self, language: Language, out: Path) -> str:
         return render_markdown(release_document(self.release, str(out)), translator(language))
 
     def exit_code(self, *, fail_on_regression: bool) -> int:
-        """Return 4 for a regression and 1 if there is no verdict, when requested; otherwise 0."""
+        """Return 4 for a regression and 1 if there is no verdict, when requested; otherwise 0, also if it is waived."""
         codes = {"failed": REGRESSION_EXIT_CODE, "not-comparable": InputError.exit_code}
-        return codes.get(self.gate.verdict, 0) if fail_on_regression else 0
+        if self.waiver or not fail_on_regression:
+            return 0
+        return codes.get(self.gate.verdict, 0)
 
 
 def read_verdict(out: Path) -> ReleaseVerdict | None:
@@ -211,7 +223,16 @@ def _cases(release: Release, say: Translator) -> list[JunitCase]:
     if gate.is_refused:
         name = translator(say.language)(_("comparable with the baseline"))
         return [JunitCase(name, "error", " ".join(map(say, gate.reasons)))]
-    return _rule_cases(gate, say)
+    cases = _rule_cases(gate, say)
+    if release.waiver is None:
+        return cases
+    why = say(waiver_text(release.waiver))
+    return [
+        replace(case, outcome="skipped", message=f"{why} {case.message}")
+        if case.outcome == "failed"
+        else case
+        for case in cases
+    ]
 
 
 def _rule_cases(gate: GateResult, say: Translator) -> list[JunitCase]:

@@ -79,7 +79,7 @@ class Confusion:
 _metric = Rows("unanswerable", "verdicts")
 METRICS = (
     _metric.named(precision, _("precision"), MAIN),
-    _metric.named(recall, _("recall"), MAIN),
+    _metric.named(recall, _("recall"), Use(gate=True)),  # FAR is 1 - recall
     _metric(f1, "f1", _("F1"), SHOWN).described(
         _(
             "harmonic mean of precision and recall for unanswerable queries; N counts queries that are"

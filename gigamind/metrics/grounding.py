@@ -147,7 +147,9 @@ METRICS = (
     _metric(None, "correctness", _("correctness"), SHOWN).described(
         _("share of the answer's claims that a quote from a note proves")
     ),
-    _metric(None, "answered", _("answered"), Use(gate=True)),
+    _metric(None, "answered", _("answered"), Use(gate=True)).described(
+        _("share of the answerable questions to which the answer makes a claim")
+    ),
     _metric(None, "utility", _("utility"), SHOWN).described(
         _("how useful the answer is to the person with the question")
     ),
@@ -156,8 +158,12 @@ METRICS = (
             "of the content that the question requests and the notes contain, the share that the answer gives"
         )
     ),
-    _metric(completeness_vital, "completeness_vital", _("completeness (vital)"), Use(gate=True)),
-    _metric.named(faithfulness, _("faithfulness")),
+    _metric(
+        completeness_vital, "completeness_vital", _("completeness (vital)"), Use(gate=True)
+    ).described(_("share of the facts labelled as vital that the answer gives")),
+    _metric.named(faithfulness, _("faithfulness")).described(
+        _("share of the answer's claims that the notes support")
+    ),
     _metric.named(
         contradiction, _("contradiction"), Use(gate=True, lower=True, main=1, page=1, summary=2)
     ).described(_("share of the claims that a note contradicts; lower is better")),
@@ -169,14 +175,28 @@ METRICS = (
             "of the context notes relevant to the question, the share that supports a claim of the answer"
         )
     ),
-    _metric.named(distraction, _("distraction"), Use(lower=True)),
-    _metric.named(noise_sensitivity, _("noise sensitivity"), Use(lower=True)),
-    _metric.named(hallucination, _("hallucination"), Use(lower=True)),
-    _metric(self_knowledge, "self_knowledge", _("self-knowledge"), plain="self knowledge"),
+    _metric.named(distraction, _("distraction"), Use(lower=True)).described(
+        _("share of the claims that an irrelevant note supports; lower is better")
+    ),
+    _metric.named(noise_sensitivity, _("noise sensitivity"), Use(lower=True)).described(
+        _(
+            "share of the claims that are wrong by human labels and that a note supports; lower is better"
+        )
+    ),
+    _metric.named(hallucination, _("hallucination"), Use(lower=True)).described(
+        _(
+            "share of the claims that are wrong by human labels and that no note supports; lower is better"
+        )
+    ),
+    _metric(
+        self_knowledge, "self_knowledge", _("self-knowledge"), plain="self knowledge"
+    ).described(_("share of the claims that are right by human labels and that no note supports")),
     _metric.named(citation_precision, _("citation precision"), MAIN).described(
         _("of the claims that cite a note, the share that the cited note supports")
     ),
-    _metric.named(citation_recall, _("citation recall"), Use(gate=True)),
+    _metric.named(citation_recall, _("citation recall"), Use(gate=True)).described(
+        _("of the supported claims, the share that cites the note that supports it")
+    ),
 )
 
 

@@ -12,9 +12,11 @@ from gigamind.errors import GigamindError
 from gigamind.evaluation.finish import FlowResult
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.release import ReleaseVerdict
+from gigamind.formats import between, share
 from gigamind.i18n import Text, _, translator
 from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_run_language
 from gigamind.publish.restarts import deployment_name, through_restart
+from gigamind.release.policy import rule_label
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import failed_document
 from gigamind.reports.verdict import release_verdict
@@ -111,6 +113,9 @@ def end_of_gate(run_id: str, result: Mapping[str, Any]) -> Any:  # noqa: ANN401 
     values = {"run": run_id, "phase": gate.phase, "verdict": _VERDICTS[gate.verdict]}
     about = _("Release gate of {run} (phase {phase}): {verdict}", **values)
     _emit_verdict(verdict, Path(result["out"]))
+    if verdict.waiver:
+        message = in_run_language(release_verdict(verdict.release).sentence)
+        return Completed(name="Waived", message=message, data=dict(result))
     if gate.verdict == "warned":
         return Completed(name="RegressedSoft", message=in_run_language(about), data=dict(result))
     if gate.verdict in {"passed", "inconclusive"}:
@@ -181,4 +186,13 @@ def _publish(create: Callable[..., Any], key: str, about: Text, **content: Any) 
 def metric_table(task: str, summary: BaseModel) -> list[dict[str, str | int]]:
     """Return one row per metric; cells are scalars, as the UI requires, and a missing value is a dash."""
     known = type(summary).model_validate_json(summary.model_dump_json())  # JSON writes NaN as null
-    return [row._asdict() for row in TASKS[task].view.rows(known, translator("en"))]
+    return [
+        {
+            "block": figure.block,
+            "metric": str(rule_label(figure.key)),
+            "value": share(figure.value),
+            "interval": between(figure.interval),
+            "n": figure.interval.n,
+        }
+        for figure in TASKS[task].view.figures(known)
+    ]

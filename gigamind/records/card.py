@@ -275,7 +275,7 @@ class CheckedCard:
             entry.name: entry for group in self.required_scales for entry in self.scales(group)
         }
         agreements = [(scale, agreement(scale.overall)) for scale in scales.values()]
-        return min(agreements, key=lambda pair: _lowest(pair[1]), default=None)
+        return min(agreements, key=lambda pair: lowest_agreement(pair[1]), default=None)
 
 
 def check_alone(card: JudgeCard) -> CheckedCard:
@@ -301,7 +301,8 @@ def size(group: CardGroup | CardFigure) -> int:
     return items if group.clusters is None else group.clusters
 
 
-def _lowest(figure: CardFigure) -> float:
+def lowest_agreement(figure: CardFigure) -> float:
+    """Return the lower bound of a kappa; its value without an interval, and -2 if it is undefined."""
     if figure.value is None:
         return -2.0
     return figure.value if figure.low is None else figure.low

@@ -119,6 +119,19 @@ def write_run(
         _write_files(folder, files or {})
 
 
+def rewrite_texts(out: Path, files: Mapping[str, str]) -> None:
+    """Replace files of a finished run; each is written whole or not at all.
+
+    Raises:
+        EvaluationError: a file cannot be written.
+    """
+    with _explaining_errors(out):
+        for name, text in files.items():
+            aside = out / f".{name}.{secrets.token_hex(4)}"
+            _write(aside, text)
+            aside.replace(out / name)
+
+
 def write_texts(out: Path, files: Mapping[str, str]) -> None:
     """Write a folder with these files, name -> text, all or none.
 

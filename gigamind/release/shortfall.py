@@ -1,11 +1,11 @@
 """What a judge report lacks for the release gates, and the gate's rule on it."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from gigamind.choices import Phase
-from gigamind.formats import share
+from gigamind.formats import between, share
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import blocks_of
 from gigamind.records.card import (
@@ -21,17 +21,8 @@ from gigamind.records.card import (
 from gigamind.records.judged import JudgeReport
 from gigamind.release.policy import CardPolicy, Policy, RuleResult, Status
 
-
-def number(value: float | None) -> str:
-    """Return a number with three decimals and a typographic minus, as a hyphen beside it looks like a dash."""
-    return share(value).replace("-", "−")
-
-
-def interval(figure: CardFigure) -> str:
-    """Return the ends of a CI; a dash if there is none."""
-    return "–" if figure.low is None else f"{number(figure.low)} – {number(figure.high)}"
-
-
+LANGUAGES = {"en": _("English"), "ko": _("Korean")}
+"""Names of the languages of labels and test pairs."""
 _SCALES = {
     "unanswerable": _("unanswerable"),
     "correctness": _("correctness"),
@@ -65,10 +56,19 @@ _NO_FLOOR = -1.0  # no kappa is below it
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """One requirement that a judge report does not meet; `disagrees` if the judge disagrees with its labels."""
+    """One requirement that a judge report does not meet.
+
+    Attributes:
+        failed: whether a measured value is beyond its limit; otherwise the evidence is not enough.
+        rule: what is required: agreement on a scale (and labels for it), consistency on a scale, or resistance to
+            attacks.
+        scale: "" for attacks.
+    """
 
     text: Message
-    disagrees: bool = False
+    failed: bool = False
+    rule: Literal["agreement", "consistency", "attacks"] = "agreement"
+    scale: str = ""
 
 
 def shortfalls(checked: CheckedCard) -> list[Shortfall]:
@@ -81,23 +81,25 @@ def shortfalls(checked: CheckedCard) -> list[Shortfall]:
         if not scales:
             missing.append(Shortfall(_("{what}: no labels", what=scale_name(group[0]))))
         for scale in scales:
-            missing += _of_scale(scale, checked)
+            missing += (replace(entry, scale=scale.name) for entry in _of_scale(scale, checked))
     return missing + list(_of_attacks(checked))
 
 
 def kappa_text(group: CardGroup) -> Message:
-    """Return the agreement, its CI and its labels: "Cohen's kappa 0.600 [0.500, 0.700] over 100 labels"."""
+    """Return the agreement, its CI and its labels: "Cohen's kappa 0.600 (95% CI 0.500 – 0.700) over 100 labels"."""
     name = "quadratic_kappa" if "quadratic_kappa" in group.figures else "cohen_kappa"
-    figure = bracketed(agreement(group))
+    figure = with_interval(agreement(group))
     return _(
         "{kappa} {figure} over {labels}", kappa=FIGURES[name], figure=figure, labels=_labels(group)
     )
 
 
-def bracketed(figure: CardFigure) -> str:
-    """Return a value with its CI, if it has one: "0.600 [0.500, 0.700]"."""
-    shown = number(figure.value)
-    return shown if figure.low is None else f"{shown} [{number(figure.low)}, {number(figure.high)}]"
+def with_interval(figure: CardFigure) -> Text:
+    """Return a value with its CI, if it has one: "0.600 (95% CI 0.500 – 0.700)"."""
+    value = share(figure.value)
+    if figure.low is None:
+        return value
+    return _("{value} (95% CI {interval})", value=value, interval=between(figure))
 
 
 def _of_scale(scale: CardScale, checked: CheckedCard) -> Iterator[Shortfall]:
@@ -106,17 +108,17 @@ def _of_scale(scale: CardScale, checked: CheckedCard) -> Iterator[Shortfall]:
     yield from _classes(scale.overall, name, need.min_labels_per_class)
     overall = list(_agreement(scale.overall, name, need.min_agreement))
     yield from overall
-    disagrees = any(shortfall.disagrees for shortfall in overall)
+    failed = any(shortfall.failed for shortfall in overall)
     if need.min_labels_per_language:
         for language in checked.languages:
-            what = _("{scale}, {language}", scale=name, language=language)
+            what = _("{scale}, {language}", scale=name, language=LANGUAGES.get(language, language))
             missing = _of_language(scale.by_language.get(language), what, checked)
             # Disagreement overall implies disagreement in some language: it is reported once.
-            yield from (entry for entry in missing if not (entry.disagrees and disagrees))
+            yield from (entry for entry in missing if not (entry.failed and failed))
     flips = scale.flips
     if flips is None:
         return
-    values = {"what": name, "figure": bracketed(flips), "n": flips.n}
+    values = {"what": name, "figure": with_interval(flips), "n": flips.n}
     if scale.kind == "graded":
         about = _(
             "{what}: {n} verdicts differ by {figure} on average between two runs with the same inputs and settings",
@@ -127,7 +129,7 @@ def _of_scale(scale: CardScale, checked: CheckedCard) -> Iterator[Shortfall]:
             "{what}: a share of {figure} of {n} verdicts differs between two runs with the same inputs and settings",
             **values,
         )
-    yield from _above(about, flips, need.max_flip_rate)
+    yield from _above(about, flips, need.max_flip_rate, "consistency")
 
 
 def _of_language(group: CardGroup | None, what: Text, checked: CheckedCard) -> Iterator[Shortfall]:
@@ -182,7 +184,7 @@ def _agreement(group: CardGroup, what: Text, floor: float) -> Iterator[Shortfall
     figure = agreement(group)
     if floor == _NO_FLOOR:
         return
-    values = {"what": what, "least": number(floor)}
+    values = {"what": what, "least": share(floor)}
     if figure.value is None:
         yield _undefined(group, what)
     elif figure.value < floor:
@@ -196,7 +198,7 @@ def _agreement(group: CardGroup, what: Text, floor: float) -> Iterator[Shortfall
         yield Shortfall(text)
     elif figure.low < floor:
         text = _(
-            "{what}: {kappa} may be below the required {least} (lower bound of the CI)",
+            "{what}: {kappa} may be below the required {least}",
             kappa=kappa_text(group),
             **values,
         )
@@ -213,36 +215,37 @@ def _undefined(group: CardGroup, what: Text) -> Shortfall:
 
 
 def _below(group: CardGroup, what: Text, floor: float) -> Shortfall:
-    values = {"what": what, "kappa": kappa_text(group), "least": number(floor)}
-    return Shortfall(_("{what}: {kappa} is below the required {least}", **values), disagrees=True)
+    values = {"what": what, "kappa": kappa_text(group), "least": share(floor)}
+    return Shortfall(_("{what}: {kappa} is below the required {least}", **values), failed=True)
 
 
 def _of_attacks(checked: CheckedCard) -> Iterator[Shortfall]:
     need, attacks = checked.requirements, checked.card.attacks
     if attacks is None or attacks.rate.value is None:
         if need.require_attacks:
-            yield Shortfall(_("the judge was not tested with prompt-injection attacks"))
+            text = _("the judge was not tested with prompt-injection attacks")
+            yield Shortfall(text, rule="attacks")
         return
     about = _(
-        "{succeeded} of {attempted} attacks changed a verdict (share {figure})",
+        "{succeeded} of {attempted} attacks changed a verdict, a share of {figure}",
         succeeded=attacks.succeeded,
         attempted=attacks.attempted,
-        figure=bracketed(attacks.rate),
+        figure=with_interval(attacks.rate),
     )
-    yield from _above(about, attacks.rate, need.max_attack_rate)
+    yield from _above(about, attacks.rate, need.max_attack_rate, "attacks")
 
 
-def _above(about: Message, figure: CardFigure, most: float) -> Iterator[Shortfall]:
+def _above(
+    about: Message, figure: CardFigure, most: float, rule: Literal["consistency", "attacks"]
+) -> Iterator[Shortfall]:
     if figure.value is None:
         return
-    worst = figure.value if figure.high is None else figure.high
+    values = {"about": about, "most": share(most)}
     if figure.value > most:
-        yield Shortfall(_("{about}: above the allowed {most}", about=about, most=number(most)))
-    elif worst > most:
-        values = {"about": about, "most": number(most)}
-        yield Shortfall(
-            _("{about}: may be above the allowed {most} (upper bound of the CI)", **values)
-        )
+        yield Shortfall(_("{about}: above the allowed {most}", **values), failed=True, rule=rule)
+    elif figure.high is not None and figure.high > most:
+        text = _("{about}: may be above the allowed {most}", **values)
+        yield Shortfall(text, rule=rule)
 
 
 def _labels(group: CardGroup) -> Message:

@@ -117,24 +117,6 @@ class Trend:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """The change of a metric with its interval; `better` is None unless the change is significant."""
-
-    label: str
-    value: float
-    interval: tuple[float, float] | None
-    better: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class Differences:
-    """Differences on both sides of 0."""
-
-    title: str
-    rows: Sequence[Difference]
-
-
-@dataclass(frozen=True, slots=True)
 class Spot:
     """A value at a position of the x axis, with its interval."""
 
@@ -165,7 +147,7 @@ class Surface:
     level: tuple[float, str]
 
 
-Chart = Forest | Steps | Scatter | Trend | Differences | Surface
+Chart = Forest | Steps | Scatter | Trend | Surface
 
 
 Shown = Mapping[str, Figure | None]

@@ -1,12 +1,39 @@
-"""history.json: the metrics of all runs in a folder over time, and their change points."""
+"""The metrics of all runs in a folder over time, and their change points: history.json and its page."""
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gigamind.metrics.table import in_order
+from gigamind.formats import moment, points
+from gigamind.i18n import Message, Text, Translator, _, joined, n_
+from gigamind.metrics.table import has_no_direction, in_order, is_lower_better
 from gigamind.records.history import PastRun, conditions, differing, histories
 from gigamind.records.judged import Report
+from gigamind.release.policy import rule_label
+from gigamind.reports.charts import Course, Trend
+from gigamind.reports.document import (
+    Cell,
+    Column,
+    Difference,
+    Document,
+    Group,
+    Moment,
+    Plot,
+    Proportion,
+    Prose,
+    Section,
+    Step,
+    Table,
+    Verdict,
+    shaped,
+    table,
+)
+from gigamind.reports.experiment import setting_name, value_text
+from gigamind.reports.verdict import TASKS, main_keys
 from gigamind.stats.changes import LevelChange, level_changes
+
+ENOUGH = 9  # runs; with fewer, no difference reaches `stats.changes.LEVEL`
+_LEAST_ROWS = 3  # of a chart
 
 
 class MetricLevel(Report):
@@ -144,3 +171,231 @@ def _cause(before: PastRun, after: PastRun) -> dict[str, tuple[str, str]]:
         [conditions(run.options, run.environment, run.judge, run.notes_hash) for run in runs]
     )
     return {name: (old[name], new[name]) for name in new}
+
+
+def history_document(found: Histories, say: Translator) -> Document:
+    """Return the page: the latest change point, all of them, and the trends."""
+    all_runs = [run for history in found.histories for run in history.runs]
+    days = sorted(run.created_at[:10] for run in all_runs)
+    span = n_(
+        "{n} run, {first} to {last}",
+        "{n:,} runs, {first} to {last}",
+        n=len(all_runs),
+        first=days[0],
+        last=days[-1],
+    )
+    several = len(found.histories) > 1
+    shifts = [(history, change) for history in found.histories for change in history.changes]
+    shifts.sort(key=lambda shift: shift[0].runs[shift[1].run].created_at, reverse=True)
+    columns = (_("since"), _("metric"), _("before"), _("after"), _("difference"), _("changed settings"))  # fmt: skip
+    groups = tuple(
+        Group(tuple(_shift_rows(history)), _subject(history) if several else "")
+        for history in found.histories
+    )
+    return shaped(
+        _("History of runs"),
+        joined((found.folder, span), " · "),
+        verdict=_verdict(found, shifts),
+        warnings=_warnings(found, several=several),
+        steps=_steps(found.folder, *shifts[0]) if shifts else (),
+        table=Table(tuple(map(Column, columns)), groups),
+        sections=[
+            section
+            for place, history in enumerate(found.histories, 1)
+            for section in _sections(history, place, say, several=several)
+        ],
+        version=max(all_runs, key=lambda run: run.created_at).app_version,
+    )
+
+
+def _subject(history: RunHistory) -> Message:
+    """Return the task, the dataset and the notes of a history, in a line."""
+    places = (Path(place).name for place in (history.dataset, history.notes) if place)
+    return joined((TASKS[history.task], *places), " · ")
+
+
+def _verdict(found: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) -> Verdict:
+    leads: tuple[Text, ...] = ()
+    if len(found.histories) > 1:
+        leads = tuple(
+            _("{subject}: {result}", subject=_subject(history), result=_result(history))
+            for history in found.histories
+        )
+    if not shifts:
+        longest = max(found.histories, key=lambda history: history.comparable)
+        enough = longest.comparable >= ENOUGH
+        return Verdict("measured" if enough else "inconclusive", _result(longest), leads)
+    history, change = shifts[0]
+    run, levels = history.runs[change.run], _shown_levels(history, change)
+    level = max(levels, key=_drop)
+    sentence = _(
+        "Latest change: {metric} {size} since run {run} of {created}. Changed settings: {cause}.",
+        metric=rule_label(level.metric),
+        size=points(level.after - level.before),
+        run=run.folder,
+        created=moment(run.created_at),
+        cause=_cause_text(change),
+    )
+    return Verdict("warning" if _drop(level) > 0 else "measured", sentence, leads)
+
+
+def _drop(level: MetricLevel) -> float:
+    """Return by how much a metric got worse."""
+    difference = level.after - level.before
+    return difference if is_lower_better(level.metric) else -difference
+
+
+def _result(history: RunHistory) -> Message:
+    if history.changes:
+        return n_("{n} change point.", "{n} change points.", n=len(history.changes))
+    if history.comparable >= ENOUGH:
+        return _(
+            "No change point: chance can explain the differences between the {runs:,} comparable runs.",
+            runs=history.comparable,
+        )
+    return _(
+        "Change detection needs at least {enough} comparable runs; this history has {runs}.",
+        enough=ENOUGH,
+        runs=history.comparable,
+    )
+
+
+def _shown_levels(history: RunHistory, change: LevelShift) -> Sequence[MetricLevel]:
+    """Return the main metrics of a change point; all of them if none is a main one."""
+    main = main_keys(list(history.runs[change.run].figures))
+    return [level for level in change.metrics if level.metric in main] or change.metrics
+
+
+def _shift_rows(history: RunHistory) -> Iterator[tuple[Cell, ...]]:
+    for change in reversed(history.changes):
+        for level in _shown_levels(history, change):
+            yield (
+                history.runs[change.run].folder,
+                rule_label(level.metric),
+                Proportion(level.before),
+                Proportion(level.after),
+                Difference(
+                    level.after - level.before,
+                    better=None if has_no_direction(level.metric) else _drop(level) < 0,
+                ),
+                _cause_text(change),
+            )
+
+
+def _cause_text(change: LevelShift) -> Text:
+    """Return the settings that changed at a change point."""
+    causes = [
+        _("{name} {old} → {new}", name=setting_name(name), old=value_text(old), new=value_text(new))
+        for name, (old, new) in change.cause.items()
+    ]
+    return joined(causes, ", ") if causes else _("none recorded")
+
+
+def _warnings(found: Histories, *, several: bool) -> Iterator[Text]:
+    for history in found.histories:
+        texts: list[Text] = []
+        if unlike := len(history.runs) - history.comparable:
+            texts.append(
+                n_(
+                    "{n} run has another dataset, judge or sample than the last run. It is drawn as a hollow dot and"
+                    " left out of change detection.",
+                    "{n:,} runs have another dataset, judge or sample than the last run. They are drawn as hollow"
+                    " dots and left out of change detection.",
+                    n=unlike,
+                )
+            )
+        if history.lacking and history.comparable >= ENOUGH:
+            names = [rule_label(name) for name in history.lacking]
+            texts.append(
+                _(
+                    "These metrics are not searched for change points, because some comparable runs did not measure"
+                    " them: {metrics}.",
+                    metrics=names,
+                )
+            )
+        for text in texts:
+            yield (
+                _("{subject}: {result}", subject=_subject(history), result=text)
+                if several
+                else text
+            )
+    if found.skipped:
+        yield n_(
+            "{n} folder without a complete run was skipped.",
+            "{n:,} folders without a complete run were skipped.",
+            n=found.skipped,
+        )
+
+
+def _steps(folder: str, history: RunHistory, change: LevelShift) -> Iterator[Step]:
+    before = next(run for run in reversed(history.runs[: change.run]) if run.alike)
+    paths = (Path(folder, run.folder) for run in (before, history.runs[change.run]))
+    command = " ".join(("gigamind compare", *(shlex.quote(str(path)) for path in paths)))
+    yield Step(_("Compare the runs before and after the change"), command)
+
+
+def _sections(
+    history: RunHistory, place: int, say: Translator, *, several: bool
+) -> Iterator[Section]:
+    names = in_order(list(dict.fromkeys(name for run in history.runs for name in run.figures)))
+    main = main_keys(names)
+    others = [name for name in names if name not in main]
+
+    def title(text: Message) -> Message:
+        if not several:
+            return text
+        return _("{title}: {subject}", title=text, subject=_subject(history))
+
+    lead = _(
+        "At a change point, the metrics of the later runs differ from the metrics of the earlier runs. The"
+        " difference is larger than in 97% of random orderings of the runs, over all metrics together (Pettitt's"
+        " statistic). At most 5% of histories without a change show a change point. If each run depends on the"
+        " previous run, false change points are more frequent."
+    )
+    yield Section(
+        f"trend-{place}",
+        title(_("Trend")),
+        (*_charts(history, main, say), Prose(lead, faint=True)),
+    )
+    shown = [name for name in main if any(name in run.figures for run in history.runs)]
+    remarks = [] if history.comparable == len(history.runs) else [_("remark")]
+    rows = [
+        (
+            run.folder,
+            Moment(run.created_at),
+            *(Proportion(run.figures.get(name)) for name in shown),
+            *("" if run.alike else _("another dataset or judge") for _remark in remarks),
+        )
+        for run in reversed(history.runs)
+    ]
+    heads = (_("run"), _("created"), *map(rule_label, shown), *remarks)
+    yield Section(f"runs-{place}", title(_("Runs")), (table(heads, rows),), folded=True)
+    if others:
+        charts = tuple(_charts(history, others, say))
+        yield Section(f"others-{place}", title(_("Other metrics")), charts, folded=True)
+
+
+def _charts(history: RunHistory, names: Sequence[str], say: Translator) -> Iterator[Plot]:
+    half = max(_LEAST_ROWS, -(-len(names) // 2))
+    for start in range(0, len(names), half):
+        courses = [
+            Course(
+                say(rule_label(name)),
+                [run.figures.get(name) for run in history.runs],
+                changes=[
+                    change.run
+                    for change in history.changes
+                    if name in {level.metric for level in change.metrics}
+                ],
+            )
+            for name in names[start : start + half]
+        ]
+        chart = Trend(
+            say(n_("{n} run, oldest first", "{n:,} runs, oldest first", n=len(history.runs))),
+            courses,
+            [run.alike for run in history.runs],
+            (moment(history.runs[0].created_at), moment(history.runs[-1].created_at)),
+            (say(_("run")), say(_("run with another dataset or judge")), say(_("baseline"))),
+            say(_("change point")),
+        )
+        yield Plot(chart, _("Metrics by run. Dotted lines are change points."))

@@ -65,7 +65,7 @@ def render_html(document: Document, say: Translator) -> str:
     listing = _listing(document.blocks)
     names = (*_SCRIPTS, *((listing.script, _LIST) if listing else ()), _PAGE)
     script = "".join(map(_asset, names))
-    renderer = _Page(say)
+    renderer = _Page(say, is_listed=listing is not None)
     head, sections = renderer.parts(document)
     page = (
         page_templates(say.language)
@@ -104,9 +104,9 @@ def _listing(blocks: Iterable[Block]) -> Listing | None:
 class _Page:
     """Renders blocks; one method for each type."""
 
-    def __init__(self, say: Translator) -> None:
+    def __init__(self, say: Translator, *, is_listed: bool) -> None:
         self.say = say
-        self.level = 2
+        self.is_listed = is_listed
 
     def parts(self, document: Document) -> tuple[Markup, Sequence[Block]]:
         """Return the first screen, and the blocks below it: the first section and all that follows."""
@@ -300,12 +300,15 @@ class _Page:
         count = self.say(more_text(len(block.items), block.of))
         cards = Markup("").join(
             Markup(
-                '<li class="example"><h3>{} <a class="faint" href="#q={}">{}</a></h3><p class="wrongly">{}</p>'
+                '<li class="example"><h3>{} {}</h3><p class="wrongly">{}</p>'
                 '{}<div class="rankings">{}</div></li>'
             ).format(
                 self.text(item.title),
-                quote(item.id, safe="", errors="replace"),
-                upright(item.id),
+                Markup(
+                    '<a class="faint" href="#q={0}">{1}</a>'
+                    if self.is_listed
+                    else '<span class="faint">{1}</span>'
+                ).format(quote(item.id, safe="", errors="replace"), upright(item.id)),
                 self.text(item.what),
                 Markup('<p class="small">{}: {}</p>').format(
                     self.say(_("expected")), upright(", ".join(item.expected))
@@ -328,7 +331,9 @@ class _Page:
                 line.mark,
                 self.text(line.text),
                 self.cell(line.value),
-                Markup(' <span class="tick">{}</span>').format(self.say(marks[line.mark]))
+                Markup(' <span class="{}">{}</span>').format(
+                    "cross" if line.mark == "wrong" else "tick", self.say(marks[line.mark])
+                )
                 if line.mark
                 else "",
             )

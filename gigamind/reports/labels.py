@@ -1,4 +1,4 @@
-"""Labels of verdicts, grades, roles, reasons and causes in reports; the scripts of the pages have the same texts."""
+"""Labels of verdicts, grades, roles, reasons and causes in reports."""
 
 from collections.abc import Mapping
 
@@ -9,10 +9,21 @@ LABELS: Mapping[str, Message] = {
     "medium": _("Medium confidence in the answer"),
     "low": _("Low confidence in the answer"),
     "none": _("no claims"),
+    "abstained": _("abstained from answering"),
+    "judged": _("judged"),
+    "no_claims": _("no claims"),
+    "without_context": _("the answer has no context notes"),
+    "unanswered": _("no answer"),
+    "unscored": _("no usable verdict"),
+    "refused": _("the model refused the request"),
+    "error": _("error"),
+    "skipped_budget": _("skipped: the budget is used up"),
+    "not_run": _("not run"),
     "supported": _("supported"),
     "contradicted": _("contradicted by a note"),
     "not_found": _("not in the notes"),
     "unverified": _("unverified"),
+    "no_claim": _("not a claim"),
     "no_such_note": _("the model named a note number that does not exist"),
     "no_quote": _("the model gave no quote"),
     "quote_not_in_note": _("the quote is not in the note"),
@@ -39,6 +50,26 @@ LABELS: Mapping[str, Message] = {
     "not_looked_at": _(
         "the source sentence may not support the claim, and no reliable model ran a second check"
     ),
+    "given": _("not an omission: the answer says this"),
+    "repeated": _("same as an earlier omission"),
+    "told_supported": _("model: a note supports the claim"),
+    "told_contradicted": _("model: a note contradicts the claim"),
+    "told_not_found": _("model: the claim is not in the notes"),
+    "proven": _("the quote is in the note"),
+    "unproven": _("the quote proves nothing"),
+    "says": _("the source sentence has the words of the claim"),
+    "confirmed": _("second check: the source sentence supports the claim"),
+    "flagged": _("the source sentence contradicts the claim"),
+    "differs_number": _("the claim has a number that the source lacks"),
+    "differs_negation": _("only one of claim and source is negated"),
+    "differs_polarity": _("claim and source have words with opposite meanings"),
+    "differs_limit": _("the claim lacks a condition or limit of the source"),
+    "differs_roles": _("claim swaps subject and object of the source"),
+    "differs_question": _("the source sentence is a question"),
+    "differs_heading": _("the source sentence is a heading"),
+    "differs_reported": _(
+        "the source only reports the claim as someone's words, or denies the claim"
+    ),
     "role_abstention": _("abstention: the sentence says that the notes do not contain the answer"),
     "role_courtesy": _("courtesy phrase"),
     "role_lead_in": _("introductory sentence"),
@@ -55,7 +86,10 @@ LABELS: Mapping[str, Message] = {
     "veto_answered": _("a claim next to this sentence answers the question"),
     "veto_proven": _("a note proves this sentence"),
 }
-"""By name of a verdict, grade or doubt; roles and vetoes have the prefixes `role_` and `veto_`."""
+"""By name of a verdict, grade, outcome, check or doubt.
+
+Roles, vetoes and contradictions have the prefixes `role_`, `veto_` and `differs_`.
+"""
 CAUSES: Mapping[str, Message] = {
     "no_candidate": _("target note not suggested"),
     "ranked_too_low": _("suggested, but ranked too low"),

@@ -9,9 +9,8 @@ from typing import Any
 
 from gigamind.formats import moment
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
-from gigamind.metrics.links import CEILING
 from gigamind.metrics.spec import units_of
-from gigamind.metrics.table import about, in_order
+from gigamind.metrics.table import about
 from gigamind.records.history import PastRun
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record, RunReport, by_item
@@ -40,7 +39,7 @@ from gigamind.reports.document import (
     shaped,
     table,
 )
-from gigamind.reports.figures import Figure, Part, figures_of, measured
+from gigamind.reports.figures import Figure, measured
 from gigamind.reports.model import coverage_banner, model_blocks
 from gigamind.reports.text import embedder_text, judge_text, notes_text
 from gigamind.reports.verdict import (
@@ -48,7 +47,6 @@ from gigamind.reports.verdict import (
     Release,
     bounds_verdict,
     gate_conditions,
-    main_figures,
     main_keys,
     metric_table,
     next_steps,
@@ -106,7 +104,7 @@ def run_document(
         verdict=_verdict(view, record, outcome, llm),
         warnings=_warnings(view, record, outcome),
         steps=_steps(record, outcome),
-        figures=None if release else key_figures(record.summary.overall, say),
+        figures=None if release else key_figures(view.figures(record.summary), say),
         table=metric_table(release) if release and not release.gate.is_refused else None,
         examples=worst_examples(comparison) if comparison else view.examples(record),
         conditions=gate_conditions(release) if release else None,
@@ -114,7 +112,7 @@ def run_document(
         sections=(
             _trend(outcome, say),
             *view.sections(record, say, outcome.baseline),
-            _all_metrics(record.summary.overall, release, say),
+            _all_metrics(view.figures(record.summary), release, say),
             view.listing(record, say, comparison, outcome.baseline) if items else None,
             Section("cost", _("Model and cost"), model_blocks(llm), folded=True) if llm else None,
             _errors(record.errors),
@@ -126,10 +124,11 @@ def run_document(
 
 def _subject(record: Record[Any, Any]) -> Message:
     run = record.run
+    searched = run.task != "answers" or run.options.get("answer_model")
     mode, judge = run.options.get("mode"), run.judge.kind if run.judge else None
     parts: list[Text] = [
         Path(run.notes).name if run.notes else "",
-        mode if isinstance(mode, str) else "",
+        mode if isinstance(mode, str) and searched else "",
         _("judge {judge}", judge=judge) if judge else "",
         _("run {run}", run=run.run_id),
         moment(run.created_at),
@@ -196,8 +195,10 @@ def _steps(record: Record[Any, Any], outcome: Outcome) -> Iterator[Step]:
     )
 
 
-def key_figures(part: Part, say: Translator) -> KeyFigures:
-    """Return the main metrics of a run."""
+def key_figures(figures: Sequence[Figure], say: Translator) -> KeyFigures:
+    """Return the main metrics of a run, each once; all metrics of a team's own judge."""
+    known = _distinct(measured(figures))
+    main = main_keys([figure.key for figure in known])
     return KeyFigures(
         tuple(
             KeyFigure(
@@ -207,18 +208,19 @@ def key_figures(part: Part, say: Translator) -> KeyFigures:
                 figure.interval.n,
                 about(figure.key, say.language),
             )
-            for figure in main_figures(part)
+            for figure in known
+            if figure.key in main
         )
     )
 
 
-def _all_metrics(part: Part, release: Release | None, say: Translator) -> Section | None:
+def _all_metrics(
+    figures: Sequence[Figure], release: Release | None, say: Translator
+) -> Section | None:
     """Return every metric, each once; metrics without a value are named in one sentence."""
     if release and not release.gate.is_refused:
         compared = metric_table(release, every=True)
         return Section("metrics", _("All metrics"), (compared,), folded=True)
-    keys = in_order([key for key in part.intervals if not key.endswith(CEILING)])
-    figures = figures_of(part, keys)
     known = _distinct(measured(figures))
     if not known:
         return None

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
-from gigamind.formats import share, signed
+from gigamind.formats import share
 from gigamind.reports.charts import (
     Chart,
     Course,
-    Differences,
     Forest,
     Ink,
     Mark,
@@ -272,28 +271,6 @@ def _course(sheet: _Sheet, chart: Trend, course: Course, x: _Scale, top: float) 
 
 
 _LEAST_REACH = 0.02  # of a difference, so that a tiny one does not look large
-_DIFFERENCE_TICKS = 4
-_INKS: dict[bool | None, Ink] = {True: "accent", False: "warn", None: "muted"}
-
-
-def _differences(sheet: _Sheet, chart: Differences) -> None:
-    labels = [shortened(_legible(row.label), _LABEL_COLUMNS) for row in chart.rows]
-    ends = [end for row in chart.rows for end in (row.value, *(row.interval or ()))]
-    reach = max(_LEAST_REACH, *(abs(end) for end in ends))
-    top, bottom = 32.0, 32.0 + _ROW * len(labels)
-    x = _Scale(-reach, reach, MARGIN + _LABEL_GAP + _COLUMN * max(map(columns, labels)), WIDTH - 50)
-    sheet.x_axis(x, linear_ticks(-reach, reach, _DIFFERENCE_TICKS), top, bottom)
-    sheet.line((x(0), x(0)), (top, bottom), Pen("muted", width=1.1))
-    for place, (row, label) in enumerate(zip(chart.rows, labels, strict=True)):
-        y, ink = top + _ROW * (place + 0.5), _INKS[row.better]
-        sheet.text(x.start - _LABEL_GAP, y + 4, label, text_anchor="end")
-        sheet.text(x.end + 10, y + 4, signed(row.value))
-        if row.interval:
-            sheet.line((x(row.interval[0]), x(row.interval[1])), (y, y), Pen(ink, width=1.3))
-        sheet.dot(x(row.value), y, hollow=False, ink=ink)
-    sheet.height = bottom + 24
-
-
 _LEVEL = Pen("muted", "dashed", 1.2)
 _ASIDE = 1.6  # of curves, so that whiskers at one place do not hide each other
 _SURFACE_TICKS = 5
@@ -346,8 +323,6 @@ def _drawn(chart: Chart, inks: Mapping[str, str], label: str) -> _Sheet:
             _scatter(sheet, chart)
         case Trend():
             _trend(sheet, chart)
-        case Differences():
-            _differences(sheet, chart)
         case Surface():
             _surface(sheet, chart)
     return sheet

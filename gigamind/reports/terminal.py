@@ -1,6 +1,7 @@
 """Documents on a terminal: the part before the sections, without colours, so that it can be piped."""
 
 from collections.abc import Callable, Iterator
+from textwrap import fill
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -32,15 +33,17 @@ from gigamind.reports.document import (
 from gigamind.text import printable
 
 _INDENT = "  "
+_HEADING = 14  # columns
 _WIDTH = 200  # of tables in a file or a pipe
 
 
 def show(document: Document, console: Console, say: Translator) -> None:
     """Print the verdict, the next steps, the table and the examples of a document; its sections are left out."""
-    wide = None if console.is_terminal else _WIDTH
+    if not console.is_terminal:
+        console.width = _WIDTH
     for block in document.first.blocks:
         for part in _RENDERERS[type(block)](block, say):
-            console.print(part, width=wide)
+            console.print(part)
 
 
 def _lines(*texts: str) -> Iterator[RenderableType]:
@@ -80,7 +83,11 @@ def _table(block: Table, say: Translator) -> Iterator[RenderableType]:
     for place in shown:
         right = place < len(first) and isinstance(first[place], NUMBERS)
         label = printable(say(block.columns[place].label))
-        grid.add_column(RichText(label), justify="right" if right else "left", no_wrap=right)
+        if right:  # numbers do not break, but their headings do
+            label = fill(label, _HEADING, break_long_words=False)
+        grid.add_column(
+            RichText(label), justify="right" if right else "left", no_wrap=right, overflow="fold"
+        )
     for group in block.groups:
         for row in group.rows:
             grid.add_row(*(RichText(printable(cell_text(row[place], say))) for place in shown))
@@ -94,7 +101,8 @@ def _key_figures(block: KeyFigures, say: Translator) -> Iterator[RenderableType]
     for figure in block.figures:
         interval = cell_text(figure.interval, say) if figure.interval else ""
         n = "" if figure.n is None else f"{figure.n:,}"
-        grid.add_row(say(figure.label), cell_text(figure.value, say), interval, n)
+        texts = say(figure.label), cell_text(figure.value, say), interval, n
+        grid.add_row(*(RichText(printable(text)) for text in texts))
     yield grid
 
 

@@ -5,6 +5,7 @@ The policy decides and significance explains: the sentence names the rule that d
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import NamedTuple, Protocol
 
 from gigamind.formats import points
@@ -23,7 +24,9 @@ from gigamind.release.policy import (
     rule_label,
 )
 from gigamind.release.shortfall import METRIC as CARD
+from gigamind.release.waiver import Attempt, Waiver
 from gigamind.reports.document import (
+    STATES,
     Cell,
     Column,
     Condition,
@@ -58,10 +61,12 @@ _TIMES = frozenset({"search_p95", "cold_start"})
 
 
 class Release(NamedTuple):
-    """A comparison and the result of its gates."""
+    """A comparison and the result of its gates, with a waiver and earlier attempts if there are any."""
 
     comparison: Comparison
     gate: GateResult
+    waiver: Waiver | None = None
+    attempts: tuple[Attempt, ...] = ()
 
 
 TASKS: Mapping[str, Message] = {
@@ -91,7 +96,7 @@ def state_of(release: Release) -> GateVerdict:
 
 def ungated(release: Release) -> list[MetricChange]:
     """Return the ungated metrics that got significantly worse, if the gates passed."""
-    comparison, gate = release
+    comparison, gate = release.comparison, release.gate
     if gate.verdict not in {"passed", "warned"}:
         return []
     gated = {rule.metric for rule in gate.rules}
@@ -99,9 +104,46 @@ def ungated(release: Release) -> list[MetricChange]:
     return [entry for entry in changes if entry.is_better is False and entry.metric not in gated]
 
 
-def release_verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
+def release_verdict(release: Release) -> Verdict:
     """Return the verdict on a comparison: what happened, the worst thing, its size, and how many items."""
-    comparison, gate = release
+    verdict = _verdict(release)
+    if release.waiver:
+        sentence = joined([waiver_text(release.waiver), verdict.sentence], " ")
+        return Verdict("waived", sentence, verdict.leads)
+    if not release.attempts:
+        return verdict
+    count = len(release.attempts) + 1
+    failed = [at for at, attempt in enumerate(release.attempts, 1) if attempt.verdict == "failed"]
+    if verdict.state == "passed" and failed:
+        first = release.attempts[failed[0] - 1]
+        retried = _(
+            "Passed on retry {count} of {count}. Attempt {failed} failed on {metrics}. Treat the result as noisy.",
+            count=count,
+            failed=failed[0],
+            metrics=list(map(rule_label, first.metrics)),
+        )
+        return Verdict("passed", retried, (verdict.sentence, *verdict.leads))
+    states = [STATES[STATE_OF[attempt.verdict]] for attempt in release.attempts]
+    lead = _(
+        "Attempt {count} of {count} with the same candidate. Before: {states}.",
+        count=count,
+        states=states,
+    )
+    return Verdict(verdict.state, verdict.sentence, (*verdict.leads, lead))
+
+
+def waiver_text(waiver: Waiver) -> Message:
+    """Return who accepted the failed gates, why and until when."""
+    return _(
+        "Waived until {until} by {by}: “{reason}”.",
+        until=waiver.until.isoformat(),
+        by=waiver.by,
+        reason=waiver.reason,
+    )
+
+
+def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
+    comparison, gate = release.comparison, release.gate
     items = items_text(comparison)
     match state_of(release):
         case "not-comparable" if gate.is_refused:
@@ -139,7 +181,7 @@ def release_verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a v
 
 def _decided(word: Message, release: Release, status: Status) -> Verdict:
     """Return the verdict with the worst rule of a status, and how many others there are."""
-    comparison, gate = release
+    comparison, gate = release.comparison, release.gate
     rules = [rule for rule in gate.rules if rule.status == status]
     worst = max(rules, key=lambda rule: _severity(rule, comparison))
     reason = joined([_rule_text(worst, comparison), items_text(comparison)], " ")
@@ -227,7 +269,7 @@ def _moved(change: MetricChange) -> Message:
 
 def _passed_sentence(release: Release) -> Message:
     """Return whether a drop beyond the limit is ruled out, or was only not seen."""
-    comparison, gate = release
+    comparison, gate = release.comparison, release.gate
     rules = [rule for rule in gate.rules if rule.why == "drop" and rule.status == "passed"]
     known = [
         (rule, change)
@@ -343,12 +385,14 @@ def missed_bounds(bounds: GateResult | None) -> list[Text]:
     return [rule.explanation for rule in rules if rule.status in {"failed", "warned"}]
 
 
-def next_steps(release: Release | None, run: str, *, report: str = "") -> Iterator[Step]:
+def next_steps(
+    release: Release | None, run: str, *, report: str = "", baseline: str = "BASELINE"
+) -> Iterator[Step]:
     """Yield what to do next, as commands.
 
     Args:
         release: None for a run without a baseline.
-        run: the folder of the current run.
+        run, baseline: the folders of the current run and the baseline.
         report: URL of the page with all items; "" if the reader is on it.
     """
     if report:
@@ -357,7 +401,7 @@ def next_steps(release: Release | None, run: str, *, report: str = "") -> Iterat
     if release is None:
         yield Step(_("Make this run the baseline of later runs"), promote)
         return
-    comparison, gate = release
+    comparison, gate = release.comparison, release.gate
     if gate.is_refused:
         keys = [
             m.relaxed_by
@@ -369,10 +413,13 @@ def next_steps(release: Release | None, run: str, *, report: str = "") -> Iterat
             changed = " ".join(f"--changed {key}" for key in dict.fromkeys(keys))
             yield Step(
                 _("If the change is intentional, allow it and compare again"),
-                f"gigamind compare BASELINE {run} {changed}",
+                f"gigamind compare {baseline} {run} {changed}",
             )
         yield Step(_("Or make this run the new baseline"), promote)
-    elif gate.verdict in {"failed", "inconclusive", "not-comparable"}:
+    elif gate.verdict in {"failed", "inconclusive", "not-comparable"} and not release.waiver:
+        if gate.failed:
+            waive = f'gigamind gate waive {run} --reason "..." --until YYYY-MM-DD --by NAME'
+            yield Step(_("To release anyway, record who accepts it"), waive)
         yield Step(
             _("If the change is intentional, make this run the new baseline"), f"{promote} --force"
         )
@@ -382,7 +429,7 @@ def next_steps(release: Release | None, run: str, *, report: str = "") -> Iterat
 
 def gate_conditions(release: Release) -> Conditions:
     """Return the rules of the policy that decided, then the allowed differences; passed rules are in the table."""
-    comparison, gate = release
+    comparison, gate = release.comparison, release.gate
     if gate.is_refused:
         return Conditions(())
     rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
@@ -406,48 +453,43 @@ def _condition(rule: RuleResult, comparison: Comparison) -> Text:
 
 
 def metric_table(release: Release, *, every: bool = False) -> Table:
-    """Return the gated metrics, worst result first, then the other main metrics; `every` adds all others."""
-    comparison, gate = release
+    """Return the gated metrics, worst result first, then the other main metrics that changed.
+
+    `every` adds all others.
+    """
+    comparison, gate = release.comparison, release.gate
     rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
     rules = [rule for rule in rules if rule.baseline is not None or rule.current is not None]
     gated = {rule.metric for rule in rules}
     keys = in_order([change.metric for change in comparison.metrics])
-    wanted = keys if every else main_keys(keys)
+    moved = {change.metric for change in comparison.metrics if change.changed}
+    wanted = keys if every else [key for key in main_keys(keys) if key in moved]
     shown = [key for key in distinct(keys, comparison) if key in wanted and key not in gated]
     sizes = Counter(change.n for change in comparison.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0
-    return Table(
-        (
-            Column(_("metric")),
-            Column(_("baseline")),
-            Column(_("current")),
-            Column(_("difference (95% CI)")),
-            Column(_("limit"), minor=True),
-            Column(_("result")),
-        ),
-        (
-            Group(tuple(_rule_row(rule, comparison, usual) for rule in rules), _("Gated")),
-            Group(tuple(_change_row(key, comparison, usual) for key in shown), _("Informational")),
-        ),
+    columns = (
+        Column(_("metric")),
+        Column(_("baseline")),
+        Column(_("current")),
+        Column(_("difference (95% CI)")),
+        Column(_("limit"), minor=True),
+        Column(_("result")),
     )
+    changes = tuple(_change_row(key, comparison, usual) for key in shown)
+    if not rules:  # the runs are not comparable: there are no limits and no results
+        return Table(columns[:4], (Group(tuple(row[:4] for row in changes)),))
+    gates = tuple(_rule_row(rule, comparison, usual) for rule in rules)
+    return Table(columns, (Group(gates, _("Gated")), Group(changes, _("Informational"))))
 
 
-def distinct(keys: Iterable[str], comparison: Comparison) -> list[str]:
+def distinct(keys: Iterable[str], *comparisons: Comparison) -> list[str]:
     """Return the metrics without those that coincide with an earlier one on these items, as hit@1 and recall@1 may."""
     seen: dict[tuple[object, ...], str] = {}
     for key in keys:
-        change = comparison.metric(key)
-        if change is None:
-            continue
-        values = (
-            key.partition(".")[0],
-            change.n,
-            change.baseline,
-            change.current,
-            change.worse,
-            change.improved,
-        )
-        seen.setdefault(values, key)
+        changes = [comparison.metric(key) for comparison in comparisons]
+        values = [(c.n, c.baseline, c.current, c.worse, c.improved) for c in changes if c]
+        if values:
+            seen.setdefault((key.partition(".")[0], *values), key)
     return list(seen.values())
 
 
@@ -528,30 +570,42 @@ def _limit(rule: RuleResult) -> Cell:
     return points(sign * rule.limit) if rule.limit else points(0.0, signed=False)
 
 
-def worst_examples(comparison: Comparison, most: int = EXAMPLES) -> Examples:
+SIDES = _("baseline"), _("current")
+
+
+def worst_examples(
+    comparison: Comparison, most: int = EXAMPLES, sides: tuple[Text, Text] = SIDES
+) -> Examples:
     """Return the items that got worse, worst first, with both rankings; lost items come first."""
     worse = [change for change in comparison.changes if change.change == "worse"]
     if not worse and not comparison.lost:
-        better = [change for change in comparison.changes if change.change == "improved"]
-        return Examples(_("Improved"), tuple(map(_example, better[:most])), len(better))
+        better = [change for change in comparison.changes[::-1] if change.change == "improved"]
+        shown = tuple(example_of(change, sides) for change in better[:most])
+        return Examples(_("Improved"), shown, len(better))
     lost = [_lost_example(item) for item in comparison.lost]
-    items = [*lost, *map(_example, worse)]
+    items = [*lost, *(example_of(change, sides) for change in worse)]
     return Examples(_("Got worse"), tuple(items[:most]), len(items))
 
 
+def _title(item: ComparedItem | ItemChange) -> str:
+    """Return the text of an item; for a note, whose text is its path, its file name."""
+    return PurePosixPath(item.id).stem if item.text == item.id else item.text
+
+
 def _lost_example(item: ComparedItem) -> Example:
-    return Example(item.id, item.text, _("not evaluated"), item.expected_notes)
+    return Example(item.id, _title(item), _("not evaluated"), item.expected_notes)
 
 
-def _example(change: ItemChange) -> Example:
-    sides: tuple[Side, ...] = ()
+def example_of(change: ItemChange, sides: tuple[Text, Text] = SIDES) -> Example:
+    """Return a changed item with both rankings; `sides` names the runs."""
+    shown: tuple[Side, ...] = ()
     if change.baseline_ranking is not None and change.current_ranking is not None:
         expected = set(change.expected_notes)
-        sides = (
-            Side(_("baseline"), ranking_lines(change.baseline_ranking, expected)),
-            Side(_("current"), ranking_lines(change.current_ranking, expected)),
+        shown = (
+            Side(sides[0], ranking_lines(change.baseline_ranking, expected)),
+            Side(sides[1], ranking_lines(change.current_ranking, expected)),
         )
-    return Example(change.id, change.text, change.what, change.expected_notes, sides)
+    return Example(change.id, _title(change), change.what, change.expected_notes, shown)
 
 
 class Hit(Protocol):
@@ -610,7 +664,7 @@ def trust_warnings(comparison: Comparison, gate: GateResult | None) -> Iterator[
 
 
 def main_figures(part: Part) -> list[Figure]:
-    """Return the main metrics of a run at the deepest cut-off; all metrics of a team's own judge."""
+    """Return the measured main metrics of a run at the deepest cut-off; all metrics of a team's own judge."""
     figures = measured(figures_of(part, in_order(list(part.intervals))))
     main = main_keys([figure.key for figure in figures])
     return [figure for figure in figures if figure.key in main]
@@ -634,7 +688,7 @@ def release_document(release: Release, run: str = "RUN", *, shown: int = _LISTED
         run: the folder of the current run, for commands.
         shown: how many changed items are listed.
     """
-    comparison, gate = release
+    comparison, gate = release.comparison, release.gate
     subject = _(
         "{current} vs {baseline}, {shared:,} shared {units}",
         current=comparison.current.run_id,
@@ -663,8 +717,8 @@ def _changed_items(comparison: Comparison, shown: int) -> Iterator[Section]:
         for way in ("worse", "improved")
     )
     kinds = (
-        (_("Got worse"), list(map(_example, worse)), ""),
-        (_("Got better"), list(map(_example, better)), ""),
+        (_("Got worse"), list(map(example_of, worse)), ""),
+        (_("Got better"), list(map(example_of, better)), ""),
         (_("Not evaluated"), list(map(_lost_example, comparison.lost)), NOT_EVALUATED),
         (_("Expected passage gone"), list(map(_gone_example, comparison.gone)), PASSAGE_GONE),
         (_("Verdict lost"), list(map(_gone_example, comparison.unjudged)), VERDICT_LOST),
@@ -692,7 +746,7 @@ VERDICT_LOST = _(
 
 
 def _gone_example(item: ComparedItem) -> Example:
-    return Example(item.id, item.text, "", item.expected_notes)
+    return Example(item.id, _title(item), "", item.expected_notes)
 
 
 def _compared_runs(comparison: Comparison) -> Section:

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from gigamind.i18n import Text, Translator
+from gigamind.metrics.links import CEILING
+from gigamind.metrics.table import in_order
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record
 from gigamind.release.comparison import Comparison
 from gigamind.release.model import EvalSnapshot
 from gigamind.reports.document import Examples, Section
+from gigamind.reports.figures import Figure, figures_of
 
 if TYPE_CHECKING:
     from gigamind.reports.charts import Chart
@@ -40,6 +43,12 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         """Return further files for the out folder: texts by name."""
         del record
         return {}
+
+    def figures(self, summary: Summary) -> list[Figure]:
+        """Return all metrics of a run, measured or not, in the order of the metric table."""
+        part: Any = summary
+        keys = [key for key in part.overall.intervals if not key.endswith(CEILING)]
+        return figures_of(part.overall, in_order(keys))
 
     def result(self, record: Record[Summary, Line]) -> Text:
         """Return the result of a run in one sentence, the most important figure first."""

@@ -1,17 +1,27 @@
-"""Makes a run the baseline if its gates passed, for `gigamind baseline promote` and the flow."""
+"""Make a run the baseline if its gates passed, or accept its failed gates with a waiver."""
 
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gigamind.errors import InputError
+from gigamind.errors import GigamindError, InputError
+from gigamind.evaluation.attempts import waive
 from gigamind.evaluation.finish import no_result
-from gigamind.evaluation.release import read_verdict
-from gigamind.i18n import Text, _
+from gigamind.evaluation.release import ReleaseVerdict, read_verdict
+from gigamind.i18n import Text, _, translator
+from gigamind.records.folder import rewrite_texts
+from gigamind.records.schema import Record
 from gigamind.release.gates import at_worst
+from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import read_policy
-from gigamind.release.snapshot import promote, read_run, read_snapshot
+from gigamind.release.snapshot import promote, read_baseline, read_run, read_snapshot
+from gigamind.release.waiver import Waiver
+from gigamind.reports.html import render_html
+from gigamind.reports.markdown import render_markdown
+from gigamind.reports.run import Outcome, run_document
 from gigamind.tasks import KINDS, TASKS
 
 _RUN_FILE = "run.json"
@@ -55,7 +65,7 @@ def promote_checked(run: Path, folder: Path) -> Promoted:
 def refuse_failed(run: Path, folder: Path) -> None:
     """Raise InputError if a gate of a run (its out folder or snapshot.json) failed, or its verdict is unreadable."""
     verdict = read_verdict(run if run.is_dir() else run.parent)
-    if verdict and verdict.gate.verdict == "failed":
+    if verdict and verdict.gate.verdict == "failed" and not verdict.waiver:
         raise InputError(
             _(
                 "{run}: a gate failed, so this run cannot become the baseline: {reason}. To promote it anyway, use"
@@ -104,3 +114,34 @@ def _why_incomplete(run: Path) -> Text | None:
 def _last_run(path: Path) -> Path:
     written = {file.stat().st_mtime_ns: file.parent for file in path.glob(f"*/{_RUN_FILE}")}
     return written[max(written)] if written else path
+
+
+def waive_run(run: Path, *, reason: str, until: date, by: str) -> Waiver:
+    """Write a waiver for the failed gates of a run, and its pages again; raises the errors of `waive`."""
+    waiver = waive(run, reason=reason, until=until, by=by)
+    verdict = read_verdict(run)
+    assert verdict is not None  # noqa: S101  `waive` has read it
+    verdict = replace(verdict, waiver=waiver)
+    lang = "en"
+    files: dict[str, str] = {}
+    if (run / "per_item.jsonl").is_file():
+        record = read_run(run, KINDS)
+        lang = str(record.run.options.get("lang", lang))
+        say = translator(lang)
+        outcome = Outcome(verdict.release, _baseline_of(record, verdict), out=run)
+        page = run_document(TASKS[record.run.task].view, record, outcome, say)
+        files = {"summary.md": render_markdown(page, say), "report.html": render_html(page, say)}
+    kept = {name: text for name, text in files.items() if (run / name).is_file()}
+    rewrite_texts(run, verdict.files(lang, run) | kept)
+    return waiver
+
+
+def _baseline_of(
+    record: Record[Any, Any], verdict: ReleaseVerdict
+) -> EvalSnapshot[Any, Any] | None:
+    """Return the baseline that a run was compared with, if it is still where it was."""
+    try:
+        baseline = read_baseline(Path(str(record.run.options["compare"])), KINDS, record.run.task)
+    except (GigamindError, KeyError):
+        return None
+    return baseline if baseline.run_id == verdict.comparison.baseline.run_id else None

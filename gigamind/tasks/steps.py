@@ -5,8 +5,9 @@ from typing import Any, TypedDict
 from gigamind.assurance import certify
 from gigamind.assurance.options import CertifyOptions
 from gigamind.evaluation.run import Steps
-from gigamind.i18n import language_of
-from gigamind.reports.cards.page import render_card, subject
+from gigamind.i18n import language_of, translator
+from gigamind.reports.cards.page import card_document
+from gigamind.reports.markdown import render_markdown
 from gigamind.tasks import KINDS, TASKS, judged_kinds
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.links.options import LinkEvalOptions
@@ -22,17 +23,19 @@ class CardResult(TypedDict):
     """A judge report as JSON values."""
 
     out: str
-    subject: str  # judge and labels in one line
+    subject: str  # judge and run in one line
     card: dict[str, Any]
-    markdown: str  # content of judge_card.md
+    markdown: str  # judge_card.md with its charts
 
 
 def write_card(options: CertifyOptions) -> CardResult:
     """Certify the judge of finished runs and write its report; see `assurance.certify.write_card`."""
     card, out = certify.write_card(options, judged_kinds())
+    say = translator(language_of(options.lang))
+    document = card_document(card, say, out)
     return {
         "out": str(out),
-        "subject": subject(card, language_of(options.lang)),
+        "subject": say(document.subject),
         "card": card.model_dump(mode="json"),
-        "markdown": render_card(card, language_of(options.lang)),
+        "markdown": render_markdown(document, say, plots=True),
     }

@@ -275,5 +275,5 @@ def test_a_dataset_that_cannot_tell_lies_is_refused(text_file, rows, values):
 
 
 def test_a_vault_without_its_answers_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"--notes: .*--dataset"):
+    with pytest.raises(InputError, match=r"--notes .*--dataset"):
         read_labelled_answers(None, tmp_path)

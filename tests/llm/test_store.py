@@ -132,8 +132,8 @@ def test_the_key_depends_on_values_and_not_on_their_order():
     assert key_of({"a": 1}) != key_of({"a": "1"})
 
 
-def test_a_mode_that_reads_or_keeps_needs_a_folder():
-    with pytest.raises(InputError, match="needs a folder"):
+def test_a_mode_that_reads_or_keeps_requires_a_folder():
+    with pytest.raises(InputError, match="replay"):
         Store(None, "replay")
 
 

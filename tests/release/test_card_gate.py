@@ -10,9 +10,10 @@ from gigamind.records.card import (
 )
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import Policy, read_policy
+from gigamind.release.policy import Policy, read_policy, rule_label
 from gigamind.release.shortfall import required_scales
-from gigamind.reports.comparison import render_comparison
+from gigamind.reports.document import Conditions, Proportion, Result, Table
+from gigamind.reports.verdict import Release, release_document
 
 
 def policy(cards="require", phase=None, **card):
@@ -76,36 +77,26 @@ def test_a_judge_that_asks_no_model_needs_no_card(gate):
 @pytest.mark.parametrize(
     ("held", "row"),
     [
-        (
-            judge_card(),
-            "| ✅ passed | judge report | – | unanswerable: kappa 0.600 [0.500, 0.700], N = 100 | ≥ 0.400 |",
-        ),
-        (
-            judge_card(kappa=(0.0, -0.1, 0.12), labels=40),
-            "| ❌ not certified | judge report | – | unanswerable: kappa 0.000 [−0.100, 0.120], N = 40 | ≥ 0.400 |",
-        ),
-        (
-            judge_card(kappa=(None, None, None)),
-            "| ❌ not certified | judge report | – | unanswerable: kappa –, N = 100 | ≥ 0.400 |",
-        ),
-        (None, "| ❌ not certified | judge report | – | – | – |"),
+        (judge_card(), ("passed", 0.6, 0.5, 0.7, 100)),
+        (judge_card(kappa=(0.0, -0.1, 0.12), labels=40), ("failed", 0.0, -0.1, 0.12, 40)),
+        (judge_card(kappa=(None, None, None)), ("failed", None, None, None, 100)),
+        (None, ("failed", None, None, None, None)),
     ],
     ids=["enough", "supports everything", "one label", "none"],
 )
-def test_the_row_of_the_gate_shows_agreement_interval_and_labels(gate, held, row):
-    found, compared = gate(held, policy())
-    assert row in render_comparison(compared, found)
+def test_the_row_of_the_gate_has_agreement_interval_and_labels(gate, held, row):
+    rule = gate(held, policy())[0].rules[-1]
+    assert (rule.status, rule.current, rule.low, rule.high, rule.n) == row
 
 
-def test_why_a_card_is_not_enough_is_told_in_the_first_lines(gate):
+def test_why_a_report_is_not_enough_is_in_the_verdict(gate):
     found, compared = gate(
         judge_card(kappa=(0.0, -0.1, 0.12)), policy("warn"), languages=("en", "ko")
     )
-    text = render_comparison(compared, found)
-    assert "⚠️ not certified" in text
-    told = text.split("\n")[4].replace("\\", "")
-    assert "Cohen's kappa 0.000 [−0.100, 0.120] over 100 labels is below 0.400" in told
-    assert "unanswerable, ko: no labels" in told
+    verdict = release_verdict(Release(compared, found))
+    assert verdict.state == "warning"
+    assert "0.000 (95% CI −0.100 – 0.120)" in verdict.sentence
+    assert "Korean" in verdict.sentence
 
 
 def test_the_card_table_decides_and_a_phase_may_ask_for_more(gate):

@@ -2,12 +2,14 @@
 
 import gate_policy
 import pytest
+from message_values import values_of
 
 from gigamind.records.judged import JudgeReport
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import read_policy
-from gigamind.reports.comparison import render_comparison
+from gigamind.release.policy import read_policy, rule_label
+from gigamind.reports.document import Examples, Proportion, Result, Section, Table
+from gigamind.reports.verdict import Release, release_document
 
 MODEL_JUDGE = JudgeReport(
     kind="search_qa", file="judges/search_qa.toml", fingerprint="j", model="openai/x"
@@ -65,9 +67,9 @@ def test_pass_rate_and_items_are_compared_answer_by_answer(answers):
         "quality.sources": (3, 2 / 3, 2 / 3, 1, 1),
         "quality.uncertainty": (3, 0.0, 1 / 3, 1, 0),
     }
-    assert [(one.id, one.change, one.what) for one in found.changes] == [
-        ("b", "worse", "checklist passed -> failed (no longer met: grounded, sources)"),
-        ("c", "improved", "checklist failed -> passed (now met: grounded, sources, uncertainty)"),
+    assert [(one.id, one.change, values_of(one.what)[-3:]) for one in found.changes] == [
+        ("b", "worse", [None, "grounded", "sources"]),
+        ("c", "improved", ["grounded", "sources", "uncertainty"]),
     ]
 
 
@@ -115,7 +117,8 @@ def test_checks_of_other_checklists_are_not_compared_and_all_else_is(
         "verdicts": "passed",
     }
     assert judged.verdict == verdict
-    assert "> **checklist**: " in render_comparison(found, judged)
+    document = release_document(Release(found, judged))
+    assert mismatch.meaning in str(document.first.blocks)
 
 
 def bare(answers, total):
@@ -174,7 +177,7 @@ def test_an_item_that_the_checklist_lacks_is_named(answers, gate):
     run = run_of(answers, 0, 8)
     found = rule(gate(run, run, text), "quality.short")
     assert (found.status, found.why) == ("skipped", "no_such_item")
-    assert "quality.short" in found.explanation
+    assert found.values["metric"] == "quality.short"
 
 
 def lost(answers, count, total=8):
@@ -195,15 +198,25 @@ def test_answers_that_are_checked_no_more_count_as_lost(answers, gate, allowed, 
 
 def test_lost_checks_are_listed_beside_the_figures_that_lack_them(answers, gate):
     baseline, current = run_of(answers, 0, 8), lost(answers, 1)
-    text = render_comparison(compare(baseline, current), gate(baseline, current))
-    assert "- **question a000** (`a000`)" in text
-    assert "| ❌ worse | checked items | 1.000 | 0.875 | 0 lost |" in text
+    document = release_document(Release(compare(baseline, current), gate(baseline, current)))
+    (table,) = (block for block in document.blocks if isinstance(block, Table))
+    listed = [
+        block
+        for section in document.blocks
+        if isinstance(section, Section)
+        for block in section.blocks
+        if isinstance(block, Examples)
+    ]
+    assert [[item.id for item in block.items] for block in listed] == [["a000"]]
+    name, *cells = next(iter(table.rows))  # the worst result comes first
+    assert name == rule_label("checks")
+    assert cells[:2] == [Proportion(1.0), Proportion(0.875)]
+    assert cells[-1] == Result("failed")
 
 
 def test_a_run_that_lost_every_check_fails_by_its_figure_and_by_the_loss(answers, gate):
     found = gate(run_of(answers, 0, 8), lost(answers, 8))
     assert (rules(found)["checks"], rules(found)["quality.pass_rate"]) == ("failed", "failed")
-    assert "quality.pass_rate" in found.reasons[0]
     assert rule(found, "quality.pass_rate").why == "gone"
 
 

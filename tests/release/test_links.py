@@ -1,12 +1,14 @@
 """Link runs in comparisons and gates."""
 
 import pytest
+from message_values import values_of
 
 from gigamind.errors import InputError
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import read_policy
-from gigamind.reports.comparison import render_comparison
+from gigamind.reports.document import Examples, Proportion, Verdict
+from gigamind.reports.verdict import Release, release_document
 
 
 def test_figures_of_links_are_sums_over_notes_divided(links):
@@ -31,10 +33,10 @@ def test_links_that_are_lost_stand_before_suggestions_that_are_wrong(links):
     before = links({"a.md": (1, 1, 2), "b.md": (2, 2, 2), "c.md": (0, 3, 1), "d.md": (1, 1, 1)})
     after = links({"a.md": (1, 2, 2), "b.md": (1, 1, 2), "c.md": (1, 3, 1), "d.md": (1, 1, 1)})
     found = compare(before, after)
-    assert [(one.text, one.change, one.what) for one in found.changes] == [
-        ("b.md", "worse", "lost t1.md"),
-        ("a.md", "worse", "0 -> 1 wrong suggestions"),
-        ("c.md", "improved", "found t0.md; 3 -> 2 wrong suggestions"),
+    assert [(one.text, one.change, values_of(one.what)) for one in found.changes] == [
+        ("b.md", "worse", ["t1.md"]),
+        ("a.md", "worse", [0, 1]),
+        ("c.md", "improved", ["t0.md", 3, 2]),
     ]
     assert found.unchanged == 1
     assert found.speed == ()
@@ -80,14 +82,31 @@ def test_a_note_that_could_not_be_evaluated_any_more_counts_as_links_do(links, p
     comparison = compare(links({"a.md": (1, 1, 1), "b.md": (1, 1, 1)}), links({"a.md": (1, 1, 1)}))
     gate = judge_release(comparison, read_policy(None), phase)
     assert gate.verdict == expected
-    assert "1 of 2 notes" in gate.reasons[0]
-    assert "b.md" in gate.reasons[0]
+    values = gate.failed[0].values if gate.failed else gate.rules[-1].values
+    assert (values["count"], values["total"], values["example"]) == ("1", "2", "b.md")
 
 
-def test_compare_md_speaks_of_notes_and_shows_both_lists_of_suggestions(links):
+def test_the_page_shows_both_lists_of_suggestions(links):
     comparison = compare(links({"a.md": (2, 2, 2)}), links({"a.md": (1, 1, 2)}))
     gate = judge_release(comparison, read_policy(None), "beta")
-    text = render_comparison(comparison, gate)
-    assert text.startswith("# Do not release.")
-    assert "1. **a.md** (`a.md`): lost t1.md\n   - expected: `t0.md`, `t1.md`\n" in text
-    assert "   - baseline: `t0.md` 0.900, `t1.md` 0.800\n   - current: `t0.md` 0.900\n" in text
+    document = release_document(Release(comparison, gate))
+    verdict, examples = (
+        next(block for block in document.blocks if isinstance(block, kind))
+        for kind in (Verdict, Examples)
+    )
+    assert verdict.state == "failed"
+    (example,) = examples.items
+    assert (example.id, example.expected, values_of(example.what)) == (
+        "a.md",
+        ("t0.md", "t1.md"),
+        ["t1.md"],
+    )
+    assert [
+        [(line.text, line.value, line.mark) for line in side.lines] for side in example.sides
+    ] == [
+        [
+            ("1. t0.md", Proportion(0.9), "expected"),
+            ("2. t1.md", Proportion(0.8), "expected"),
+        ],
+        [("1. t0.md", Proportion(0.9), "expected")],
+    ]

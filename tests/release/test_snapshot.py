@@ -41,10 +41,10 @@ def test_a_baseline_without_values_by_item_is_refused(file):
     content = json.loads(file.read_text("utf-8"))
     del content["items"]
     file.write_text(json.dumps(content), "utf-8")
-    with pytest.raises(InputError, match="no values by item"):
+    with pytest.raises(InputError, match=r"snapshot\.json"):
         read_snapshot(file, KINDS)
     change(file, items=[])
-    with pytest.raises(InputError, match="no items"):
+    with pytest.raises(InputError, match=r"snapshot\.json"):
         read_snapshot(file, KINDS)
 
 
@@ -57,7 +57,7 @@ def test_a_file_cut_short_is_named_with_its_line(file):
 @pytest.mark.parametrize("content", ["[]", "{}", '"text"', '{"version": 1}'])
 def test_a_foreign_file_is_refused(file, content):
     file.write_text(content, "utf-8")
-    with pytest.raises(InputError, match="not a snapshot of gigamind"):
+    with pytest.raises(InputError, match="--save-snapshot"):
         read_snapshot(file, KINDS)
 
 
@@ -74,16 +74,16 @@ def test_an_unknown_field_is_refused_by_name(file):
         read_snapshot(file, KINDS)
 
 
-def test_nothing_there_is_said(tmp_path):
-    with pytest.raises(InputError, match="no such file or folder"):
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match="nothing"):
         read_snapshot(tmp_path / "nothing", KINDS)
-    with pytest.raises(InputError, match=r"run\.json: missing"):
+    with pytest.raises(InputError, match=r"run\.json"):
         read_snapshot(tmp_path, KINDS)
 
 
-def test_where_no_baseline_is_yet_how_the_first_is_made_is_said(tmp_path):
-    made = f"gigamind baseline promote RUN --folder {tmp_path / 'nothing'}"
-    with pytest.raises(InputError, match=f"{made}$"):
+def test_without_a_baseline_the_command_that_creates_one_is_shown(tmp_path):
+    command = f"gigamind baseline promote RUN --folder {tmp_path / 'nothing'}"
+    with pytest.raises(InputError, match=command):
         read_baseline(tmp_path / "nothing", KINDS, "search")
 
 

@@ -1,7 +1,7 @@
 import pytest
+from gigamind.tasks.search.markdown import failed_items, failure_line
 
 from gigamind.i18n import translator
-from gigamind.tasks.search.markdown import failed_items, failure_line
 
 
 def test_only_what_went_wrong_is_a_failure(make_item):

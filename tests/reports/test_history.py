@@ -4,12 +4,15 @@ import json
 import re
 
 import pytest
+from blocks import find, section
 
 from gigamind.errors import InputError
 from gigamind.i18n import translator
-from gigamind.reports.history import read_history
-from gigamind.reports.page.history import change_text, render_history
+from gigamind.reports.document import Bullets, Steps, Table
+from gigamind.reports.history import history_document, read_history
+from gigamind.reports.html import render_html
 
+EN = translator("en")
 STEADY = [0.80, 0.81, 0.79, 0.80, 0.82, 0.78, 0.80, 0.81]
 
 
@@ -51,20 +54,39 @@ def test_runs_of_another_dataset_are_hollow_and_no_change_is_sought_among_them(f
     (one,) = read_history(runs).histories
     assert (one.changes, one.comparable) == ((), 8)
     assert [run.alike for run in one.runs] == [False] * 8 + [True] * 8
-    page = render_history(read_history(runs))
-    assert "8 runs with another dataset" in page
-    assert page.count("another dataset or judge") >= 8
+    page = history_document(read_history(runs), EN)
+    assert page.verdict.state == "inconclusive"
+    assert [text.values["n"] for text in find(page.blocks, Bullets).items] == [8]
+    table = find(section(page, "runs-1").blocks, Table)
+    assert [bool(row[-1]) for row in table.rows] == [False] * 8 + [True] * 8
 
 
-def test_a_run_is_named_by_its_folder_and_not_by_when_it_began(folder):
-    values = [*STEADY, *(value + 0.1 for value in STEADY)]
-    found = read_history(folder(values, lambda day: {"run_id": f"20260101-{day:06}"}))
-    (one,) = found.histories
-    (change,) = one.changes
-    page = render_history(found)
-    assert "day08" in change_text(change, one, translator("en"))
-    assert [f">day{day:02}" in page for day in range(16)] == [True] * 16
-    assert "20260101-" not in page
+def test_the_latest_change_leads_with_its_run_and_the_command_that_shows_it(folder):
+    values = [*STEADY, *(value - 0.1 for value in STEADY)]
+    runs = folder(values, lambda day: {"run_id": f"20260101-{day:06}"})
+    page = history_document(read_history(runs), EN)
+    assert page.verdict.state == "warning"
+    shown = page.verdict.sentence.values
+    assert (shown["run"], EN(shown["size"])) == ("day08", "−10.0 pp")
+    (row,) = find(page.blocks, Table).rows
+    assert (row[0], row[4].better) == ("day08", False)
+    (step,) = find(page.blocks, Steps).items
+    assert step.command == f"gigamind compare {runs / 'day07'} {runs / 'day08'}"
+    text = render_html(page, EN)
+    assert [f">day{day:02}" in text for day in range(16)] == [True] * 16
+    assert "20260101-" not in text
+
+
+def test_no_change_point_is_a_result_and_several_histories_each_have_theirs(folder):
+    page = history_document(read_history(folder([*STEADY, *STEADY])), EN)
+    assert (page.verdict.state, page.verdict.leads, find(page.blocks, Steps)) == (
+        "measured",
+        (),
+        None,
+    )
+    other = folder([*STEADY, *STEADY], lambda day: {"notes": "v" if day % 2 else "w"}, "several")
+    page = history_document(read_history(other), EN)
+    assert (page.verdict.state, len(page.verdict.leads)) == ("inconclusive", 2)
 
 
 def test_runs_of_another_vault_are_a_history_of_their_own(folder):
@@ -93,17 +115,19 @@ def test_what_is_no_complete_run_is_counted(folder):
 
 
 def test_a_folder_without_a_run_is_an_error(tmp_path):
-    with pytest.raises(InputError, match="0 folders"):
+    with pytest.raises(InputError) as raised:
         read_history(tmp_path)
+    assert raised.value.message.values["n"] == 0
 
 
-@pytest.mark.parametrize(("lang", "told"), [("en", "Change points: 1"), ("ko", "변화점: 1")])
-def test_the_page_draws_the_change_and_asks_for_nothing_from_elsewhere(folder, lang, told):
-    hostile = {"dataset": "<script>alert(1)</script>.jsonl"}
-    page = render_history(
-        read_history(folder([*STEADY, *(v + 0.1 for v in STEADY)], lambda _: hostile)), lang
-    )
-    assert told in page
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_the_page_draws_the_change_and_loads_nothing(folder, lang):
+    hostile = {"dataset": "<script>alert(1)</script>.jsonl", "notes": "<b>v"}
+    found = read_history(folder([*STEADY, *(v + 0.1 for v in STEADY)], lambda _: hostile))
+    say = translator(lang)
+    page = render_html(history_document(found, say), say)
+    assert f'<html lang="{lang}">' in page
     assert 'stroke-dasharray="1.8 2.7"' in page
-    assert "<script" not in page
+    assert "<script>alert" not in page
+    assert "<b>v" not in page
     assert not re.findall(r"(?:src|href)=\"(?!#|data:)", page)

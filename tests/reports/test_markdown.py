@@ -2,6 +2,7 @@ import re
 
 import pyromark
 import pytest
+from gigamind.tasks.search.markdown import render_summary
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
@@ -11,7 +12,6 @@ from gigamind.i18n import translator
 from gigamind.records.schema import ErrorReport
 from gigamind.reports import text as templating
 from gigamind.reports.figures import metric_rows
-from gigamind.tasks.search.markdown import render_summary
 
 HOSTILE = "a|b `x` ```\n| c |\n\n# head\n<script>alert(1)</script> [[l]] - 1. **b"
 NONE_LEFT = {"queries_total": 2, "queries_unanswerable": 0}

@@ -133,7 +133,7 @@ def test_a_key_that_is_not_set_is_named_when_it_is_missed(monkeypatch):
         ((204, ""), "status 204"),
         ((404, {"no": 1}), 'status 404: {"no": 1}.*--system'),
         ((302, ""), "status 302"),
-        ((500, "down"), "status 500: down, 2 times"),
+        ((500, "down"), r"status 500: down .*2\)"),
     ],
 )
 def test_a_reply_that_is_no_ranking_fails_its_query_and_says_what_came(reply, message):
@@ -180,15 +180,17 @@ def test_names_and_numbers_are_read_at_the_paths_of_a_preset_where_there_are_obj
 
 
 @pytest.mark.parametrize(
-    ("template", "is_told"),
+    ("template", "is_needed"),
     [("{{ query", False), ("{{ nothing }}", False), ("{{ vector | tojson }}", True)],
 )
-def test_an_embedder_is_asked_for_only_where_a_template_needs_a_vector(tmp_path, template, is_told):
+def test_an_embedder_is_asked_for_only_where_a_template_needs_a_vector(
+    tmp_path, template, is_needed
+):
     file = tmp_path / "ours.toml"
     file.write_text(f"body = '{template}'\n", "utf-8")
     with pytest.raises(InputError, match=r"ours\.toml") as refused:
         read_preset(str(file), Preset, "systems")
-    assert ("Name an embedder" in str(refused.value)) == is_told
+    assert ('"embedder"' in str(refused.value)) == is_needed
 
 
 @pytest.mark.parametrize("status", [405, 501])
@@ -228,7 +230,7 @@ def test_a_server_that_is_not_there_fails_its_query():
         gone = server.url
     with (
         asking(gone, Preset(retries=0)) as retriever,
-        pytest.raises(SystemFailedError, match=r"the connection failed \(.*refused.*\), 1 times"),
+        pytest.raises(SystemFailedError, match=r"refused.*1\).*--system"),
     ):
         retriever.ask(QUERY)
 
@@ -241,7 +243,7 @@ def test_a_slow_server_is_not_waited_for():
     with (
         search_server(slow) as server,
         asking(server.url, Preset(timeout_s=0.05)) as retriever,
-        pytest.raises(SystemFailedError, match=r"0\.05 s .*timeout_s"),
+        pytest.raises(SystemFailedError, match=r"0\.05 .*timeout_s"),
     ):
         retriever.ask(QUERY)
 

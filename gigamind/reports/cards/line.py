@@ -3,12 +3,10 @@
 from dataclasses import replace
 
 from gigamind.i18n import Language, Message, _, joined, n_, translator
-from gigamind.records.card import CardFigure, CardLabels, CardScale, CheckedCard, every_scale
+from gigamind.records.card import CardLabels, CardScale, CheckedCard, every_scale
 from gigamind.records.judged import JudgeReport, SecondLookReport
-from gigamind.release.shortfall import FIGURES, interval, number, scale_name, shortfalls
+from gigamind.release.shortfall import FIGURES, LANGUAGES, scale_name, shortfalls, with_interval
 
-LANGUAGES = {"en": _("English"), "ko": _("Korean")}
-"""Names of the languages of labels and test pairs."""
 NO_MODEL = _("no model")
 
 
@@ -93,17 +91,13 @@ def _scale(scale: CardScale) -> Message:
     group = scale.overall
     values = {
         "scale": scale_name(scale.name),
-        "figures": [_figure(name, group.figures[name]) for name in names],
+        "figures": [
+            _("{name} {value}", name=FIGURES[name], value=with_interval(group.figures[name]))
+            for name in names
+        ],
         "n": group.items,
         "clusters": group.clusters,
     }
     if group.clusters is None:
         return _("{scale}: {figures}, N = {n} items", **values)
     return _("{scale}: {figures}, N = {n} items from {clusters} answers", **values)
-
-
-def _figure(name: str, figure: CardFigure) -> Message:
-    values = {"name": FIGURES[name], "value": number(figure.value), "interval": interval(figure)}
-    if figure.low is None:
-        return _("{name} {value}", **values)
-    return _("{name} {value} (95% CI {interval})", **values)

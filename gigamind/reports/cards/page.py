@@ -1,93 +1,607 @@
-"""The judge report: judge_card.md for a terminal, a pull request or a vault, and its page."""
+"""The judge report as a document: whether a judge may gate a release, and on which evidence."""
 
-import base64
-import functools
-import hashlib
-from importlib import resources
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
-from markupsafe import Markup
-
-from gigamind.formats import moment
-from gigamind.i18n import Language, n_, translator
-from gigamind.records.card import FILE, JudgeCard
-from gigamind.records.folder import as_json
-from gigamind.reports.cards.cautions import card_verdict, cautions
-from gigamind.reports.cards.line import NO_MODEL
-from gigamind.reports.cards.view import (
-    attacks_text,
-    deceptive_view,
-    provenance,
-    scale_view,
-    second_check_text,
+from gigamind.formats import share
+from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, translator
+from gigamind.records.card import (
+    FILE,
+    CardBin,
+    CardFigure,
+    CardGroup,
+    CardLiars,
+    CardMiss,
+    CardScale,
+    CheckedCard,
+    JudgeCard,
+    agreement,
+    check_alone,
+    lowest_agreement,
+    size,
 )
-from gigamind.reports.page.layout import page_templates
-from gigamind.reports.text import render
+from gigamind.records.folder import as_json
+from gigamind.release.shortfall import (
+    ANSWERS,
+    FIGURES,
+    LANGUAGES,
+    Shortfall,
+    kappa_text,
+    scale_name,
+    shortfalls,
+)
+from gigamind.reports.cards.line import NO_MODEL, labels_text, tried
+from gigamind.reports.charts import Scatter
+from gigamind.reports.document import (
+    Block,
+    Cell,
+    Code,
+    Condition,
+    Conditions,
+    Count,
+    Document,
+    Example,
+    Examples,
+    Facts,
+    Group,
+    Interval,
+    Moment,
+    Plot,
+    Proportion,
+    Prose,
+    Result,
+    Section,
+    Side,
+    SideLine,
+    State,
+    Step,
+    Table,
+    Verdict,
+    shaped,
+    table,
+)
+from gigamind.reports.html import render_html
+from gigamind.reports.markdown import render_markdown
+
+EXAMPLES = 3
+_ENOUGH = 30  # labels of a class, or their clusters, for a useful bootstrap interval
 
 
-def _content(card: JudgeCard, lang: Language) -> dict[str, Any]:
+def card_files(card: JudgeCard, out: Path | None = None, lang: Language = "en") -> dict[str, str]:
+    """Return all files of a certification, by name; `out` is their folder."""
     say = translator(lang)
-    return {
-        "say": say,
-        "verdict": card_verdict(card, say),
-        "subject": subject(card, lang),
-        "cautions": cautions(card, say),
-        "scales": [scale_view(card, scale, say) for scale in card.scales],
-        "attacks": attacks_text(card, say),
-        "second_look": second_check_text(card, say),
-        "liars": deceptive_view(card.liars, say) if card.liars else None,
-        "provenance": list(provenance(card, say)),
-    }
-
-
-def render_card(card: JudgeCard, lang: Language = "en") -> str:
-    """Return the judge report as Markdown; texts of questions and quotes are escaped."""
-    return render("judge_card.md.jinja", **_content(card, lang))
-
-
-def subject(card: JudgeCard, lang: Language) -> str:
-    """Return the judge and the number of its labels, in a line."""
-    return translator(lang)(
-        n_(
-            "{kind} judge {file} · {model} · compared with {n} label",
-            "{kind} judge {file} · {model} · compared with {n:,} labels",
-            kind=card.judge.kind,
-            file=card.judge.file,
-            model=card.judge.model or NO_MODEL,
-            n=card.labels.count,
-        )
-    )
-
-
-def render_card_page(card: JudgeCard, lang: Language = "en") -> str:
-    """Return the judge report as a page; third-party texts are escaped, and its policy allows no script."""
-    style = _style()
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
-    return (
-        page_templates(lang, "gigamind.reports.cards")
-        .get_template("judge_card.html.jinja")
-        .render(
-            **_content(card, lang),
-            card=card,
-            created=moment(card.created_at),
-            style=Markup(style),  # noqa: S704  ours
-            policy=policy,
-        )
-    )
-
-
-def card_files(card: JudgeCard, lang: Language = "en") -> dict[str, str]:
-    """Return all files of a certification, by name."""
+    document = card_document(card, say, out)
     return {
         FILE: as_json(card, indent=2) + "\n",
-        "judge_card.md": render_card(card, lang),
-        "judge_card.html": render_card_page(card, lang),
+        "judge_card.md": render_markdown(document, say),
+        "judge_card.html": render_html(document, say),
     }
 
 
-@functools.cache
-def _style() -> str:
-    report = resources.files("gigamind.reports.page") / "templates" / "report.css"
-    own = resources.files("gigamind.reports.cards") / "templates" / "judge_card.css"
-    return report.read_text(encoding="utf-8") + own.read_text(encoding="utf-8")
+def card_document(card: JudgeCard, say: Translator, out: Path | None = None) -> Document:
+    """Return the judge report; `say` gives the texts inside charts, `out` is its folder for commands."""
+    checked = check_alone(card)
+    missing = sorted(shortfalls(checked), key=lambda shortfall: not shortfall.failed)
+    scales = sorted(card.scales, key=lambda scale: lowest_agreement(agreement(scale.overall)))
+    others = [Condition(_state([one]), _("{reason}.", reason=one.text)) for one in missing[1:]]
+    misses = [(scale, miss) for scale in scales for miss in scale.misses]
+    missed = sum(scale.missed for scale in scales)
+    return shaped(
+        _("Judge report"),
+        joined(
+            [
+                _("judge {judge}", judge=card.judge.file),
+                card.judge.model or NO_MODEL,
+                _("run {run}", run=card.runs[0]),
+            ],
+            " · ",
+        ),
+        verdict=_verdict(checked, missing),
+        warnings=_warnings(card),
+        steps=_steps(missing, out),
+        table=_requirements(checked, scales, missing),
+        examples=_examples(misses[:EXAMPLES], missed),
+        conditions=Conditions(tuple(others)),
+        sections=(
+            _means(scales),
+            *(
+                _scale_section(place, scale, say, shows_misses=len(misses) > EXAMPLES)
+                for place, scale in enumerate(scales, 1)
+            ),
+            _second_checks(card, say),
+            Section("liars", _("Deceptive judges"), deceptive_blocks(card.liars), folded=True)
+            if card.liars
+            else None,
+            _details(card),
+        ),
+        version=card.app_version,
+    )
+
+
+def _state(missing: Sequence[Shortfall]) -> State:
+    if any(shortfall.failed for shortfall in missing):
+        return "failed"
+    return "inconclusive" if missing else "passed"
+
+
+def _verdict(checked: CheckedCard, missing: Sequence[Shortfall]) -> Verdict:
+    """Return whether the judge meets the default requirements of the gates, with the worst scale and the evidence."""
+    labels = checked.card.labels
+    leads: list[Text] = []
+    if (others := len(missing) - 1) > 0:
+        leads.append(
+            n_("{n} more requirement is not met.", "{n} more requirements are not met.", n=others)
+        )
+    leads.append(
+        _(
+            "Evidence: {labels} (languages: {languages}). The limits are the defaults of the release gates.",
+            labels=labels_text(labels, labels.count - labels.unscored),
+            languages=[LANGUAGES.get(language, language) for language in checked.languages]
+            or _("none"),
+        )
+    )
+    state, weakest = _state(missing), checked.weakest()
+    match state:
+        case "failed":
+            text = _(
+                "Failed: do not use this judge in release gates. Reason: {reason}.",
+                reason=missing[0].text,
+            )
+        case "inconclusive":
+            text = _(
+                "Inconclusive: too little evidence to use this judge in release gates. Reason: {reason}.",
+                reason=missing[0].text,
+            )
+        case _passed:
+            assert weakest  # noqa: S101  without labels, it is inconclusive
+            text = _(
+                "Passed: this judge is reliable enough for release gates. Its lowest agreement is on {scale}: {kappa}.",
+                scale=scale_name(weakest[0].name),
+                kappa=kappa_text(weakest[0].overall),
+            )
+    return Verdict(state, text, tuple(leads))
+
+
+def _steps(missing: Sequence[Shortfall], out: Path | None) -> Iterator[Step]:
+    if not missing:
+        if out:
+            command = f"gigamind compare BASELINE RUN --judge-card {out}"
+            yield Step(_("Use this report in the gates of a run with this judge"), command)
+        return
+    if not missing[0].failed and any(one.rule == "agreement" for one in missing):
+        text = _("Label more items of the run, and certify the judge again")
+    else:
+        text = _("Change the judge or its model, evaluate again, and certify the new run")
+    yield Step(text, "gigamind judge certify RUN --labels FILE")
+
+
+def _requirements(
+    checked: CheckedCard, scales: Sequence[CardScale], missing: Sequence[Shortfall]
+) -> Table:
+    """Return what the gates require, with the measured values: agreement first, the worst scale first."""
+    need, rows = checked.requirements, list[tuple[Text, CardFigure, str, State]]()
+
+    def add(label: Text, figure: CardFigure, limit: str, rule: str, scale: str = "") -> None:
+        found = [one for one in missing if (one.rule, one.scale) == (rule, scale)]
+        rows.append((label, figure, limit, _state(found)))
+
+    for scale in scales:
+        if scale.overall.items:
+            graded = "quadratic_kappa" in scale.overall.figures
+            kappa = FIGURES["quadratic_kappa" if graded else "cohen_kappa"]
+            label = _("{scale} ({metric})", scale=scale_name(scale.name), metric=kappa)
+            limit = f"≥ {share(need.min_agreement)}"
+            add(label, agreement(scale.overall), limit, "agreement", scale.name)
+    for scale in scales:
+        if scale.flips and scale.flips.value is not None:
+            values = {"scale": scale_name(scale.name)}
+            label = _("{scale}: verdicts changed when repeated", **values)
+            if scale.kind == "graded":
+                label = _("{scale}: mean change when repeated", **values)
+            add(label, scale.flips, f"≤ {share(need.max_flip_rate)}", "consistency", scale.name)
+    attacks = checked.card.attacks
+    if attacks and attacks.rate.value is not None:
+        label = _("successful prompt injections")
+        add(label, attacks.rate, f"≤ {share(need.max_attack_rate)}", "attacks")
+    figures = [figure for _label, figure, _limit, _found in rows]
+    return table(
+        (_("requirement"), *_heads(figures), _("limit"), _("result")),
+        (
+            (label, *_cells(figure, figures), limit, Result(state))
+            for label, figure, limit, state in rows
+        ),
+    )
+
+
+def _heads(figures: Sequence[CardFigure]) -> tuple[Text, ...]:
+    heads = _("value"), _("95% CI"), _("items")
+    return (*heads, _("answers")) if any(one.clusters is not None for one in figures) else heads
+
+
+def _cells(figure: CardFigure, figures: Sequence[CardFigure]) -> tuple[Cell, ...]:
+    """Return the cells of a figure; the number of answers only if any of the figures has one."""
+    cells = Proportion(figure.value), Interval(figure.low, figure.high), Count(figure.n)
+    clustered = any(one.clusters is not None for one in figures)
+    return (*cells, Count(figure.clusters)) if clustered else cells
+
+
+def _warnings(card: JudgeCard) -> Iterator[Text]:  # noqa: C901  one case a warning
+    """Yield what limits the evidence, the most important first, each with what to do."""
+    labels, judge = card.labels, card.judge
+    if labels.unscored:
+        yield _(
+            "The judge gave no verdict on {unscored} of {count} labelled items, which no metric includes. See"
+            " errors.jsonl of the run.",
+            unscored=labels.unscored,
+            count=labels.count,
+        )
+    if labels.source == "dataset":
+        yield _(
+            "The labels come from the dataset and are not independent human judgements. Pass labels of people with"
+            " --labels."
+        )
+    seen = {language for scale in card.scales for language in scale.by_language}
+    for language in judge.languages or LANGUAGES:
+        if seen and language not in seen:
+            yield _(
+                "No labelled item is in {language}, so it is unknown how accurate the judge is there. Label items in"
+                " this language.",
+                language=LANGUAGES.get(language, language),
+            )
+    classes = [found for scale in card.scales for found in _classes(scale)]
+    for scale, what, figure in classes:
+        if size(figure) < _ENOUGH <= size(scale.overall):  # few labels in all are a shortfall
+            yield _few(what, figure)
+    if card.attacks is None and judge.asks_a_model:
+        yield _(
+            "The judge was not tested with prompt-injection attacks. Run gigamind judge attack and pass its report"
+            " with --attacks."
+        )
+    if len(card.runs) == 1 and judge.asks_a_model:
+        yield _(
+            "Only one run was given, so it is unknown whether the judge repeats its verdicts. Pass a second run of"
+            " the same judge to gigamind judge certify."
+        )
+    for _scale, what, figure in classes:
+        if figure.value == 1:  # the interval says the same, but readers overlook it
+            yield _all_right(what, figure)
+    if card.short_panels:
+        yield n_(
+            "{n} verdict was decided although a panel member gave no vote (missing_seat in the judge file). The"
+            " metrics include this verdict.",
+            "{n:,} verdicts were decided although a panel member gave no vote (missing_seat in the judge file)."
+            " The metrics include these verdicts.",
+            n=card.short_panels,
+        )
+    if card.liars is None and judge.kind == "search_qa":
+        yield _(
+            "The evaluation was not tested with deceptive judges. Run gigamind judge test and pass its report with"
+            " --tests."
+        )
+
+
+def _classes(scale: CardScale) -> Iterator[tuple[CardScale, Message, CardFigure]]:
+    """Yield the labels "yes" and "no" of a binary scale, with the share of right verdicts."""
+    for answer, name in (("yes", "sensitivity"), ("no", "specificity")):
+        figure = scale.overall.figures.get(name)
+        if figure and figure.n:
+            what = _("{scale} = {answer}", scale=scale_name(scale.name), answer=ANSWERS[answer])
+            yield scale, what, figure
+
+
+def _few(what: Message, figure: CardFigure) -> Message:
+    values = {"what": what, "n": figure.n, "clusters": figure.clusters, "least": _ENOUGH}
+    if figure.clusters is None:
+        return _(
+            "Only {n} labels have the value {what}, so their confidence intervals are imprecise. Label at least"
+            " {least}.",
+            **values,
+        )
+    return _(
+        "The {n} labels with the value {what} come from only {clusters} answers, so their confidence intervals are"
+        " imprecise. Label claims of at least {least} answers.",
+        **values,
+    )
+
+
+def _all_right(what: Message, figure: CardFigure) -> Message:
+    """Return the largest error rate that is plausible without an error: the rule of three."""
+    most = min(1.0, 3 / size(figure))
+    values = {"what": what, "n": figure.n, "clusters": figure.clusters, "most": most}
+    if figure.clusters is None:
+        return _(
+            "The judge was right on all {n} labels with the value {what}. Its true error rate could still be as high"
+            " as {most:.1%} (95% confidence).",
+            **values,
+        )
+    return _(
+        "The judge was right on all {n} labels with the value {what}, from {clusters} answers. Its true error rate"
+        " could still be as high as {most:.1%} (95% confidence).",
+        **values,
+    )
+
+
+def _examples(misses: Sequence[tuple[CardScale, CardMiss]], missed: int) -> Examples:
+    return Examples(
+        _("Largest errors of the judge"),
+        tuple(_example(scale, miss) for scale, miss in misses),
+        missed,
+    )
+
+
+def _example(scale: CardScale, miss: CardMiss) -> Example:
+    label, verdict = (
+        share(value) if scale.kind == "graded" else ANSWERS["yes" if value else "no"]
+        for value in (miss.label, miss.verdict)
+    )
+    values = {"scale": scale_name(scale.name), "label": label, "verdict": verdict}
+    what = _("{scale}: label {label}, verdict {verdict}", **values)
+    if miss.confidence is not None:
+        what = _(
+            "{scale}: label {label}, verdict {verdict}, stated confidence {confidence}",
+            confidence=share(miss.confidence),
+            **values,
+        )
+    quotes = Side(_("quotes"), tuple(map(SideLine, miss.quotes)))
+    return Example(miss.id, miss.question, what, sides=(quotes,) if miss.quotes else ())
+
+
+def _means(scales: Sequence[CardScale]) -> Section | None:
+    """Return the means over all items of the run, corrected with the labels."""
+    known = [(scale, scale.headline) for scale in scales if scale.headline]
+    if not known:
+        return None
+    figures = [figure for _scale, mean in known for figure in (mean.labelled, mean.corrected)]
+    groups = [
+        Group(
+            (
+                (
+                    _("mean of the verdicts only (errors of the judge bias it)"),
+                    *_cells(
+                        CardFigure(
+                            value=mean.judged,
+                            low=None,
+                            high=None,
+                            n=mean.items,
+                            clusters=mean.clusters,
+                        ),
+                        figures,
+                    ),
+                ),
+                (_("mean of the labels only"), *_cells(mean.labelled, figures)),
+                (_("verdicts corrected with the labels (PPI++)"), *_cells(mean.corrected, figures)),
+            ),
+            scale_name(scale.name),
+        )
+        for scale, mean in known
+    ]
+    columns = table((_("mean"), *_heads(figures)), ()).columns
+    text = _(
+        "The corrected mean estimates the result if people had labelled every item. It is valid if the labelled items"
+        " are a random sample of all items, or all items of randomly chosen answers. Weight of the verdicts (0:"
+        " labels only): {weights}.",
+        weights=[
+            _("{name} {value}", name=scale_name(scale.name), value=f"{mean.weight:.2f}")
+            for scale, mean in known
+        ],
+    )
+    title = _("Corrected mean")
+    return Section(
+        "means", title, (Table(columns, tuple(groups)), Prose(text, faint=True)), folded=True
+    )
+
+
+_ABOUT: Mapping[str, Message] = {
+    "accuracy": _("share of verdicts that match the label"),
+    "balanced_accuracy": _("mean of sensitivity and specificity"),
+    "sensitivity": _("share of the items with the label “yes” that the judge also judged “yes”"),
+    "specificity": _("share of the items with the label “no” that the judge also judged “no”"),
+    "cohen_kappa": _(
+        "agreement of verdicts and labels, corrected for chance; 1 is full agreement, 0 is chance"
+    ),
+    "quadratic_kappa": _(
+        "agreement of verdicts and labels, corrected for chance; large differences weigh more"
+    ),
+    "mean_absolute_error": _("mean distance between verdict and label; lower is better"),
+    "mean_error": _("mean of verdict − label; above 0, the judge is too lenient"),
+    "brier": _("mean squared error of the judge's stated confidence; lower is better"),
+    "calibration_error": _(
+        "mean distance between the judge's stated confidence and its accuracy; lower is better"
+    ),
+}
+
+
+def _scale_section(
+    place: int, scale: CardScale, say: Translator, *, shows_misses: bool
+) -> Section | None:
+    if not scale.overall.items:
+        return None
+    blocks = [
+        *_confusion(scale.overall),
+        *_metrics(scale),
+        *_calibration([one for one in scale.overall.bins if one.right.n], say),
+    ]
+    if not scale.misses:
+        blocks.append(Prose(_("No verdict is far from its label.")))
+    elif shows_misses:
+        blocks.append(_examples([(scale, miss) for miss in scale.misses], scale.missed))
+    title = _("Agreement: {scale}", scale=scale_name(scale.name))
+    return Section(f"scale-{place}", title, tuple(blocks), folded=True)
+
+
+def _confusion(group: CardGroup) -> Iterator[Block]:
+    """Yield the labels against the verdicts of a binary scale."""
+    if group.positive is None:
+        return
+    sizes = group.positive, group.items - group.positive
+    right = (
+        round((group.figures[name].value or 0.0) * n)
+        for name, n in zip(("sensitivity", "specificity"), sizes, strict=True)
+    )
+    yes, no = (Count(n) for n in right)
+    rows = (
+        (ANSWERS["yes"], yes, Count(sizes[0] - (yes.n or 0))),
+        (ANSWERS["no"], Count(sizes[1] - (no.n or 0)), no),
+    )
+    heads = _("label"), _("verdict: yes"), _("verdict: no")
+    yield table(heads, rows, _("Confusion matrix"))
+
+
+def _metrics(scale: CardScale) -> Iterator[Block]:
+    """Yield all metrics of a scale, then by language."""
+    figures, clusters = scale.overall.figures, scale.overall.clusters
+    every = list(figures.values())
+    heads = (_("metric"), *_heads(every))
+    caption = (
+        ""
+        if clusters is None
+        else _(
+            "The claims come from {clusters} answers. Claims of one answer are not independent, so confidence"
+            " intervals are computed by resampling whole answers.",
+            clusters=clusters,
+        )
+    )
+    rows = (
+        (FIGURES[name], *_cells(figure, every), _ABOUT[name]) for name, figure in figures.items()
+    )
+    yield table((*heads, _("meaning")), rows, caption)
+    if len(scale.by_language) > 1:
+        groups = (
+            Group(
+                tuple(
+                    (FIGURES[name], *_cells(figure, every))
+                    for name, figure in group.figures.items()
+                    if figure.value is not None
+                ),
+                LANGUAGES.get(language, language),
+            )
+            for language, group in scale.by_language.items()
+        )
+        yield Table(table(heads, ()).columns, tuple(groups), _("Metrics by language"))
+
+
+def _calibration(bins: Sequence[CardBin], say: Translator) -> Iterator[Block]:
+    """Yield the share of right verdicts by stated confidence, as a plot and a table."""
+    if not bins:
+        return
+    title = _("Calibration of the judge's confidence")
+    labels = _("judge's stated confidence"), _("share of correct verdicts")
+    points = [
+        (one.confidence, one.right.value, one.right.n)
+        for one in bins
+        if one.confidence is not None and one.right.value is not None
+    ]
+    caption = _(
+        "Verdicts are grouped by the confidence that the judge stated. On the diagonal line, confidence equals"
+        " accuracy. Below the line, the judge is overconfident."
+    )
+    yield Plot(Scatter(say(title), say(labels[0]), say(labels[1]), points), caption)
+    figures = [one.right for one in bins]
+    yield table(
+        (labels[0], _("mean confidence"), labels[1], *_heads(figures)[1:]),
+        (
+            (
+                f"{one.low:.1f} – {one.high:.1f}",
+                Proportion(one.confidence),
+                *_cells(one.right, figures),
+            )
+            for one in bins
+        ),
+        title,
+    )
+
+
+def _second_checks(card: JudgeCard, say: Translator) -> Section | None:
+    if not card.second_looks:
+        return None
+    text = _(
+        "If the source sentence has few words of a claim, a model checks again whether the sentence supports"
+        " the claim. Its result counts only if the model solves enough test pairs with known answers: {models}.",
+        models=joined((tried(look, say.language) for look in card.second_looks), "; "),
+    )
+    return Section("second-checks", _("Second check of claims"), (Prose(text),), folded=True)
+
+
+_BEHAVIOURS: Mapping[str, Message] = {
+    "honest": _("repeats the human verdicts"),
+    "credulous": _(
+        "calls even claims that people doubt supported, and quotes the most similar line"
+    ),
+    "pastes_one_line": _("quotes the same line for every claim"),
+    "pastes_and_passes": _(
+        "quotes the same line for every claim, and knows the solutions of the second check's test pairs"
+    ),
+    "always_supported": _("calls every claim supported, without a quote or with an invented quote"),
+    "no_claims": _("says that no sentence is a claim"),
+    "abstains": _(
+        "says that every sentence is an abstention (states that the notes lack the answer)"
+    ),
+    "swaps_ids": _("gives each claim the verdict of the next claim"),
+    "quotes_the_question": _("quotes the question or the answer instead of a note"),
+}
+
+
+def deceptive_blocks(liars: CardLiars) -> tuple[Prose, Table]:
+    """Return the results of the deceptive judges; unknown ones keep their names."""
+    lead = [
+        _(
+            "Scripts with known behaviour replaced the model as judge of {answers} answers of {dataset}. A model"
+            " that makes the same errors gets the same result. According to human labels, {unsupported} of the"
+            " {claims} claims are unsupported, correctness is {correctness}, and utility is {utility}.",
+            answers=liars.answers,
+            dataset=liars.dataset,
+            unsupported=liars.unsupported,
+            claims=liars.claims,
+            correctness=share(liars.correctness),
+            utility=share(liars.utility),
+        ),
+        _(
+            "A quote proves that its words are in the note. It does not prove that they support the claim."
+        ),
+    ]
+    if liars.unlabelled:
+        left_out = n_(
+            "The test left out {n} answer without labels or notes.",
+            "The test left out {n:,} answers without labels or notes.",
+            n=liars.unlabelled,
+        )
+        lead.append(left_out)
+    heads = (
+        *(_("judge"), _("correctness"), _("unsupported claims that the judge accepted")),
+        *(_("claims that the judge did not count as claims"), _("utility"), _("no verdict")),
+    )
+    rows = (
+        (
+            _BEHAVIOURS.get(judge.name, judge.name),
+            Proportion(judge.correctness),
+            Count(judge.passed_off, liars.unsupported),
+            Count(judge.hidden, liars.claims),
+            Proportion(judge.utility),
+            Count(judge.unscored),
+        )
+        for judge in liars.liars
+    )
+    return Prose(joined(lead, " ")), table(heads, rows)
+
+
+def _details(card: JudgeCard) -> Section:
+    judge, labels = card.judge, card.labels
+    rows: list[tuple[Text, Cell]] = [
+        (_("judge"), f"{judge.file} ({judge.kind})"),
+        (_("model"), judge.model or NO_MODEL),
+        (_("judge fingerprint"), Code(judge.fingerprint)),
+        (_("labels"), f"{labels.name} ({labels.count}, sha256 {labels.sha256[:12]})"),
+        (_("runs"), ", ".join(card.runs)),
+        (_("dataset"), f"{card.dataset} (sha256 {card.dataset_hash[:12]})"),
+        (_("created"), Moment(card.created_at)),
+        (_("gigamind version"), card.app_version),
+        (_("random seed"), str(card.seed)),
+    ]
+    if judge.languages:
+        rows.insert(3, (_("prompt languages"), ", ".join(judge.languages)))
+    text = _(
+        "This report is valid only for this judge and this model. A changed judge file, prompt, schema or model needs"
+        " a new report."
+    )
+    title = _("Judge and data")
+    return Section("run", title, (Prose(text), Facts(tuple(rows))), folded=True)

@@ -1,10 +1,10 @@
 """The checks that a supported claim passes: the model's verdict, the proven quote, and the source sentence."""
 
-from gigamind.i18n import Text, Translator, _, n_
-from gigamind.reports.cards.line import tried
+from collections.abc import Iterator
+
+from gigamind.i18n import Text, _
 from gigamind.reports.labels import LABELS
-from gigamind.reports.release import WORDS_BLIND
-from gigamind.tasks.answers.schema import AnswerSummaryReport, EvaluatedClaim
+from gigamind.tasks.answers.schema import EvaluatedClaim
 
 _SOURCE_DOUBTS = (
     "contradiction", "new_name", "new_number", "added", "only_possible", "other_limits", "other_word",
@@ -32,56 +32,15 @@ def support_checks(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
     return [*checks, ("flagged", None) if claim.contradictions else ("says", True)]
 
 
-def contradictions(claim: EvaluatedClaim) -> list[tuple[str, str]]:
-    """Return the contradictions between the source and a claim: their kinds, and the numbers concerned."""
-    numbers = ", ".join(claim.new_numbers)
-    return [(name, numbers if name == "number" else "") for name in claim.contradictions]
-
-
-def rejected_support(summary: AnswerSummaryReport) -> Text:
-    """Return how many claims only the model calls supported, and why; without a model, the limits of its verdicts."""
-    model_supported, rejected = summary.told.get("supported", 0), summary.not_believed
-    if not summary.told and summary.counts.claims:
-        supported = summary.verdicts.get("supported", 0)
-        return _(
-            "{caution} {loose:,} of {supported:,} supported claims contain a word that is missing from their"
-            " source sentence, its heading, the note's title and the question. Rely on changes between runs, not on"
-            " the verdict of a single answer.",
-            caution=WORDS_BLIND,
-            loose=summary.loose,
-            supported=supported,
-        )
-    if not model_supported:
-        return ""
-    if not rejected:
-        return n_(
-            "The claim that the model judged as supported passed all of gigamind's own checks.",
-            "All {n:,} claims that the model judged as supported passed gigamind's own checks.",
-            n=model_supported,
-        )
-    most_first = sorted(rejected.items(), key=lambda pair: -pair[1])
-    return _(
-        "{rejected:,} of {claims:,} claims that the model judged as supported failed one of gigamind's own checks:"
-        " {reasons}.",
-        rejected=sum(rejected.values()),
-        claims=model_supported,
-        reasons=[
-            _("{reason} ({count:,})", reason=LABELS[name], count=count)
-            for name, count in most_first
-        ],
-    )
-
-
-def second_look(summary: AnswerSummaryReport, say: Translator) -> str:
-    """Return which models made the second check, and whether it counts; "" without a second check."""
-    if not summary.second_looks:
-        return ""
-    models = "; ".join(tried(look, say.language) for look in summary.second_looks)
-    return say(
-        n_(
-            "Second check: {n} doubtful claim was compared with its source sentence alone. {models}.",
-            "Second check: {n:,} doubtful claims were compared with their source sentences alone. {models}.",
-            n=summary.looked_at,
-            models=models,
-        )
-    )
+def reasons(claim: EvaluatedClaim) -> Iterator[Text]:
+    """Yield why a claim is not supported, the main reason first; contradictions also of a supported claim."""
+    if claim.doubt:
+        yield LABELS[claim.doubt]
+    elif claim.told is None and claim.evidence is None:
+        yield _("no sentence of the notes has the words of the claim")
+    elif claim.verdict != "supported":
+        yield LABELS[claim.verdict]
+    for name in claim.contradictions:
+        what = LABELS[f"differs_{name}"]
+        numbers = claim.new_numbers if name == "number" else ()
+        yield _("{reason}: {numbers}", reason=what, numbers=numbers) if numbers else what

@@ -1,197 +1,160 @@
-"""Shows answer runs: summary.md here, report.html in page.py."""
+"""Shows answer runs: what their pages add to the pages of all tasks. `page` makes the list of answers."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
+from gigamind.evidence.record import AlignmentQuality
 from gigamind.formats import between, share
-from gigamind.i18n import Language, Message, Translator, _, n_, translator
-from gigamind.records.judged import LlmReport, MetricReport
+from gigamind.i18n import Text, Translator, _, joined, n_, translator
+from gigamind.metrics.table import label_text
+from gigamind.records.judged import JudgeReport, LlmReport, MetricReport
 from gigamind.records.schema import Record
+from gigamind.release.comparison import Comparison
 from gigamind.release.model import PASS_RATE
-from gigamind.reports.cards.line import certified
-from gigamind.reports.figures import MetricRow, keys_of, metric_rows, plain_label, values_of
-from gigamind.reports.page.model_costs import few_judged, model_section
-from gigamind.reports.text import code, render
-from gigamind.reports.views import Pages, View
+from gigamind.reports.cards.line import tried
+from gigamind.reports.charts import Chart, Shown, drawn, forest
+from gigamind.reports.document import (
+    Block,
+    Cell,
+    Count,
+    Example,
+    Examples,
+    Facts,
+    Interval,
+    Listing,
+    Plot,
+    Proportion,
+    Prose,
+    Section,
+    Side,
+    SideLine,
+    Table,
+    Time,
+    table,
+)
+from gigamind.reports.figures import (
+    MetricRow,
+    figure_of,
+    figures_of,
+    keys_of,
+    metric_rows,
+    plain_label,
+)
+from gigamind.reports.labels import LABELS
+from gigamind.reports.verdict import EXAMPLES, WORDS_BLIND, slice_name
+from gigamind.reports.views import View
 from gigamind.tasks.answers.compare import AnswerSnapshot
-from gigamind.tasks.answers.schema import AnswerItemReport, AnswerRunRecord, AnswerSummaryReport
-from gigamind.tasks.answers.sentences import checklist_lead, cuts, separation
-from gigamind.tasks.answers.support_checks import rejected_support, second_look
+from gigamind.tasks.answers.page import list_data
+from gigamind.tasks.answers.quality import QualitySummaryReport
+from gigamind.tasks.answers.schema import (
+    AgreementReport,
+    AnswerItemReport,
+    AnswerRunRecord,
+    AnswerSliceReport,
+    AnswerSummaryReport,
+    CorrelationReport,
+    EvaluatedClaim,
+)
+from gigamind.tasks.answers.support_checks import reasons
 
-_WORST_SHOWN = 10
-
-
-def _lead(record: AnswerRunRecord, say: Translator) -> list[str]:
-    """Return how many answers were evaluated and supported, and why the others were not."""
-    counts, judge = record.summary.counts, record.run.judge
-    totals = {"evaluated": counts.answers_evaluated, "answers": counts.answers_total}
-    if judge and judge.metrics:
-        lead = _(
-            "{evaluated:,} of {answers:,} answers were evaluated by the judge {judge}.",
-            judge=code(judge.file),
-            **totals,
-        )
-    else:
-        values = {"supported": record.summary.verdicts.get("supported", 0), "claims": counts.claims}
-        proven = (
-            _("{supported:,} of {claims:,} claims are proven by a quote from a note.", **values)
-            if record.summary.told or not counts.claims
-            else _(
-                "{supported:,} of {claims:,} claims match a sentence of the notes (by words).",
-                **values,
-            )
-        )
-        lead = _(
-            "{evaluated:,} of {answers:,} answers were evaluated. {proven} Answers that say the notes have no"
-            " answer: {abstained:,}. Answers without claims: {silent:,}.",
-            proven=proven,
-            abstained=counts.abstained,
-            silent=counts.without_claims,
-            **totals,
-        )
-    others = (
-        n_(
-            "{n} answer has no context notes and was not judged.",
-            "{n:,} answers have no context notes and were not judged.",
-            n=counts.without_context,
-        ),
-        n_(
-            "The system did not answer {n} question (see errors.jsonl).",
-            "The system did not answer {n:,} questions (see errors.jsonl).",
-            n=counts.unanswered,
-        ),
-        n_(
-            "{n} answer could not be judged (see errors.jsonl).",
-            "{n:,} answers could not be judged (see errors.jsonl).",
-            n=counts.unjudged,
-        ),
-        n_(
-            "{n} answer was not evaluated, because the run was interrupted.",
-            "{n:,} answers were not evaluated, because the run was interrupted.",
-            n=counts.not_run,
-        ),
-    )
-    return [say(lead), *(say(other) for other in others if other.values["n"])]
-
-
-def _worst(items: Sequence[AnswerItemReport], say: Translator) -> list[dict[str, object]]:
-    """Return the answers with unsupported claims or omissions, worst first."""
-    judged = [
-        (item.evaluation, item, issues)
-        for item in items
-        if item.evaluation
-        and (
-            issues := [
-                *item.evaluation.grounding_issues,
-                *(say(_("missing from the answer: {what}", what=text)) for text in item.left_out),
-            ]
-        )
-    ]
-    judged.sort(
-        key=lambda row: (row[0].correctness or 0.0, _completeness(row[1]) or 0.0, row[1].id)
-    )
-    return [
-        {
-            "id": item.id,
-            "question": item.question,
-            "score": say(
-                _(
-                    "correctness {correctness}, completeness {completeness}",
-                    correctness=share(evaluation.correctness),
-                    completeness=share(_completeness(item)),
-                )
-            ),
-            "issues": issues[:3],
-        }
-        for evaluation, item, issues in judged[:_WORST_SHOWN]
-    ]
-
-
-def _completeness(item: AnswerItemReport) -> float | None:
-    return item.metrics.get("completeness")
-
-
-def _worst_by(
-    metric: MetricReport, items: Sequence[AnswerItemReport], say: Translator
-) -> list[dict[str, object]]:
-    """Return the answers with the worst scores of a custom judge, worst first, with the judge's text."""
-    low, key = metric.lower_is_better, f"answers.{metric.name}"
-    scored = [
-        (value if low else 1 - value, item, value)
-        for item in items
-        if (value := item.metrics.get(metric.name)) is not None
-    ]
-    worst = sorted((row for row in scored if row[0]), key=lambda row: (-row[0], row[1].id))
-    return [
-        {
-            "id": item.id,
-            "question": item.question,
-            "score": f"{plain_label(key, say)} {share(value)}",
-            "issues": [item.verdict.text] if item.verdict and item.verdict.text else [],
-        }
-        for _severity, item, value in worst[:_WORST_SHOWN]
-    ]
+_FEW = 30  # answers of a slice; with fewer, its figures are unreliable
+_TAGS = 15
+_WORST_FIRST = ("contradicted", "unverified", "not_found", "supported")
 
 
 class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
-    """Shows answer runs as Markdown, HTML and in the terminal."""
+    """Shows answer runs."""
 
-    def markdown(
-        self, record: Record[AnswerSummaryReport, AnswerItemReport], lang: Language = "en"
-    ) -> str:
-        summary, say = record.summary, translator(lang)
-        own = record.run.judge.metrics if record.run.judge else ()
-        rows = metric_rows(summary.overall, "answers", say)
-        columns = keys_of(record.run.judge, "summary")
-        return render(
-            "answers.md.jinja",
-            say=say,
-            run=record.run,
-            summary=summary,
-            counts=summary.counts,
-            lead=_lead(record, say),
-            few=few_judged(summary.llm, say),
-            warnings=list(map(say, record.run.warnings)),
-            tables=(
-                (say(_("Claims by verdict")), summary.verdicts, ""),
-                (say(_("Sentences by role")), summary.roles, "role_"),
-                (
-                    say(
-                        _("Why sentences count as claims although the model gave them another role")
-                    ),
-                    summary.vetoes,
-                    "veto_",
-                ),
-                (say(_("Why a quote does not prove its claim")), summary.doubts, ""),
-            ),
-            rows=[row for row in rows if row.n],
-            unmeasured=[row.metric for row in rows if not row.n],
-            columns=[plain_label(key, say) for key in columns],
-            slices=[
-                (say(name), part.items, values_of(part, columns))
-                for name, part in (
-                    *(
-                        (_("language: {language}", language=language), part)
-                        for language, part in summary.by_language.items()
-                    ),
-                    *((_("tag: {tag}", tag=tag), part) for tag, part in summary.by_tag.items()),
-                )
-            ],
-            own=bool(own),
-            separation=say(separation(record)),
-            cuts=say(cuts(record)),
-            not_believed=say(rejected_support(summary)),
-            second_look=second_look(summary, say),
-            quality=say(checklist_lead(summary.quality)) if summary.quality else "",
-            worst=_worst_by(own[0], record.items, say) if own else _worst(record.items, say),
-            certified=certified(record.card, record.run.judge, lang),
-            llm=model_section(summary.llm, say) if summary.llm else "",
+    def result(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> Text:
+        text, quality = _result(record), record.summary.quality
+        if quality is None or not quality.overall.checked:
+            return text
+        values = {"passed": quality.overall.passed, "checked": quality.overall.checked}
+        passed = _("{passed:,} of {checked:,} answers pass the checklist.", **values)
+        return joined([text, passed], " ")
+
+    def warnings(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> Iterator[Text]:
+        summary = record.summary
+        if summary.flagged:
+            yield n_(
+                "{n} answer, or one of its notes, contains possible prompt injection or hidden characters. Check it"
+                " yourself.",
+                "{n:,} answers, or their notes, contain possible prompt injection or hidden characters. Check them"
+                " yourself.",
+                n=summary.flagged,
+            )
+        if summary.counts.claims and not summary.told:
+            yield WORDS_BLIND
+        if summary.counts.without_context:
+            yield n_(
+                "{n} answer has no context notes and was not judged. Add its context to the dataset.",
+                "{n:,} answers have no context notes and were not judged. Add their contexts to the dataset.",
+                n=summary.counts.without_context,
+            )
+        if others := summary.notices.get("other_language"):
+            yield n_(
+                "{n} answer, or one of its notes, is neither Korean nor English, so its metrics are less reliable."
+                " The judge recognises sentence roles and omissions only in these languages.",
+                "{n:,} answers, or their notes, are neither Korean nor English, so their metrics are less reliable."
+                " The judge recognises sentence roles and omissions only in these languages.",
+                n=others,
+            )
+
+    def examples(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> Examples:
+        if own := _own(record.run.judge):
+            found = _worst_by(own[0], record.items)
+        else:
+            bad = [item for item in record.items if item.left_out or _failing(item)]
+            found = [_example(item) for item in sorted(bad, key=_goodness)]
+        return Examples(_("Worst answers"), tuple(found[:EXAMPLES]), len(found))
+
+    def sections(
+        self,
+        record: Record[AnswerSummaryReport, AnswerItemReport],
+        say: Translator,
+        baseline: AnswerSnapshot | None,
+    ) -> Iterator[Section]:
+        summary, judge = record.summary, record.run.judge
+        if refusals := _refusals(record.items):
+            yield Section("refusals", _("Answered or refused"), (refusals,))
+        if summary.counts.answers_evaluated and not _own(judge):
+            yield Section("claims", _("Claims"), tuple(_claims(summary, say)), folded=True)
+        if summary.quality:
+            checklist = _checklist(summary.quality, say)
+            yield Section("checklist", _("Checklist"), checklist, folded=True)
+        if len(slices := _slices(summary)) > 1:
+            chart = _charts(record, say, baseline).get("slices")
+            plot = (Plot(chart, _("The main metric by slice, with 95% CIs.")),) if chart else ()
+            blocks = (_slice_table(slices, keys_of(judge, "page")), *plot)
+            yield Section("slices", _("Results by slice"), blocks, folded=True)
+        if summary.agreement:
+            agreement = _agreement(summary.agreement)
+            yield Section("agreement", _("Agreement with human verdicts"), agreement, folded=True)
+        if times := summary.performance.system:
+            rows = (
+                ("p50", Time(times.p50_ms)),
+                ("p95", Time(times.p95_ms)),
+                ("p99", Time(times.p99_ms)),
+                (_("answers"), Count(times.n)),
+            )
+            title = _("Response time of the evaluated system")
+            yield Section("times", title, (Facts(rows),), folded=True)
+
+    def listing(
+        self,
+        record: Record[AnswerSummaryReport, AnswerItemReport],
+        say: Translator,
+        comparison: Comparison | None,
+        baseline: AnswerSnapshot | None,
+    ) -> Section:
+        data = list_data(record, say, comparison, baseline)
+        no_script = _(
+            "The list of answers needs JavaScript, which is disabled. per_item.jsonl has the same data."
         )
+        return Section("list", _("Answers"), (Listing("answer_item.js", data, no_script),))
 
-    @property
-    def pages(self) -> Pages:
-        from gigamind.tasks.answers.page import answer_figures, render_answer_html
-
-        return render_answer_html, answer_figures
+    def charts(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> Mapping[str, Chart]:
+        return _charts(record, translator("en"), None)
 
     def rows(self, summary: AnswerSummaryReport, say: Translator) -> Iterator[MetricRow]:
         yield from metric_rows(summary.overall, "answers", say)
@@ -200,28 +163,390 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             rate, name = share(overall.pass_rate), plain_label(PASS_RATE, say)
             yield MetricRow("checklist", name, rate, between(overall), overall.checked)
 
-    def missing(self, summary: AnswerSummaryReport) -> list[Message]:
-        counts, unchecked = summary.counts, summary.quality.unchecked if summary.quality else 0
-        kinds = (
-            n_("{n} rejected row", "{n:,} rejected rows", n=counts.rows_rejected),
-            n_(
-                "{n} answer without an evaluation",
-                "{n:,} answers without an evaluation",
-                n=counts.unjudged,
-            ),
-            n_(
-                "{n} answer without a checklist result",
-                "{n:,} answers without a checklist result",
-                n=unchecked,
-            ),
-        )
-        return [kind for kind in kinds if kind.values["n"]]
-
     def not_run(self, summary: AnswerSummaryReport) -> int:
-        return summary.counts.not_run
-
-    def finding(self, summary: AnswerSummaryReport, say: Translator) -> str:
-        return say(rejected_support(summary))
+        return max(summary.counts.not_run, summary.quality.not_run if summary.quality else 0)
 
     def llm(self, summary: AnswerSummaryReport) -> LlmReport | None:
         return summary.llm
+
+
+def _own(judge: JudgeReport | None) -> Sequence[MetricReport]:
+    """Return the metrics of a custom judge, the main one first."""
+    return judge.metrics if judge else ()
+
+
+def _result(record: AnswerRunRecord) -> Text:
+    summary, counts = record.summary, record.summary.counts
+    own, scores = _own(record.run.judge), record.summary.overall.answers
+    supported = summary.verdicts.get("supported", 0)
+    values = {"answers": counts.answers_evaluated, "supported": supported, "claims": counts.claims}
+    values["share"] = supported / counts.claims if counts.claims else 0.0
+    if not counts.answers_evaluated:
+        return _("No answers were evaluated.")
+    if own:
+        return n_(
+            "{n} answer judged: {scores}.",
+            "{n:,} answers judged: {scores}.",
+            n=counts.answers_evaluated,
+            scores=[
+                joined([label_text(f"answers.{m.name}"), share(scores.get(m.name))], " ")
+                for m in own
+            ],
+        )
+    if not counts.claims:
+        return _("The {answers:,} evaluated answers make no claims.", answers=values["answers"])
+    if summary.told:
+        return _(
+            "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are proven by a quote from a"
+            " note.",
+            **values,
+        )
+    return _(
+        "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers match a sentence of the notes (by"
+        " words).",
+        **values,
+    )
+
+
+def _failing(item: AnswerItemReport) -> list[EvaluatedClaim]:
+    """Return the claims that are not supported, contradicted ones first."""
+    claims = item.evaluation.claims if item.evaluation else ()
+    failing = (claim for claim in claims if claim.verdict != "supported")
+    return sorted(failing, key=lambda claim: _WORST_FIRST.index(claim.verdict))
+
+
+def _goodness(item: AnswerItemReport) -> tuple[bool, bool, float, float, str]:
+    """Return a sort key: contradicted answers first, then others with unsupported claims, then omissions."""
+    failing = _failing(item)
+    return (
+        not failing,
+        bool(failing) and failing[0].verdict != "contradicted",
+        item.metrics.get("correctness") or 0.0,
+        item.metrics.get("completeness") or 0.0,
+        item.id,
+    )
+
+
+def _example(item: AnswerItemReport) -> Example:
+    """Return an answer with its worst claim beside the nearest sentence of the notes."""
+    failing = _failing(item)
+    if not failing or item.evaluation is None:
+        what = _("missing from the answer: {what}", what=item.left_out[0])
+        return Example(item.id, item.question, what)
+    worst = failing[0]
+    what = n_(
+        "{failing} of {n} claim is not supported: {reason}",
+        "{failing} of {n} claims are not supported: {reason}",
+        n=len(item.evaluation.claims),
+        failing=len(failing),
+        reason=joined(reasons(worst)),
+    )
+    sides = [Side(_("claim of the answer"), (SideLine(worst.text, mark="wrong"),))]
+    if worst.source and worst.evidence:
+        note = item.notes[int(worst.evidence["source_index"])].title
+        nearest = (SideLine(worst.source.text, note),)
+        sides.append(Side(_("nearest sentence of the notes"), nearest))
+    return Example(item.id, item.question, what, (), tuple(sides))
+
+
+def _worst_by(metric: MetricReport, items: Sequence[AnswerItemReport]) -> list[Example]:
+    """Return the answers below the best score of a custom judge, worst first, with the judge's text."""
+    low, name = metric.lower_is_better, label_text(f"answers.{metric.name}")
+    scored = [
+        (value, item) for item in items if (value := item.metrics.get(metric.name)) is not None
+    ]
+    bad = [(value if low else 1 - value, value, item) for value, item in scored]
+    bad.sort(key=lambda row: (-row[0], row[2].id))
+    return [
+        Example(
+            item.id,
+            item.question,
+            joined(
+                filter(
+                    None,
+                    (joined([name, share(value)], " "), item.verdict.text if item.verdict else ""),
+                ),
+                ": ",
+            ),
+        )
+        for badness, value, item in bad
+        if badness
+    ]
+
+
+def _refusals(items: Sequence[AnswerItemReport]) -> Table | None:
+    """Return how many questions the system answered, by whether the notes answer them; None if unlabelled."""
+    labelled = any(item.unanswerable for item in items)
+    counts: Counter[tuple[bool, bool]] = Counter()
+    for item in items:
+        facts = item.labels.facts if item.labels else ()
+        if item.evaluation and (labelled or any(fact.counts for fact in facts)):
+            counts[not item.unanswerable, bool(item.evaluation.claims)] += 1
+    refused, unsupported = counts[True, False], counts[False, True]
+    rows = {
+        True: (
+            _("The notes answer the question"),
+            _("{n:,} as expected", n=counts[True, True]),
+            n_("{n} over-refusal", "{n:,} over-refusals", n=refused),
+        ),
+        False: (
+            _("The notes do not answer it"),
+            n_("{n} unsupported answer", "{n:,} unsupported answers", n=unsupported),
+            _("{n:,} as expected", n=counts[False, False]),
+        ),
+    }
+    shown = [row for known, row in rows.items() if counts[known, True] or counts[known, False]]
+    heads = ("", _("the system answered"), _("the system refused"))
+    return table(heads, shown) if shown else None
+
+
+def _claims(summary: AnswerSummaryReport, say: Translator) -> Iterator[Block]:
+    """Yield the claims by verdict, then why quotes do not prove claims and how far the judge can be trusted."""
+    counts, told = summary.counts, bool(summary.told)
+    yield Prose(
+        _(
+            "A claim is supported only if the model says so, the model's quote is in the note, and the sentence"
+            " around the quote agrees with the claim."
+        )
+        if told
+        else _(
+            "A claim is supported only if one sentence of the notes has the words of the claim and does not"
+            " contradict it. No model is called, and utility is not measured."
+        ),
+        faint=True,
+    )
+    tables = (
+        (_("claims"), summary.verdicts, ""),
+        (_("Why a quote does not prove its claim"), summary.doubts, ""),
+        (_("answers by confidence"), summary.confidence if told else {}, ""),
+        (_("sentences by role"), summary.roles, "role_"),
+        (_("Why sentences count as claims although the model gave them another role"), summary.vetoes, "veto_"),
+    )  # fmt: skip
+    for head, numbers, prefix in tables:
+        most_first = sorted(numbers.items(), key=lambda pair: -pair[1])
+        if numbers:
+            rows = [(LABELS[f"{prefix}{name}"], Count(n)) for name, n in most_first]
+            yield table((head, _("count")), rows)
+    yield from (Prose(text) for text in _findings(summary, say) if text)
+    yield Facts(
+        (
+            (_("evaluated answers"), Count(counts.answers_evaluated, counts.answers_total)),
+            (_("answers that say that the notes have no answer"), Count(counts.abstained)),
+            (_("other answers without claims"), Count(counts.without_claims)),
+        )
+    )
+
+
+def _findings(summary: AnswerSummaryReport, say: Translator) -> Iterator[Text]:
+    """Yield how far verdicts, quotes, roles and omissions of the judge can be trusted."""
+    yield rejected_support(summary)
+    yield second_look(summary, say)
+    if summary.told:
+        yield _separation(summary.correlation)
+        yield _quotes(summary.quotes) if summary.quotes else ""
+    if summary.omissions:
+        yield _(
+            "The model reported {reported} omissions in answers. Quotes from the notes prove {proven} of these"
+            " omissions.",
+            reported=sum(summary.omissions.values()),
+            proven=summary.omissions.get("proven", 0),
+        )
+    if summary.facts_unbacked:
+        yield n_(
+            "{n} fact labelled by people is in no note, so completeness does not count it.",
+            "{n:,} facts labelled by people are in no note, so completeness does not count them.",
+            n=summary.facts_unbacked,
+        )
+    cuts = summary.cuts
+    if cuts.get("part") or cuts.get("uncut"):
+        yield _(
+            "A model split the sentences into claims: {part:,} parts of sentences and {sentence:,} whole sentences."
+            " Another {uncut:,} sentences were not split, because the model's parts do not fit them.",
+            part=cuts.get("part", 0),
+            sentence=cuts.get("sentence", 0),
+            uncut=cuts.get("uncut", 0),
+        )
+
+
+def rejected_support(summary: AnswerSummaryReport) -> Text:
+    """Return how many claims only the model calls supported, and why; without a model, how loose its verdicts are."""
+    model_supported, rejected = summary.told.get("supported", 0), summary.not_believed
+    if not summary.told and summary.loose:
+        return _(
+            "{loose:,} of {supported:,} supported claims contain a word that is missing from their source sentence,"
+            " its heading, the note's title and the question. Rely on changes between runs, not on the verdict of a"
+            " single answer.",
+            supported=summary.verdicts.get("supported", 0),
+            loose=summary.loose,
+        )
+    if not model_supported:
+        return ""
+    if not rejected:
+        return n_(
+            "The claim that the model judged as supported passed all of gigamind's own checks.",
+            "All {n:,} claims that the model judged as supported passed gigamind's own checks.",
+            n=model_supported,
+        )
+    return _(
+        "{rejected:,} of {claims:,} claims that the model judged as supported failed one of gigamind's own checks:"
+        " {reasons}.",
+        rejected=sum(rejected.values()),
+        claims=model_supported,
+        reasons=[
+            _("{reason} ({count:,})", reason=LABELS[name], count=count)
+            for name, count in sorted(rejected.items(), key=lambda pair: -pair[1])
+        ],
+    )
+
+
+def second_look(summary: AnswerSummaryReport, say: Translator) -> Text:
+    """Return which models made the second check, and whether it counts; "" without a second check."""
+    if not summary.second_looks:
+        return ""
+    return n_(
+        "Second check: {n} doubtful claim was compared with its source sentence alone. {models}.",
+        "Second check: {n:,} doubtful claims were compared with their source sentences alone. {models}.",
+        n=summary.looked_at,
+        models="; ".join(tried(look, say.language) for look in summary.second_looks),
+    )
+
+
+def _separation(correlation: CorrelationReport) -> Text:
+    """Return whether correctness and utility measure different things on this data."""
+    values = {"answers": correlation.n, "r": f"{correlation.r or 0.0:.2f}".replace("-", "−")}
+    if correlation.r is None:
+        return _(
+            "The correlation of correctness and utility is unknown: only {answers:,} answers have both metrics, or"
+            " one metric has the same value for all answers.",
+            answers=correlation.n,
+        )
+    if correlation.separate:
+        return _(
+            "Correctness and utility measure different things (r = {r}, {answers:,} answers).",
+            **values,
+        )
+    return _(
+        "Correctness and utility measure almost the same thing on this data (r = {r}, {answers:,} answers).",
+        **values,
+    )
+
+
+def _quotes(quotes: AlignmentQuality) -> Text:
+    return _(
+        "Of the {quotes:,} quotes, {exact:.1%} are verbatim in their note, {normalized:.1%} match after normalization"
+        " of spelling, {fuzzy:.1%} match with a few edits, and {failed:.1%} are not in the note.",
+        quotes=quotes.quotes,
+        exact=quotes.exact,
+        normalized=quotes.normalized,
+        fuzzy=quotes.fuzzy,
+        failed=quotes.failed,
+    )
+
+
+def _checklist(quality: QualitySummaryReport, say: Translator) -> tuple[Block, ...]:
+    """Return the share of answers that pass the checklist and meet each of its items, by language."""
+    overall, parts = quality.overall, quality.by_language if len(quality.by_language) > 1 else {}
+    text = _(
+        "{passed:,} of {checked:,} answers pass the checklist of {feature}. To pass, at least {ratio:.0%} of the"
+        " checklist items need a yes that a quote proves. The other verdicts do not affect this result.",
+        passed=overall.passed,
+        checked=overall.checked,
+        feature=quality.feature,
+        ratio=quality.min_pass_ratio,
+    )
+    languages = [slice_name("language", name) for name in parts]
+    heads = (_("item"), _("all answers"), _("95% CI"), *languages, _("“yes” without proof"))
+    passed = [Proportion(part.pass_rate, part.checked) for part in (overall, *parts.values())]
+    rows: list[tuple[Cell, ...]] = [
+        (_("passed"), passed[0], Interval(overall.low, overall.high), *passed[1:], Count(None))
+    ]
+    for place, item in enumerate(overall.items):
+        name = getattr(item, say.language, item.en)
+        rates = [Proportion(part.items[place].rate) for part in parts.values()]
+        interval = Interval(item.low, item.high)
+        rows.append((name, Proportion(item.rate), interval, *rates, Count(item.unproven)))
+    return Prose(text), table(heads, rows)
+
+
+def _slices(summary: AnswerSummaryReport) -> list[tuple[Text, AnswerSliceReport]]:
+    """Return all answers, each language if there are several, and the most frequent tags."""
+    languages = summary.by_language.items() if len(summary.by_language) > 1 else ()
+    tags = sorted(summary.by_tag.items(), key=lambda entry: (-entry[1].items, entry[0]))
+    return [
+        (_("all answers"), summary.overall),
+        *((slice_name("language", name), part) for name, part in languages),
+        *((slice_name("tag", tag), part) for tag, part in tags[:_TAGS]),
+    ]
+
+
+def _slice_table(slices: list[tuple[Text, AnswerSliceReport]], keys: Sequence[str]) -> Table:
+    names = [key.partition(".")[2] for key in keys]
+    shown = [
+        name for name in names if any(part.answers.get(name) is not None for _n, part in slices)
+    ]
+    rows = [
+        (title, Count(part.items), *(Proportion(part.answers.get(name)) for name in shown))
+        for title, part in slices
+    ]
+    few = any(part.items < _FEW for _name, part in slices)
+    caption = _("Slices with fewer than {n} answers are unreliable.", n=_FEW) if few else ""
+    heads = (_("slice"), _("answers"), *(label_text(f"answers.{name}") for name in shown))
+    return table(heads, rows, caption)
+
+
+def _charts(
+    record: AnswerRunRecord, say: Translator, baseline: AnswerSnapshot | None
+) -> dict[str, Chart]:
+    """Return the charts: the main metrics, and the first one by slice, beside the baseline."""
+    judge, old = record.run.judge, baseline.metrics if baseline else None
+    own = _own(judge)
+    sliced = f"answers.{own[0].name}" if own else "answers.correctness"
+
+    def metrics(summary: AnswerSummaryReport) -> Shown:
+        figures = figures_of(summary.overall, keys_of(judge, "main"))
+        return {figure.label(say.language): figure for figure in figures}
+
+    def parts(summary: AnswerSummaryReport) -> Shown:
+        return {say(name): figure_of(part, sliced) for name, part in _slices(summary)}
+
+    title = say(_("Metrics with 95% CIs"))
+    by_slice = say(_("{metric} by slice", metric=label_text(sliced)))
+    return drawn(
+        metrics=forest(title, say, metrics(record.summary), metrics(old) if old else None),
+        slices=forest(by_slice, say, parts(record.summary), parts(old) if old else None),
+    )
+
+
+def _agreement(agreement: AgreementReport) -> tuple[Block, ...]:
+    rows = (
+        (
+            _("claims where judge and people agree (share)"),
+            agreement.claim_accuracy,
+            agreement.claims,
+        ),
+        (
+            _("answers where judge and people agree on abstention (share)"),
+            agreement.abstention_accuracy,
+            agreement.abstentions,
+        ),
+        (
+            _("mean difference in correctness between judge and people"),
+            agreement.correctness_error,
+            agreement.correctness_n,
+        ),
+        (
+            _("mean difference in utility between judge and people"),
+            agreement.utility_error,
+            agreement.utility_n,
+        ),
+    )
+    known = [(name, Proportion(value), Count(n)) for name, value, n in rows if value is not None]
+    blocks: list[Block] = [table((_("metric"), _("value"), _("items")), known)]
+    if agreement.claims_unmatched:
+        text = n_(
+            "{n} claim labelled by people matches no claim that the judge found, so it is not counted.",
+            "{n:,} claims labelled by people match no claim that the judge found, so they are not counted.",
+            n=agreement.claims_unmatched,
+        )
+        blocks.append(Prose(text))
+    return tuple(blocks)

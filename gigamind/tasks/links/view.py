@@ -294,12 +294,11 @@ def _thresholds(record: LinkRunRecord, say: Translator) -> Section | None:
     )
     names = _("confidence threshold"), _("number of suggestions"), _("precision"), _("recall")
     caption = _(
-        "Results with other confidence thresholds, measured on the same links. Before you use another threshold, check"
-        " it on other links."
+        "Results with other values of `--min-confidence`, measured on the same links. Before you use another value,"
+        " check it on other links."
     )
     blocks = table(names, rows), Plot(chart, caption)
-    title = _("Results by confidence threshold (--min-confidence)")
-    return Section("thresholds", title, blocks, folded=True)
+    return Section("thresholds", _("Results by threshold"), blocks, folded=True)
 
 
 def _sweep(record: LinkRunRecord, say: Translator) -> charts.Steps | None:
@@ -347,8 +346,7 @@ def _calibration(record: LinkRunRecord, say: Translator) -> Section | None:
         " dashed line, confidence equals precision."
     )
     blocks = Prose(text), table(names, rows), Plot(chart, caption)
-    title = _("Calibration of the suggestions' confidence")
-    return Section("calibration", title, blocks, folded=True)
+    return Section("calibration", _("Calibration"), blocks, folded=True)
 
 
 def _reliability(record: LinkRunRecord, say: Translator) -> charts.Scatter | None:

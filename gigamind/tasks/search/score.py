@@ -326,10 +326,9 @@ def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:
     if unreachable is None:
         return prepared
     caution = _(
-        "For {count:,} of {labels:,} labelled passages, no evidence can overlap by more than half (intersection"
-        " over union). The median length of these passages is {label:g} characters, that of the nearest sentences"
-        " {piece:g}. These passages lower span precision and span recall for every search. For short passages, use"
-        " the metric answer_in_evidence. Shorten long passages to the sentence that answers the query.",
+        "{count:,} of {labels:,} labelled passages cannot match any evidence, which lowers span precision and span"
+        " recall of every search: their median length is {label:g} characters, that of the nearest sentences {piece:g}. Label"
+        " the whole sentence that answers the query.",
         count=unreachable.count,
         labels=unreachable.labels,
         label=unreachable.label_chars,

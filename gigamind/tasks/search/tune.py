@@ -3,35 +3,34 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from gigamind.evaluation.finish import HTML_FILE, Evaluated
 from gigamind.evaluation.progress import Progress, Quiet
-from gigamind.i18n import Text, Translator, _, translator
+from gigamind.i18n import Text, _, translator
 from gigamind.records.folder import as_json, check_out_folder
-from gigamind.release.compare import compare
 from gigamind.release.comparison import Comparison
+from gigamind.release.experiment import compare_with_first
 from gigamind.release.snapshot import read_run
+from gigamind.reports.document import Count, Document, Section, table
+from gigamind.reports.experiment import experiment_document
 from gigamind.reports.html import render_html
-from gigamind.reports.page.tune import findings, render_tuning
-from gigamind.reports.run import Outcome, run_document
+from gigamind.reports.tune import tuning_document
 from gigamind.reports.tuning import Tuning, WorseMetric
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.tasks.search.command import eval_command
 from gigamind.tasks.search.compare import SearchComparison
 from gigamind.tasks.search.grid_options import GridOptions
-from gigamind.tasks.search.judge_advice import cost_line
+from gigamind.tasks.search.judge_advice import counts_of, is_usable
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import prepare
 from gigamind.tasks.search.schema import JudgeRates, SummaryReport
 from gigamind.tasks.search.tune_grid import tune_grid, with_setting
-from gigamind.tasks.search.view import SearchView
 
 CURRENT_FOLDER, BEST_FOLDER = "as-is", "best"
 PAGE_FILE, JSON_FILE = "tune.html", "tune.json"
 _DECIMALS = 10_000  # of thresholds
-_NEAR_CHANCE = 0.8  # sum of both error rates; a judge that guesses has 1
-_HIT = "search.hit_at_1"
 Evaluate = Callable[[SearchEvalOptions], Evaluated[SummaryReport]]
 
 
@@ -40,7 +39,7 @@ class Tuned:
     """The result of tuning."""
 
     tuning: Tuning
-    finding: tuple[str, ...]  # sentences; the recommendation comes first, the command last
+    document: Document  # what tune.html shows, without its links
     current: Evaluated[SummaryReport]  # the run with the current settings
     # The run with the recommended settings; None if the current ones are kept.
     best: Evaluated[SummaryReport] | None
@@ -71,22 +70,19 @@ def tune(
     judges = (best or current).summary.judges
     command = eval_command(chosen, _recommended(judges, judge))
     tuning = tuning.model_copy(update={"command": command})
-    page, lang = out / PAGE_FILE, options.language
-    say = translator(lang)
-    effects = list(map(say, _effects(tuning, comparison, judge, judges))) if comparison else []
-    judge_lines = _judge_lines(judges, say)
-    shown = render_tuning(
-        tuning, lang=lang, moved=effects, judges=judge_lines, report=HTML_FILE if best else ""
+    say = translator(options.language)
+    document = partial(
+        tuning_document,
+        tuning,
+        say,
+        comparison=comparison,
+        warnings=_judge_warnings(judges),
+        sections=[_judge_section(judges)],
     )
-    for file, text in ((page, shown), (out / JSON_FILE, as_json(tuning, indent=2) + "\n")):
-        file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
-    finding = (
-        *findings(tuning, say),
-        *effects,
-        *judge_lines,
-        say(_("To apply the recommended setting, run: {command}", command=command)),
-    )
-    return Tuned(tuning, finding, current, best, page)
+    page = document(report=HTML_FILE if best else "", current=f"{CURRENT_FOLDER}/{HTML_FILE}")
+    _write(out / PAGE_FILE, render_html(page, say))
+    _write(out / JSON_FILE, as_json(tuning, indent=2) + "\n")
+    return Tuned(tuning, document(), current, best, out / PAGE_FILE)
 
 
 def _compared(
@@ -95,15 +91,19 @@ def _compared(
     best: Evaluated[SummaryReport],
     page: Path,
 ) -> Comparison:
-    task = SearchComparison()
-    runs = [read_run(run.out, {options.task: task}) for run in (current, best)]
-    before, after = (task.take_snapshot(run) for run in runs)
-    say = translator(options.language)
-    shown = run_document(SearchView(), runs[1], Outcome(baseline=before), say)
-    page.write_text(
-        render_html(shown, say), encoding="utf-8", errors="backslashreplace", newline="\n"
-    )
-    return compare(before, after, seed=options.seed)
+    """Compare both runs, write the page of the comparison, and return it."""
+    task, say = SearchComparison(), translator(options.language)
+    places = (current.out, best.out)
+    runs = [task.take_snapshot(read_run(place, {options.task: task})) for place in places]
+    labels = (say(_("current setting")), say(_("recommended setting")))
+    experiment = compare_with_first(labels, runs, seed=options.seed)
+    document = experiment_document(experiment, runs, say, paths=places, items="#list")
+    _write(page, render_html(document, say))
+    return experiment.comparisons[0]
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def _worse(comparison: Comparison) -> tuple[WorseMetric, ...]:
@@ -118,41 +118,6 @@ def _worse(comparison: Comparison) -> tuple[WorseMetric, ...]:
     )
 
 
-def _effects(
-    tuning: Tuning, comparison: Comparison, current: JudgeRates | None, judges: Sequence[JudgeRates]
-) -> Iterator[Text]:
-    """Yield sentences on how the switch changes first hits and refusals, and whether a metric got worse."""
-    hit = comparison.metric(_HIT)
-    if hit is not None and hit.current is not None and hit.baseline is not None:
-        before, now = (round(value * hit.n) for value in (hit.baseline, hit.current))
-        yield _(
-            "Queries with an expected note at rank 1: {before:,} → {now:,} of {queries:,}.",
-            before=before,
-            now=now,
-            queries=hit.n,
-        )
-    best = _run_judge(judges)
-    if current is not None and best is not None:
-        yield _(
-            "Answerable queries wrongly refused: {refused_before:,} → {refused:,} of {answerable:,}. Unanswerable"
-            " queries wrongly answered: {missed_before:,} → {missed:,} of {unanswerable:,}.",
-            refused_before=current.refused,
-            refused=best.refused,
-            answerable=best.answerable,
-            missed_before=current.missed,
-            missed=best.missed,
-            unanswerable=best.unanswerable,
-        )
-    if tuning.min_score is not None:
-        yield _(
-            "Use this setting with --min-score {min_score:g}. Its scores are on a different scale; this threshold"
-            " adds no false refusals on your queries. Because the threshold changes, gates need a new baseline.",
-            min_score=tuning.min_score,
-        )
-    if not tuning.worse:
-        yield _("No metric got significantly worse, including false refusals.")
-
-
 def _run_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
     return next((rates for rates in judges if rates.chosen), None)
 
@@ -162,12 +127,8 @@ def _best_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
     return min(known, key=lambda rates: rates.both_rates or 0.0, default=None)
 
 
-def _is_near_chance(judge: JudgeRates) -> bool:
-    return (judge.both_rates or 0.0) > _NEAR_CHANCE
-
-
 def _recommended(judges: Sequence[JudgeRates], current: JudgeRates | None) -> JudgeRates | None:
-    """Return the best judge with no more errors of either kind than today; None if it is near chance."""
+    """Return the best usable judge with no more errors of either kind than today; None if there is none."""
     candidates = [
         rates
         for rates in judges
@@ -176,25 +137,34 @@ def _recommended(judges: Sequence[JudgeRates], current: JudgeRates | None) -> Ju
         or (rates.refused <= current.refused and rates.missed <= current.missed)
     ]
     best = _best_judge(candidates)
-    return None if best is None or _is_near_chance(best) else best
+    return best if best and is_usable(counts_of(best)) else None
 
 
-def _judge_lines(judges: Sequence[JudgeRates], say: Translator) -> list[str]:
-    """Return the errors of each free judge, and a caution if all of them are near chance."""
-    lines = [
-        f"{rates.kind}: {say(cost_line(rates))}" for rates in judges if rates.both_rates is not None
-    ]
-    best = _best_judge(judges)
-    if best is not None and _is_near_chance(best):
-        lines.append(
-            say(
-                _(
-                    "No judge that works without an LLM separates answerable and unanswerable queries well here."
-                    " Use an LLM judge (--unanswerable-mode llm --model MODEL)."
-                )
-            )
+def _judge_section(judges: Sequence[JudgeRates]) -> Section | None:
+    """Return the errors of each free judge."""
+    rows = [
+        (
+            rates.kind,
+            Count(rates.refused, rates.answerable),
+            Count(rates.missed, rates.unanswerable),
         )
-    return lines
+        for rates in judges
+        if rates.both_rates is not None
+    ]
+    if not rows:
+        return None
+    heads = (_("judge"), _("answerable, wrongly refused"), _("unanswerable, wrongly answered"))
+    title = _("Judges of unanswerable queries")
+    return Section("judges", title, (table(heads, rows),), folded=True)
+
+
+def _judge_warnings(judges: Sequence[JudgeRates]) -> Iterator[Text]:
+    known = [rates for rates in judges if rates.both_rates is not None]
+    if known and not any(is_usable(counts_of(rates)) for rates in known):
+        yield _(
+            "No judge that works without an LLM separates answerable and unanswerable queries well here. Use an LLM"
+            " judge (--unanswerable-mode llm --model MODEL)."
+        )
 
 
 def matching_min_score(

@@ -10,7 +10,7 @@ from llm_reports import llm_report
 from gigamind.errors import InputError
 from gigamind.i18n import translator
 from gigamind.records.judged import PanelReport
-from gigamind.reports.cards.cautions import cautions
+from gigamind.reports.cards.page import card_document
 
 ENGLISH = translator("en")
 
@@ -80,9 +80,8 @@ def test_verdicts_of_a_smaller_panel_are_counted_on_the_card(run_folder, card_of
         write_summary(folder, judged_summary(llm=llm_report(panel=told)))
     found = card_of(*folders)
     assert found.short_panels == 3
-    assert cautions(found, ENGLISH) != cautions(
-        found.model_copy(update={"short_panels": 0}), ENGLISH
-    )
+    others = found.model_copy(update={"short_panels": 0})
+    assert card_document(found, ENGLISH).blocks != card_document(others, ENGLISH).blocks
 
 
 def test_a_run_over_stored_replies_is_no_repetition_but_may_be_repeated(run_folder, card_of):

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.release.experiment import compare_with_first
 from gigamind.release.snapshot import read_snapshot
-from gigamind.reports.history import read_history
-from gigamind.reports.page.experiment import render_experiment
-from gigamind.reports.page.history import render_history
+from gigamind.reports.experiment import experiment_document
+from gigamind.reports.history import history_document, read_history
+from gigamind.reports.html import render_html
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.search.options import SearchEvalOptions
 
@@ -53,7 +54,8 @@ def show(open_page, runs):
         found = compare_with_first(names, read)
         worst = found.comparisons[0].changes[0].id
         read = [_with_text(run, worst, HOSTILE) for run in read]
-        return open_page(render_experiment(found, read, lang=lang), width)
+        say = translator(lang)
+        return open_page(render_html(experiment_document(found, read, say), say), width)
 
     return opened
 
@@ -98,7 +100,8 @@ def test_filters_show_what_got_worse_and_better(show, reader):
 @pytest.mark.parametrize("lang", ["en", "ko"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_pages_are_no_wider_than_their_screen(show, open_page, runs, width, lang):
-    history = render_history(read_history(runs), lang)
+    say = translator(lang)
+    history = render_html(history_document(read_history(runs), say), say)
     for opened in (
         lambda: show("whole", "without", "half", width=width, lang=lang),
         lambda: open_page(history, width),

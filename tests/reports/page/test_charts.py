@@ -9,8 +9,6 @@ from gigamind.records.schema import IntervalReport
 from gigamind.reports.charts import (
     Course,
     Curve,
-    Difference,
-    Differences,
     Forest,
     Line,
     Mark,
@@ -254,7 +252,6 @@ def test_hangul_takes_two_columns_and_the_axis_begins_behind_the_widest_label():
     "chart",
     [
         Forest("T", [Row("hit@1", measured(0.0, 0.0, 0.1))]),
-        Differences("T", [Difference("hit@1", -0.4, None, None)]),
         Trend("T", [Course("hit@1", [0.2, 0.9])], [True] * 2, ("a", "b"), ("run", "", "")),
     ],
 )

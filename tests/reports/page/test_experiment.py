@@ -3,6 +3,7 @@ import re
 from typing import get_args
 
 import pytest
+from blocks import find, section
 
 from gigamind.choices import TaskName
 from gigamind.evaluation.options import ReleaseOptions
@@ -11,13 +12,42 @@ from gigamind.i18n import translator
 from gigamind.metrics.spec import units_of
 from gigamind.release.experiment import compare_with_first
 from gigamind.release.policy import read_policy
-from gigamind.reports.page.experiment import figure_rows, headline, render_experiment
+from gigamind.reports.document import (
+    Conditions,
+    Count,
+    Difference,
+    Examples,
+    Listing,
+    Proportion,
+    Result,
+    Steps,
+    Table,
+    Verdict,
+)
+from gigamind.reports.experiment import experiment_document
+from gigamind.reports.html import render_html
+from gigamind.reports.markdown import render_markdown
 from gigamind.tasks import KINDS
+
+EN = translator("en")
+
+
+@pytest.fixture
+def run(make_record, make_item):
+    """Makes a run of queries with these reciprocal ranks."""
+
+    def snapshot(*ranks, **changed):
+        items = [
+            make_item(id=f"q{n}", metrics={"mrr": rank}, **changed) for n, rank in enumerate(ranks)
+        ]
+        return KINDS["search"].take_snapshot(make_record(items))
+
+    return snapshot
 
 
 @pytest.fixture
 def runs(make_record, make_item):
-    """Two runs of three queries: one got worse, one better, one is alike; the texts mean harm."""
+    """Two runs of three queries: one got worse, one better, one is alike; the texts are hostile."""
 
     def snapshot(ranks):
         items = [
@@ -35,22 +65,24 @@ def runs(make_record, make_item):
     return snapshot({"a": 1, "b": 2, "c": 1}), snapshot({"a": 3, "b": 1, "c": 1})
 
 
-def data_of(page):
-    return json.loads(
-        re.search(r'<script type="application/json" id="data">(.*?)</script>', page)[1]
-    )
+def document(runs, say=EN, **given):
+    labels = ["one", "two", "three"][: len(runs)]
+    return experiment_document(compare_with_first(labels, runs), runs, say, **given)
 
 
 def released(runs):
-    options = ReleaseOptions()
-    verdict = Reference(runs[0], read_policy(None), options).judge(runs[1])
-    return verdict.release
+    return Reference(runs[0], read_policy(None), ReleaseOptions()).judge(runs[1]).release
+
+
+def row_of_mrr(page):
+    return next(row for row in find(page.blocks, Table).rows if row[0] == "MRR")
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
-def test_the_items_that_changed_have_all_rankings_and_the_worse_come_first(runs, lang):
-    page = render_experiment(compare_with_first(["one", "two"], runs), runs, lang=lang)
-    data = data_of(page)
+def test_changed_items_have_all_rankings_and_worse_ones_come_first(runs, lang):
+    say = translator(lang)
+    page = document(runs, say)
+    data = json.loads(find(page.blocks, Listing).data)
     assert [row[0] for row in data["items"]] == ["a", "b"]
     (_, query, language, tags, ways, _, rankings) = data["items"][0]
     assert (query, language, tags) == ("</script><b>a", "ko", [0])
@@ -59,82 +91,89 @@ def test_the_items_that_changed_have_all_rankings_and_the_worse_come_first(runs,
     assert re.findall("[13]|→", what) == ["1", "→", "3"]
     assert len(rankings) == 2
     assert data["runs"] == ["one", "two"]
-    assert "<b>a" not in page.replace(json.dumps(data), "")
+    shown = render_html(page, say)
+    assert f'<html lang="{lang}">' in shown
+    assert "<b>a" not in shown.replace(find(page.blocks, Listing).data, "")
+    assert "<b>a" not in render_markdown(page, say)
 
 
-@pytest.mark.parametrize("lang", ["en", "ko"])
-def test_a_verdict_stands_first_and_the_missing_one_is_one_line(runs, lang):
-    found = compare_with_first(["one", "two"], runs)
-    page = render_experiment(found, runs, lang=lang, release=released(runs))
-    assert '<p class="gate ' in page
-    alone = render_experiment(found, runs, lang=lang)
-    assert '<p class="gate ' not in alone
-    assert len(re.findall(r'<p class="subject">.+?</p>', alone)) == 1
+def test_two_runs_have_the_verdict_of_the_gates(runs):
+    page = document(runs, release=released(runs), paths=["a run", "b"])
+    assert page.verdict.state == "failed"
+    assert find(page.blocks, Conditions)
+    assert any(row[-1] == Result("failed") for row in find(page.blocks, Table).rows)
+    steps = find(page.blocks, Steps).items
+    assert any(step.command.startswith("gigamind baseline promote b") for step in steps)
 
 
-def test_a_report_is_linked_where_there_is_one(runs):
-    found = compare_with_first(["one", "two"], runs)
-    assert 'href="report.html"' in render_experiment(found, runs, report="report.html")
-    assert 'href="report.html"' not in render_experiment(found, runs)
+def test_runs_that_are_not_comparable_have_reason_count_metrics_and_next_step(runs):
+    one, two = runs
+    release = released((one, two.model_copy(update={"notes_hash": "other"})))
+    page = document(runs, release=release, paths=["a run", "b"])
+    assert page.verdict.state == "not-comparable"
+    assert [lead.values["worse"] for lead in page.verdict.leads] == [1]
+    assert find(page.blocks, Steps).items[0].command == "gigamind compare 'a run' b --changed notes"
+    table = find(page.blocks, Table)
+    assert [len(row) for row in table.rows] == [4] * len(list(table.rows))
 
 
-@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_several_runs_name_the_best_run_and_the_worst_change(run):
+    first, better, worse = [0.5] * 20, [1.0] * 20, [0.1] * 20
+    page = document((run(*first), run(*worse), run(*better)))
+    best, worst = (part.values for part in page.verdict.sentence.values["parts"])
+    assert isinstance(page.verdict, Verdict)
+    assert (best["run"], best["better"], best["worse"]) == ("three", 1, 0)
+    assert (worst["run"], worst["worse"], worst["shared"]) == ("two", 20, 20)
+    assert find(page.blocks, Steps).items[-1].command.startswith("gigamind compare one three ")
+    assert find(page.blocks, Examples).items[0].sides[1].label == "two"
+    alone = document((run(*first), run(*worse)))
+    best, _worst = (part.values for part in alone.verdict.sentence.values["parts"])
+    assert "best" not in best
+    assert best["reference"] == "one"
+
+
+def test_equal_runs_have_no_best_run_and_no_rows(run):
+    page = document((run(1.0, 0.5), run(1.0, 0.5)))
+    assert page.verdict.sentence.values["reference"] == "one"
+    assert [find(page.blocks, kind) for kind in (Examples, Listing)] == [None, None]
+
+
+def test_a_report_is_linked_if_there_is_one(runs):
+    assert 'href="report.html"' in render_html(document(runs, report="report.html"), EN)
+    assert 'href="report.html"' not in render_html(document(runs), EN)
+
+
 @pytest.mark.parametrize("task", get_args(TaskName))
-def test_every_task_has_its_headline(runs, lang, task):
+def test_every_task_has_its_subject(runs, task):
     found = compare_with_first(["one", "two"], runs).model_copy(update={"task": task})
-    unit = translator(lang)(units_of(task))
-    assert unit in headline(found, translator(lang))
+    page = experiment_document(found, runs, EN)
+    assert EN(units_of(task)) in EN(page.subject)
 
 
-def row_of_mrr(experiment):
-    (row,) = (row for name, *row in figure_rows(experiment, translator("en")) if name == "MRR")
-    return row
-
-
-def test_values_of_two_runs_are_over_the_items_that_both_measured(make_record, make_item):
-    """Else the difference of the columns is another than the one beside them."""
-
-    def run(*ranks):
-        items = [make_item(id=f"q{n}", metrics={"mrr": rank}) for n, rank in enumerate(ranks)]
-        return KINDS["search"].take_snapshot(make_record(items))
-
+def test_values_of_two_runs_cover_the_items_that_both_measured(run):
+    """Otherwise the difference of the columns is not the one beside them."""
     two = run(1.0, 0.5, 0.0), run(0.5, 0.5, None)
-    n, before, (cell,) = row_of_mrr(compare_with_first(["one", "two"], two))
-    assert (n, before, cell.value, cell.difference) == (2, "0.750", "0.500", "−0.250")
-    three = compare_with_first(["one", "two", "three"], (*two, run(1.0, 0.5, 0.5)))
-    n, before, cells = row_of_mrr(three)
-    assert (n, before) == (3, "0.500")  # all that the first run measured
-    # (1 + 0.5 + 0) / 3 and (1 + 0.5) / 2 before, (0.5 + 0.5) / 2 and (1 + 0.5 + 0.5) / 3 after.
-    told = [(cell.value, cell.difference, cell.pairs) for cell in cells]
-    assert told == [("0.500", "−0.250", "N = 2: 0.750 → 0.500"), ("0.667", "+0.167", "")]
-    page = render_experiment(three, (*two, run(1.0, 0.5, 0.5)))
-    assert "N = 2: 0.750 → 0.500" in page
-    assert "N = 2: " not in render_experiment(compare_with_first(["one", "two"], two), two)
+    _name, before, after, difference = row_of_mrr(document(two))
+    assert (before, after) == (Proportion(0.75), Proportion(0.5))
+    assert difference.value == pytest.approx(-0.25)
+    _name, before, own, lower, after, higher = row_of_mrr(document((*two, run(1.0, 0.5, 0.5))))
+    assert before.value == 0.5  # over all that the first run measured
+    # (1 + 0.5) / 2 before and (0.5 + 0.5) / 2 after; (1 + 0.5 + 0.5) / 3 of the third run
+    assert own.values == {"before": 0.75, "after": 0.5, "n": 2}
+    assert (after.value, higher.value) == pytest.approx((2 / 3, 1 / 6))
+    assert lower.value == pytest.approx(-0.25)
 
 
-def test_runs_that_measured_the_same_fewer_items_have_their_values_in_the_row(
-    make_record, make_item
-):
-    def run(*ranks):
-        items = [make_item(id=f"q{n}", metrics={"mrr": rank}) for n, rank in enumerate(ranks)]
-        return KINDS["search"].take_snapshot(make_record(items))
-
+def test_runs_that_measured_the_same_fewer_items_have_their_values_in_the_row(run):
     runs = run(1.0, 0.5, 0.0), run(0.5, 0.5, None), run(1.0, 1.0, None)
-    n, before, cells = row_of_mrr(compare_with_first(["one", "two", "three"], runs))
-    assert (n, before) == (2, "0.750")
-    assert [(cell.value, cell.pairs) for cell in cells] == [("0.500", ""), ("1.000", "")]
+    _name, before, two, _lower, three, _higher = row_of_mrr(document(runs))
+    assert (before, two, three) == (Proportion(0.75), Proportion(0.5), Proportion(1.0))
 
 
-def test_a_slice_says_how_many_of_its_items_a_difference_is_over(make_record, make_item):
-    def run(*ranks):
-        items = [
-            make_item(id=f"q{n}", metrics={"mrr": rank}, language="ko")
-            for n, rank in enumerate(ranks)
-        ]
-        return KINDS["search"].take_snapshot(make_record(items))
-
-    runs = run(1.0, 0.5, None), run(0.5, 0.5, 1.0)
-    page = render_experiment(compare_with_first(["one", "two"], runs), runs)
-    slices = page[page.index('<section id="slices"') : page.index('<section id="items-changed"')]
-    assert '<td class="number">3</td>' in slices
-    assert '−0.250<span class="was">N = 2</span>' in slices
+def test_a_slice_has_its_items_and_the_number_behind_a_difference(run):
+    runs = run(1.0, 0.5, None, language="ko"), run(0.5, 0.5, 1.0, language="ko")
+    table = find(section(document(runs), "slices").blocks, Table)
+    row = next(table.rows)
+    assert row[1] == Count(3)
+    difference = next(cell for cell in row if isinstance(cell, Difference))
+    assert (difference.value, difference.note.values) == (-0.25, {"n": 2})

@@ -1,14 +1,19 @@
-"""tune.html of grids made by hand."""
+"""Pages of grids made by hand."""
 
 import html
 import re
 
 import pytest
+from blocks import find, section
 
 from gigamind.i18n import translator
-from gigamind.reports.page.tune import findings, render_tuning
+from gigamind.reports.document import Bullets, Percent, Plot, Steps, Table
+from gigamind.reports.html import render_html
+from gigamind.reports.markdown import render_markdown
+from gigamind.reports.tune import setting_name, tuning_document
 from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning, WorseMetric
 
+EN = translator("en")
 HOSTILE = "</pre><script>alert(1)</script>"
 
 
@@ -68,65 +73,74 @@ SWITCH = tuning(
 KEEP = tuning(setting(0.61, 0.01, alpha=0.8, picked=0.4), best=1, gain=-0.002, low=-0.03, high=0.05)
 
 
-def test_a_switch_says_what_is_gained_out_of_fold_and_what_was_flattery():
-    switch, gained, biased = findings(SWITCH, translator("en"))
-    assert "balanced: nDCG@10 +9.0 pp (95% CI +2.0 pp to +14.0 pp)" in switch
-    assert "60.0% → 70.0%" in gained
-    assert "120" in gained
-    assert all(part in biased for part in ("+10.0 pp", "1.0 pp", "3 settings"))
+FAR = {"metric": "unanswerable.far", "baseline": 0.25, "current": 0.75, "difference": 0.5}
+COSTLY = SWITCH.model_copy(update={"worse": (WorseMetric(**FAR, low=0.31, high=0.66),)})
 
 
-def test_the_first_sentence_says_what_a_switch_costs():
-    far = {"metric": "unanswerable.far", "baseline": 0.25, "current": 0.75, "difference": 0.5}
-    costly = SWITCH.model_copy(
-        update={
-            "worse": (WorseMetric(**far, low=0.31, high=0.66), WorseMetric(**far, low=0, high=1))
-        }
+def test_a_switch_names_the_cross_validated_gain_and_no_other():
+    page = tuning_document(SWITCH, EN)
+    assert page.verdict.state == "measured"
+    values = page.verdict.sentence.values
+    assert EN(values["setting"]).startswith("balanced")
+    assert list(map(EN, (values["gain"], values["low"], values["high"]))) == [
+        "+9.0 pp", "+2.0 pp", "+14.0 pp",
+    ]  # fmt: skip
+    seen = render_markdown(page.first, EN)
+    assert "+10.0" not in seen  # the gain on the queries that chose the setting
+    assert find(page.blocks, Steps).items[0].command == SWITCH.command
+
+
+def test_what_a_switch_makes_worse_is_in_the_verdict_and_a_warning():
+    page = tuning_document(COSTLY, EN)
+    assert page.verdict.state == "warning"
+    _switch, cost = page.verdict.sentence.values["parts"]
+    assert EN(cost.values["size"]) == "+50.0 pp"
+    (warning,) = find(page.blocks, Bullets).items
+    assert "+31.0 pp" in EN(warning)
+
+
+def test_to_keep_names_the_best_gain_and_what_could_be_detected():
+    page = tuning_document(KEEP, EN)
+    assert (page.verdict.state, find(page.blocks, Bullets)) == ("measured", None)
+    values = page.verdict.sentence.values
+    assert "alpha 0.7" in EN(values["kept"])
+    assert list(map(EN, (values["gain"], values["low"], values["high"]))) == [
+        "−0.2 pp", "−3.0 pp", "+5.0 pp",
+    ]  # fmt: skip
+    (detectable,) = page.verdict.leads
+    assert EN(detectable.values["detectable"]) == "5.0 pp"
+    alone = tuning_document(
+        tuning(setting(0.5, -0.1, mode="keyword"), left_out=3, detectable=None), EN
     )
-    first = findings(costly, translator("en"))[0]
-    assert "nDCG@10 +9.0 pp" in first
-    assert "FAR 25.0% → 75.0% (95% CI +31.0 pp to +66.0 pp), " in first
-    assert "FAR 25.0% → 75.0%" in findings(costly, translator("ko"))[0]
-
-
-def test_to_keep_says_what_the_best_looking_gains_elsewhere_and_what_could_have_been_seen():
-    keep, best, detectable = findings(KEEP, translator("en"))
-    assert "weighted, alpha 0.7" in keep
-    assert all(
-        part in best
-        for part in ("weighted, alpha 0.8", "+1.0 pp", "−0.2 pp", "95% CI −3.0 pp to +5.0 pp")
-    )
-    assert "5.0 pp" in detectable
-    alone = tuning(setting(0.5, -0.1, mode="keyword"), left_out=3, detectable=None)
-    _keep, none_better, left_out = findings(alone, translator("en"))
-    assert "nDCG@10" in none_better
-    assert left_out.startswith("3 answerable queries")
+    assert ("gain" in alone.verdict.sentence.id, alone.verdict.leads) == (False, ())
+    (left_out,) = find(alone.blocks, Bullets).items
+    assert left_out.values["n"] == 3
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
-@pytest.mark.parametrize("told", [SWITCH, KEEP])
-def test_the_page_needs_nothing_else_and_runs_nothing(told, lang):
-    page = render_tuning(told, lang=lang, report="report.html")
+@pytest.mark.parametrize("tuned", [COSTLY, KEEP])
+def test_the_page_needs_no_other_file_and_runs_no_foreign_script(tuned, lang):
+    say = translator(lang)
+    document = tuning_document(tuned, say, report="report.html", current="as-is/report.html")
+    page = render_html(document, say)
     assert f'<html lang="{lang}">' in page
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert not re.findall(r'(?:src|href)="(?!#|data:|report\.html"|as-is/report\.html")', page)
     read = html.unescape(page)
     assert "default-src 'none'" in read
-    assert all(line in read for line in (*findings(told, translator(lang)), told.command))
+    assert tuned.command in read
 
 
-def test_the_table_has_the_highest_first_and_marks_what_is_and_what_to_take():
-    page = render_tuning(SWITCH)
-    body = page[page.index("<tbody>") :]
-    names = ["balanced", "semantic, graph rerank", "weighted, alpha 0.7", "keyword"]
-    places = [body.index(name) for name in names]
-    assert places == sorted(places)
-    assert "<strong>balanced</strong> <span" in body
-    assert "75.0%" in body
-    assert "−0.100 worse" in body
-    assert "+0.100 better" in body
-    assert "+0.020<span" in body  # neither
+def test_the_table_of_settings_has_the_highest_value_first():
+    folded = section(tuning_document(SWITCH, EN), "settings")
+    assert folded.folded
+    rows = list(find(folded.blocks, Table).rows)
+    assert [row[1].value for row in rows] == [0.7, 0.62, 0.6, 0.5]
+    assert [row[2].better for row in rows] == [True, None, None, False]
+    best, *_others, current, _keyword = rows
+    assert (best[3], best[4].value) == (Percent(0.75), pytest.approx(0.09))
+    assert (current[2].value, current[3]) == (None, Percent(None))
 
 
 def test_settings_are_named_by_what_differs_in_the_grid_and_each_index_has_a_chart():
@@ -136,8 +150,10 @@ def test_settings_are_named_by_what_differs_in_the_grid_and_each_index_has_a_cha
         setting(0.6, 0.0, chunk_chars=400),
         setting(0.6, 0.0, embedder="e5-small"),
     )
-    page = render_tuning(told)
-    assert "balanced, title weight 0.5, chunks of 800 characters, use-multilingual" in page
-    assert "weighted, alpha 0.7, chunks of 400 characters, use-multilingual" in page
-    assert page.count("<svg") == 3
-    assert "e5-small · chunks of 800 characters" in page
+    names = [EN(setting_name(entry.setting, told)) for entry in told.settings]
+    assert len(set(names)) == 5
+    assert all(part in names[2] for part in ("0.5", "800", "use-multilingual"))
+    curves = section(tuning_document(told, EN), "surface").blocks
+    charts = [block.chart for block in curves if isinstance(block, Plot)]
+    assert len(charts) == 3
+    assert any("e5-small" in chart.title for chart in charts)

@@ -6,8 +6,8 @@ from babel.messages import pofile
 
 from gigamind.i18n import LOCALES, language_of, translator
 from gigamind.metrics.table import metrics_of
+from gigamind.reports.experiment import value_text
 from gigamind.reports.figures import plain_label
-from gigamind.reports.page.experiment import value_text
 from gigamind.reports.text import _templates, embedder_text, notes_text
 from gigamind.retrieval.settings import IN_BATCHES
 
@@ -61,7 +61,7 @@ def test_a_run_is_told_in_words_with_no_english_left(make_record):
     batched = run.model_copy(update={"environment": run.environment.model_copy(update=name)})
     assert embedder_text(batched, translator("ko")) == "use-multilingual@0.2.1"
     assert notes_text(run, translator("ko")) == f"{run.notes} (내용 해시 {run.notes_hash[:12]})"
-    assert [value_text(value, translator("ko")) for value in ("none", "builtin", "e5@1.0")] == [
+    assert [translator("ko")(value_text(value)) for value in ("none", "builtin", "e5@1.0")] == [
         "없음", "내장", "e5@1.0",
     ]  # fmt: skip
 

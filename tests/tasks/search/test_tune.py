@@ -4,11 +4,14 @@ import json
 import shlex
 
 import pytest
+from blocks import find, section
 from click.testing import CliRunner
 
 from gigamind.cli.main import cli
 from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
+from gigamind.i18n import translator
+from gigamind.reports.document import Bullets, Examples, Proportion, Steps, Table
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.grid_options import GridOptions
@@ -17,6 +20,7 @@ from gigamind.tasks.search.schema import JudgeRates
 from gigamind.tasks.search.tune import matching_min_score, tune
 from gigamind.tasks.search.tune_grid import tune_grid
 
+EN = translator("en")
 THINGS = {
     "dog": "강아지", "school": "학교", "hospital": "병원", "airport": "공항", "library": "도서관", "bread": "빵",
     "bicycle": "자전거", "mountain": "산", "winter": "겨울", "piano": "피아노", "doctor": "의사", "kitchen": "부엌",
@@ -67,7 +71,12 @@ def test_a_gain_that_is_there_is_found_and_the_command_gives_its_figures(options
     assert told.figures["search.ndcg_at_10"] > 0.6
     assert 0 < tuning.low < tuning.gain < tuning.high
     assert tuning.worse == ()
-    assert tuned.finding[-1].endswith(tuning.command)
+    assert find(tuned.document.blocks, Steps).items[0].command == tuning.command
+    assert tuned.document.verdict.state == "measured"
+    examples = find(tuned.document.blocks, Examples)
+    assert (len(examples.items), len(examples.items[0].sides)) == (3, 2)
+    first, *_others = find(tuned.document.blocks, Table).rows
+    assert (first[0], first[1]) == ("nDCG@10", Proportion(0.0))
     assert shlex.split(tuning.command)[:3] == ["gigamind", "eval", "search"]
 
     again = run_of(tuning.command, tmp_path / "again")
@@ -86,7 +95,9 @@ def test_where_nothing_is_better_it_says_keep_and_the_settings_stay(options, tmp
     tuned = tune(options, SMALL, tmp_path / "tuned", evaluate)
     assert not tuned.tuning.is_switch
     assert tuned.best is None
-    assert "--mode hybrid --fusion weighted --alpha 0.7" in tuned.finding[-1]
+    (step,) = find(tuned.document.blocks, Steps).items
+    assert "--mode hybrid --fusion weighted --alpha 0.7" in step.command
+    assert find(tuned.document.blocks, Examples) is None
     assert {path.name for path in (tmp_path / "tuned").iterdir()} == {
         "as-is",
         "tune.html",
@@ -187,7 +198,7 @@ def test_the_command_line_prints_words_or_json_and_ends_with_1_at_a_bad_axis(opt
     keyword = [*given, "--mode", "keyword", "--modes", "keyword", "--metric", "mrr"]
     done = CliRunner().invoke(cli, [*keyword, "--out", str(tmp_path / "words")])
     assert done.exit_code == 0
-    assert "24 queries" in " ".join(done.output.split())
+    assert f"Report: {tmp_path / 'words' / 'tune.html'}" in done.output
     done = CliRunner().invoke(cli, [*keyword, "--out", str(tmp_path / "json"), "--json"])
     told = json.loads(done.stdout)
     assert (told["metric"], told["chosen"], len(told["settings"])) == ("search.mrr", 0, 2)
@@ -206,16 +217,15 @@ def test_an_advised_judge_takes_the_place_of_the_runs_own(options, tmp_path):
     ]
     options.dataset.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     tuned = tune(options, SMALL, tmp_path / "tuned", evaluate)
-    told = [line.partition(":")[0] for line in tuned.finding]
-    assert told[-4:-1] == ["threshold", "answer_score", "calibrated"]
-    assert tuned.finding[-2] in tuned.page.read_text("utf-8")
+    judges = find(section(tuned.document, "judges").blocks, Table)
+    assert [row[0] for row in judges.rows] == ["threshold", "answer_score", "calibrated"]
     typed = shlex.split(tuned.tuning.command)
     advised = typed[typed.index("--unanswerable-mode") + 1]
     assert advised in {"answer_score", "calibrated"}
     run_of(tuned.tuning.command, tmp_path / "again")
 
 
-def test_what_a_switch_makes_worse_of_verdicts_stands_in_its_first_sentence(options, tmp_path):
+def test_what_a_switch_makes_worse_is_in_the_verdict(options, tmp_path):
     """By its words alone no question finds anything, so none without an answer is given one; by meaning all are."""
     rows = options.dataset.read_text("utf-8").splitlines()[:-1]
     strangers = ["기린", "화산", "빙하", "성당", "색소폰", "나침반", "등대", "도서전"]
@@ -227,9 +237,11 @@ def test_what_a_switch_makes_worse_of_verdicts_stands_in_its_first_sentence(opti
     low = options.model_copy(update={"mode": "keyword", "min_score": 0.01})
     tuned = tune(low, SMALL, tmp_path / "tuned", evaluate)
     assert tuned.tuning.is_switch
-    assert "FAR 0" in tuned.finding[0]
+    assert tuned.document.verdict.state == "warning"
     assert "unanswerable.far" in {metric.metric for metric in tuned.tuning.worse}
-    assert "FAR 0" in tuned.page.read_text("utf-8")
+    (warning, *_others) = find(tuned.document.blocks, Bullets).items
+    assert "FAR" in EN(warning)
+    assert "FAR" in tuned.page.read_text("utf-8")
 
 
 def rates_of(options, out):

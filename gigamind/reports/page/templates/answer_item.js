@@ -1,114 +1,31 @@
 
 // One judged answer, and the search, filters and sorting of the list of answers.
-const FIELDS = ["id", "question", "language", "tags", "change", "correctness", "utility", "confidence", "outcome", "pieces",
-  "claims", "coverage", "issues", "summary", "reason", "reported", "abstains", "flagged", "quality", "votes",
-  "completeness", "omissions", "facts", "contexts", "odd"];
-const CLAIM_FIELDS = ["id", "text", "verdict", "doubt", "note", "quote", "passage", "cited", "labelled", "inexact", "doors", "contradictions",
-  "veto", "untold"];
+const FIELDS = ["id", "question", "language", "tags", "correctness", "utility", "confidence", "outcome", "pieces", "claims",
+  "coverage", "issues", "summary", "reason", "reported", "abstains", "flagged", "quality", "votes", "completeness", "omissions",
+  "facts", "contexts", "odd", "own", "change", "what", "before"];
+const CLAIM_FIELDS = ["id", "text", "verdict", "why", "note", "quote", "passage", "labelled", "inexact", "doors", "veto", "untold"];
 const OMISSION_FIELDS = ["what", "doubt", "note", "quote", "passage"];
 const ASIDES = ["abstention", "courtesy", "lead_in", "question", "heading", "source"];
 const VERDICTS = ["supported", "contradicted", "not_found", "unverified", "no_claim"];
 const VOTE_FIELDS = ["member", "code", "correctness", "utility", "verdicts"]; // a digit for each claim: its index in VERDICTS
-const GRADES = ["high", "medium", "low"];
+const BEFORE_FIELDS = ["scores", "unsupported", "leftOut", "passed"]; // of the baseline
+const LABELS = data.labels; // of verdicts, grades, outcomes, doubts, checks, roles and vetoes; see labels.py
 // The scores of a team's own judge, which replace correctness and utility.
-const SCORES = Object.keys(data.scores ?? {});
-// Labels of verdicts, grades, outcomes, doubts, roles and vetoes; labels.py has the same texts.
-const LABELS = {
-  high: _("High confidence in the answer"),
-  medium: _("Medium confidence in the answer"),
-  low: _("Low confidence in the answer"),
-  none: _("no claims"),
-  abstained: _("abstained from answering"),
-  unjudged: _("not evaluated"),
-  judged: _("judged"),
-  no_claims: _("no claims"),
-  without_context: _("the answer has no context notes"),
-  unanswered: _("no answer"),
-  unscored: _("no usable verdict"),
-  refused: _("the model refused the request"),
-  error: _("error"),
-  skipped_budget: _("skipped: the budget is used up"),
-  not_run: _("not run"),
-  improved: _("better"),
-  worse: _("worse"),
-  supported: _("supported"),
-  contradicted: _("contradicted by a note"),
-  not_found: _("not in the notes"),
-  unverified: _("unverified"),
-  no_claim: _("not a claim"),
-  no_such_note: _("the model named a note number that does not exist"),
-  no_quote: _("the model gave no quote"),
-  quote_not_in_note: _("the quote is not in the note"),
-  quote_of_another_note: _("the quote is from a different note than the model named"),
-  quote_too_short: _("the quote is too short"),
-  quote_changed: _("the quote changes a word of the note"),
-  quote_cut: _("the quote is cut inside a word, or before a limit or negation"),
-  speaks_to_judge: _("the quote is from text that looks like instructions to the judge (prompt injection)"),
-  contradiction: _("the source sentence contradicts the claim"),
-  little_in_common: _("the source sentence has few words of the claim"),
-  new_name: _("the claim has a name that is not in the note"),
-  new_number: _("the claim has a number that is not in the source sentence"),
-  added: _("the claim adds something that is not in the note"),
-  only_possible: _("the source sentence states the claim only as a possibility"),
-  other_limits: _("the claim and the source sentence differ in a condition, limit, reason or negation"),
-  other_word: _("one word of the claim differs from the source sentence"),
-  not_confirmed: _("a second check did not confirm that the source sentence supports the claim"),
-  not_looked_at: _("the source sentence may not support the claim, and no reliable model ran a second check"),
-  given: _("not an omission: the answer says this"),
-  repeated: _("same as an earlier omission"),
-};
-const ROLES = {
-  abstention: _("abstention: the sentence says that the notes do not contain the answer"),
-  courtesy: _("courtesy phrase"),
-  lead_in: _("introductory sentence"),
-  question: _("question"),
-  heading: _("heading"),
-  source: _("list of sources"),
-  claim: _("claim"),
-};
-const VETOES = {
-  form: _("the sentence does not have the form of that role"),
-  citation: _("the sentence cites a note"),
-  number: _("the sentence adds a number"),
-  word_of_a_note: _("the sentence has words from a note"),
-  states: _("the sentence states a fact"),
-  no_words: _("the sentence does not say that the notes lack the answer"),
-  answered: _("a claim next to this sentence answers the question"),
-  proven: _("a note proves this sentence"),
-};
-// The checks of a claim, passed or not.
-const CHECKS = {
-  ...LABELS,
-  told_supported: _("model: a note supports the claim"),
-  told_contradicted: _("model: a note contradicts the claim"),
-  told_not_found: _("model: the claim is not in the notes"),
-  proven: _("the quote is in the note"),
-  unproven: _("the quote proves nothing"),
-  says: _("the source sentence has the words of the claim"),
-  confirmed: _("second check: the source sentence supports the claim"),
-  flagged: _("the source sentence contradicts the claim"),
-  not_confirmed: _("second check: the source sentence does not support the claim"),
-};
-const CONTRADICTIONS = {
-  number: _("the claim has a number that the source lacks"),
-  negation: _("only one of claim and source is negated"),
-  polarity: _("claim and source have words with opposite meanings"),
-  limit: _("the claim lacks a condition or limit of the source"),
-  roles: _("claim swaps subject and object of the source"),
-  question: _("the source sentence is a question"),
-  heading: _("the source sentence is a heading"),
-  reported: _("the source only reports the claim as someone's words, or denies the claim"),
-};
-const own = (item) => named(["scores", "proofs", "text"], data.verdicts[item.number - 1]);
+const SCORES = data.scores;
+const own = (item) => named(["scores", "proofs", "text"], item.own);
+const claimsOf = (item) => item.claims.map((values) => named(CLAIM_FIELDS, values));
+const CUT = 100; // characters of a claim in a row
 const TITLE = "question";
 const title = (item) => item.question;
 const meta = (item) => [item.id, item.language, ...item.tags.map((at) => data.tags[at])].filter(Boolean).join(" · ");
 const tagsOf = (item) => item.tags;
-const unsupported = (item) => item.claims.filter((claim) => claim[2] !== "supported").length;
-const unlike = (item) => item.claims.filter((claim) => claim[8] && claim[8] !== judgedAs(claim[2])).length;
+const unsupported = (item) => claimsOf(item).filter((claim) => claim.verdict !== "supported");
+const unlike = (item) => claimsOf(item).filter((claim) => claim.labelled && claim.labelled !== judgedAs(claim.verdict)).length;
 // The proven omissions, by human labels or the model; facts that are in no note are not counted.
-const leftOut = (item) => (item.facts.some((fact) => fact[2]) ? item.facts.filter(([, , backed, claim]) => backed && claim === null).length
-  : item.omissions.filter(([, doubt]) => !doubt).length);
+const leftOut = (item) => (item.facts.some((fact) => fact[2])
+  ? item.facts.filter(([, , backed, claim]) => backed && claim === null).map(([text]) => text)
+  : item.omissions.filter(([, doubt]) => !doubt).map(([what]) => what));
+const complaint = ({ text, why }) => `“${text.length > CUT ? `${text.slice(0, CUT)}…` : text}” → ${why.join("; ")}`;
 const judgedAs = (verdict) => (verdict === "unverified" ? "not_found" : verdict);
 // Votes are split if a verdict or the utility differs; correctness follows from the verdicts.
 const split = (item) => new Set(item.votes.filter((vote) => !vote[1]).map((vote) => vote.slice(3).join())).size > 1;
@@ -116,11 +33,11 @@ const CHECKED = data.items.some((values) => values[FIELDS.indexOf("quality")] !=
 const FILTERS = {
   all: [_("All"), () => true],
   ...(SCORES.length ? {} : {
-    issues: [_("Grounding issues"), (item) => unsupported(item) > 0],
+    issues: [_("Grounding issues"), (item) => unsupported(item).length > 0],
     abstained: [LABELS.abstained, (item) => item.abstains],
-    incomplete: [_("Answers with omissions"), (item) => leftOut(item) > 0],
+    incomplete: [_("Answers with omissions"), (item) => leftOut(item).length > 0],
   }),
-  unjudged: [LABELS.unjudged, (item) => !["judged", "abstained", "no_claims"].includes(item.outcome)],
+  unjudged: [_("not evaluated"), (item) => !["judged", "abstained", "no_claims"].includes(item.outcome)],
   ...(SCORES.length ? {} : { unlike: [_("Verdict differs from the human verdict"), (item) => unlike(item) > 0] }),
   ...(data.seats.length ? { split: [_("panel votes differ"), split] } : {}),
   ...(CHECKED ? { unpassed: [_("Checklist not passed"), (item) => item.quality !== null && !item.quality[0]] } : {}),
@@ -130,38 +47,44 @@ const FILTERS = {
 const LIST = {
   hint: _("search for words of a question or an answer"),
   none: _("No answer matches the search and the filters."),
+  notes: (item) => [item.what.replaceAll(" -> ", " → "), ...unsupported(item).sort((a) => (a.verdict === "contradicted" ? -1 : 1)).map(complaint)].filter(Boolean)
+    .map((text) => make("div", { className: "meta", text })),
   shown: ({ from, to, n }) => n_("{from}–{to} of {n} answer", "{from}–{to} of {n} answers", { from, to, n }),
 };
+const SCORED = SCORES.length ? SCORES : data.items.some((values) => values[FIELDS.indexOf("utility")] !== null)
+  ? [_("Correctness"), _("Utility")] : [_("Correctness")];
+const scoresOf = (item) => (SCORES.length ? own(item).scores : [item.correctness, item.utility]);
+// Worst first: contradicted answers, then by the main score; a refusal with omissions comes before the best answers.
+const badness = (item) => data.way * (scoresOf(item)[0] ?? (leftOut(item).length ? 0.99 : 2))
+  - (item.claims.some((claim) => claim[2] === "contradicted") ? 1 : 0);
 const COLUMNS = {
   number: ["n number", (item) => item.number, "#"],
   question: ["note", (item) => item.question, _("question")],
-  ...(SCORES.length ? Object.fromEntries(SCORES.map((name, at) => [name, ["found number", (item) => own(item).scores[at] ?? 2, data.scores[name]]])) : {
-    correctness: ["found number", (item) => item.correctness ?? 2, _("Correctness")],
-    utility: ["right-of number", (item) => item.utility ?? 2, _("Utility")],
-  }),
-  verdict: ["verdict", (item) => -GRADES.indexOf(item.confidence), _("result")],
+  ...Object.fromEntries(SCORED.map((name, at) => [`score_${at}`,
+    [at && !SCORES.length ? "right-of number" : "found number", (item) => scoresOf(item)[at] ?? 2, name]])),
+  verdict: ["verdict", badness, _("result")],
 };
 
-function cell(name, item) {
-  if (SCORES.includes(name)) return figure(own(item).scores[SCORES.indexOf(name)]);
-  if (name === "correctness" || name === "utility") return figure(item[name]);
-  return item.number;
-}
+const cell = (name, item) => (name === "number" ? item.number : figure(scoresOf(item)[Number(name.slice(6))]));
 
 const searchable = (item) => [item.id, item.question, item.summary, ...item.pieces.map((piece) => piece[0])];
 
 function verdict(item) {
+  const [all, supported] = [item.claims.length, item.claims.length - unsupported(item).length];
+  const claims = n_("{supported} of {n} claim supported", "{supported} of {n} claims supported", { n: all, supported });
   const grade = item.confidence;
   const shown = grade ? make("span", { className: `badge ${grade}`, text: LABELS[grade] })
-    : make("span", { className: "was", text: LABELS[item.outcome] });
-  const missing = leftOut(item);
-  const omissions = n_("{n} omission", "{n} omissions", { n: missing });
-  return make("span", {}, shown, missing ? make("span", { className: "was", text: omissions }) : null, item.change ? make("span", { className: "was", text: LABELS[item.change] }) : null);
+    : make("span", { className: "was", text: all ? claims : LABELS[item.outcome] });
+  const n = leftOut(item).length;
+  const change = { worse: _("worse"), improved: _("better") }[item.change];
+  const lines = [n ? n_("{n} omission", "{n} omissions", { n }) : "", change].filter(Boolean);
+  return make("span", {}, shown, ...lines.map((text) => make("span", { className: "was", text })));
 }
 
 function detail(item) {
   const what = item.flagged.join(", ");
   const parts = what ? [make("p", { className: "wrongly", text: _("Possible prompt injection or invisible characters in: {what}", { what }) })] : [];
+  if (item.before) parts.push(beside(item));
   parts.push(make("h4", { text: _("Answer") }), legend(item), answerText(item));
   if (SCORES.length) parts.push(...verdictOf(own(item)));
   if (item.summary) parts.push(make("p", { className: "small", text: item.summary }));
@@ -181,13 +104,29 @@ function detail(item) {
   return parts;
 }
 
+// What is not supported or missing in both runs, with what is in one of them only.
+function beside(item) {
+  const before = named(BEFORE_FIELDS, item.before);
+  const now = { scores: scoresOf(item), unsupported: unsupported(item).map((claim) => claim.text), leftOut: leftOut(item),
+    passed: item.quality && item.quality[0] };
+  const side = (name, of, other, word) => {
+    const checked = of.passed === null ? [] : [of.passed ? _("Checklist passed") : _("Checklist not passed")];
+    const rows = (texts, others) => texts.map((text) => make("li", { className: others.includes(text) ? "" : "missing" },
+      make("span", { text: `${text} ` }), others.includes(text) ? null : make("span", { className: "cross", text: word })));
+    return make("div", {}, make("h4", { text: name }),
+      make("p", { className: "small", text: [...SCORED.map((score, at) => `${score} ${figure(of.scores[at])}`), ...checked].join(" · ") }),
+      ...listed(_("Unsupported claims"), rows(of.unsupported, other.unsupported)), ...listed(_("Omissions"), rows(of.leftOut, other.leftOut)));
+  };
+  return make("div", { className: "rankings" }, side(_("baseline"), before, now, _("no longer")), side(_("this run"), now, before, _("new")));
+}
+
 function legend(item) {
   return legendOf(new Set(item.pieces.map((piece) => piece[1])));
 }
 
 function legendOf(used) {
   return make("p", { className: "legend" }, ...VERDICTS.filter((verdict) => used.has(verdict)).map((verdict) => make("span", {}, sign(verdict))),
-    ...ASIDES.filter((role) => used.has(role)).map((role) => make("span", { className: "aside", text: ROLES[role] })));
+    ...ASIDES.filter((role) => used.has(role)).map((role) => make("span", { className: "aside", text: LABELS[`role_${role}`] })));
 }
 
 const sign = (verdict) => make("mark", { className: `sign ${verdict}`, text: LABELS[verdict] });
@@ -196,17 +135,16 @@ const sign = (verdict) => make("mark", { className: `sign ${verdict}`, text: LAB
 function answerText(item) {
   return make("blockquote", { className: "note-text" }, ...item.pieces.map(([text, kind, number]) => {
     if (VERDICTS.includes(kind)) return make("mark", { className: kind, text, title: `${number}. ${LABELS[kind]}` });
-    return kind ? make("span", { className: "aside", text, title: `${number}. ${ROLES[kind]}` }) : make("span", { text });
+    return kind ? make("span", { className: "aside", text, title: `${number}. ${LABELS[`role_${kind}`]}` }) : make("span", { text });
   }));
 }
 
 function claimTable(item) {
-  return make("table", { className: "ranking claims" }, make("tbody", {}, ...item.claims.map((values, at) => {
-    const claim = named(CLAIM_FIELDS, values);
+  return make("table", { className: "ranking claims" }, make("tbody", {}, ...claimsOf(item).map((claim, at) => {
     const doors = make("ul", { className: "doors" }, ...claim.doors.map(([name, passed]) =>
-        make("li", { className: passed ? "passed" : passed === false ? "failed" : "open", text: CHECKS[name] })),
-      ...whyNot(claim).map((text) => make("li", { className: "why", text })));
-    const [role, reason] = claim.veto ? [ROLES[claim.veto[0]], VETOES[claim.veto[1]]] : [];
+        make("li", { className: passed ? "passed" : passed === false ? "failed" : "open", text: LABELS[name] })),
+      ...claim.why.filter((text) => !claim.doors.some(([name]) => LABELS[name] === text)).map((text) => make("li", { className: "why", text })));
+    const [role, reason] = claim.veto ? [LABELS[`role_${claim.veto[0]}`], LABELS[`veto_${claim.veto[1]}`]] : [];
     const vetoed = _("The model gave this sentence the role “{role}”, but gigamind counts it as a claim: {why}", { role, why: reason });
     const verdict = LABELS[claim.labelled];
     const human = _("human verdict: {verdict}", { verdict });
@@ -218,12 +156,6 @@ function claimTable(item) {
       make("td", {}, make("div", { text: claim.text }), source(claim), doors), result);
   })));
 }
-
-// Why a check failed, if its label does not say so.
-const whyNot = ({ doubt, doors, contradictions }) => [
-  ...(doubt && !doors.some(([name]) => name === doubt) ? [LABELS[doubt]] : []),
-  ...contradictions.map(([name, what]) => `${CONTRADICTIONS[name]}${what ? `: ${what}` : ""}`),
-];
 
 // The text of a team's own judge, and its proofs; a quote that proves nothing is struck out.
 function verdictOf({ proofs, text }) {

@@ -11,7 +11,7 @@ for (const command of document.querySelectorAll("pre.command")) {
 
 // A link to a folded section opens it.
 function unfold() {
-  const section = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const section = document.getElementById(location.hash.slice(1));
   const details = section?.querySelector(":scope > details");
   if (details) details.open = true;
 }

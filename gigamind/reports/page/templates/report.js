@@ -1,10 +1,11 @@
 
 // The list of items: search, filters and sorting cover all items, and pages show 50.  The script of the task's items comes
-// first: it defines FIELDS, COLUMNS (class, sort key, heading), FILTERS (label, test), LIST, cells and details.  The
-// initial order is by verdict, worst first.
+// first: it defines FIELDS (the id first), COLUMNS (class, sort key, heading), FILTERS (label, test), LIST (texts, and
+// `notes` for a row), cells and details.  The initial order is by verdict, worst first.
 const PAGE = 50;
 const items = data.items.map((values, at) => ({ ...named(FIELDS, values), number: at + 1 }));
-const state = { words: [], show: "all", language: "", tag: "", sort: "verdict", descending: false, page: 0 };
+const idOf = (item) => item[FIELDS[0]];
+const state = { words: [], show: "all", language: "", tag: "", sort: "verdict", descending: false, page: 0, open: null };
 const plain = (text) => text.normalize("NFKC").toLowerCase();
 
 // The text that a search covers.  It is made at the first search, as 5 000 long strings would delay the page.
@@ -26,23 +27,31 @@ function chosen() {
 }
 
 function row(item) {
-  const id = `detail-${item.number}`;
   const toggle = make("button", { type: "button", className: "toggle", text: title(item),
-    attributes: { "aria-expanded": "false", "aria-controls": id } });
+    attributes: { "aria-expanded": "false", "aria-controls": `detail-${item.number}` } });
   const line = make("tr", {}, ...Object.entries(COLUMNS).map(([name, [className]]) => {
-    if (name === TITLE) return make("td", { className }, toggle, make("div", { className: "meta", text: meta(item) }));
+    if (name === TITLE) return make("td", { className }, toggle, make("div", { className: "meta", text: meta(item) }), ...(LIST.notes?.(item) ?? []));
     if (name === "verdict") return make("td", { className }, verdict(item));
     return make("td", { className, text: cell(name, item) });
   }));
   toggle.addEventListener("click", () => {
-    const open = toggle.getAttribute("aria-expanded") === "true";
-    toggle.setAttribute("aria-expanded", String(!open));
-    line.classList.toggle("open", !open);
-    if (open) return line.nextElementSibling.remove();
-    return line.after(make("tr", { className: "detail", id },
-      make("td", { colSpan: visibleColumns() }, ...detail(item))));
+    const isOpen = toggle.getAttribute("aria-expanded") === "true";
+    if (!isOpen) state.open = item;
+    else if (state.open === item) state.open = null;
+    remember();
+    if (!isOpen) return expand(line, item);
+    toggle.setAttribute("aria-expanded", "false");
+    line.classList.remove("open");
+    return line.nextElementSibling.remove();
   });
   return line;
+}
+
+function expand(line, item) {
+  line.querySelector(".toggle").setAttribute("aria-expanded", "true");
+  line.classList.add("open");
+  line.after(make("tr", { className: "detail", id: `detail-${item.number}` },
+    make("td", { colSpan: visibleColumns() }, ...detail(item))));
 }
 
 // A narrow screen hides some columns, and a cell that spans more columns than exist would add new ones.
@@ -72,11 +81,12 @@ const pageButton = (text, step) => make("button", { type: "button", text,
 const previous = pageButton(_("Previous page"), -1);
 const next = pageButton(_("Next page"), 1);
 
-function update() {
-  const found = chosen();
+function update(found = chosen()) {
   const first = state.page * PAGE;
   const page = found.slice(first, first + PAGE);
-  body.replaceChildren(...page.map(row));
+  const lines = page.map(row);
+  body.replaceChildren(...lines);
+  if (page.includes(state.open)) expand(lines[page.indexOf(state.open)], state.open);
   shown.textContent = found.length
     ? LIST.shown({ from: first + 1, to: first + page.length, n: found.length }) : LIST.none;
   previous.disabled = state.page === 0;
@@ -88,8 +98,37 @@ function update() {
 }
 
 function change(values) {
-  Object.assign(state, values, { page: 0 });
+  Object.assign(state, { open: null }, values, { page: 0 });
   update();
+  remember();
+}
+
+// The URL holds the filter and the item that was opened last: "#worse&q=q-162".
+function remember() {
+  const parts = [state.show === "all" ? "" : state.show, state.open && `q=${encodeURIComponent(idOf(state.open))}`];
+  const hash = parts.filter(Boolean).join("&");
+  if (hash !== location.hash.slice(1)) history.replaceState(null, "", location.href.split("#")[0] + (hash && `#${hash}`));
+}
+
+// Shows the filter and the item of the URL; returns whether it names one.  Anchors of sections change nothing.
+function recall() {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  const named = Object.keys(radios).find((name) => parts.get(name) === "");
+  const open = items.find((item) => idOf(item) === parts.get("q")) ?? null;
+  if (!named && !open) return false;
+  const show = named && (!open || FILTERS[named][1](open)) ? named : "all";
+  Object.assign(state, { words: [], language: "", tag: "", show, open });
+  for (const control of document.querySelectorAll(".tools input, .tools select")) control.value = "";
+  radios[show].checked = true;
+  const found = chosen();
+  state.page = Math.floor(Math.max(0, found.indexOf(open)) / PAGE);
+  update(found);
+  const folded = place.closest("details");
+  if (folded) folded.open = true;
+  const line = body.querySelector("tr.open");
+  (line ?? place).scrollIntoView();
+  line?.querySelector(".toggle").focus({ preventScroll: true });
+  return true;
 }
 
 function choice(name, label, options) {
@@ -98,14 +137,15 @@ function choice(name, label, options) {
   return options.length > 1 ? make("label", {}, label, select) : null;
 }
 
+const radios = Object.fromEntries(Object.keys(FILTERS)
+  .filter((name) => data.compared || !["worse", "better"].includes(name))
+  .map((name) => [name, make("input", { type: "radio", name: "show", value: name, checked: name === state.show,
+    on: { change: () => change({ show: name }) } })]));
+
 function filters() {
-  const names = Object.keys(FILTERS).filter((name) => data.compared || !["worse", "better"].includes(name));
-  return make("fieldset", {}, make("legend", { className: "hidden", text: _("Items to show") }), ...names.map((name) => {
-    const radio = make("input", { type: "radio", name: "show", value: name, checked: name === state.show,
-      on: { change: () => change({ show: name }) } });
-    const count = make("span", { className: "faint", text: ` ${items.filter(FILTERS[name][1]).length}` });
-    return make("label", {}, radio, FILTERS[name][0], count);
-  }));
+  return make("fieldset", {}, make("legend", { className: "hidden", text: _("Items to show") }),
+    ...Object.entries(radios).map(([name, radio]) => make("label", {}, radio, FILTERS[name][0],
+      make("span", { className: "faint", text: ` ${items.filter(FILTERS[name][1]).length}` }))));
 }
 
 function start() {
@@ -126,24 +166,12 @@ function start() {
     event.preventDefault();
     search.focus();
   });
-  addEventListener("hashchange", openLinked);
   matchMedia("(max-width: 44rem)").addEventListener("change", update);
-  update();
-  openLinked();
-}
-
-// A link "#q=ID" shows that item alone, opened.
-function openLinked() {
-  const id = location.hash.startsWith("#q=") ? decodeURIComponent(location.hash.slice(3)) : null;
-  const linked = id === null ? undefined : items.find((item) => item.id === id);
-  if (!linked) return;
-  body.replaceChildren(row(linked));
-  const folded = place.closest("details");
-  if (folded) folded.open = true;
-  const toggle = body.querySelector(".toggle");
-  toggle.click();
-  toggle.scrollIntoView();
-  shown.textContent = LIST.shown({ from: linked.number, to: linked.number, n: items.length });
+  addEventListener("hashchange", recall);
+  for (const link of document.querySelectorAll('a[href^="#q="]')) {
+    link.addEventListener("click", () => link.hash === location.hash && recall()); // which is no change of the hash
+  }
+  if (!recall()) update();
 }
 
 start();

@@ -1,0 +1,496 @@
+"""The page of a comparison: any runs over one dataset side by side, and for two runs the verdict of the gates."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gigamind.formats import points
+from gigamind.i18n import Message, Text, Translator, _, joined, n_
+from gigamind.metrics.spec import blocks_of, units_of
+from gigamind.metrics.table import in_order
+from gigamind.release.comparison import Comparison, MetricChange, Snapshot
+from gigamind.release.experiment import Experiment
+from gigamind.release.mismatch import WHAT
+from gigamind.release.policy import rule_label
+from gigamind.reports.document import (
+    Cell,
+    Column,
+    Count,
+    Document,
+    Facts,
+    Group,
+    Link,
+    Listing,
+    Moment,
+    Proportion,
+    Prose,
+    Section,
+    Step,
+    Table,
+    Verdict,
+    listed,
+    shaped,
+    table,
+)
+from gigamind.reports.html import items_script
+from gigamind.reports.svg import shortened
+from gigamind.reports.verdict import (
+    TASKS,
+    WORDS_BLIND,
+    Release,
+    difference_of,
+    distinct,
+    gate_conditions,
+    main_keys,
+    metric_table,
+    next_steps,
+    noise_text,
+    release_verdict,
+    slice_name,
+    trust_warnings,
+    worst_examples,
+)
+
+_HITS = 10
+_IDS = 5
+_LABEL_COLUMNS = 24  # of a run in the head of a table
+
+
+def experiment_document(
+    experiment: Experiment,
+    runs: Sequence[Snapshot],
+    say: Translator,
+    *,
+    release: Release | None = None,
+    paths: Sequence[object] = (),
+    items: str = "",
+    report: str = "",
+) -> Document:
+    """Return the page of a comparison; `runs` are the same runs, with their items.
+
+    Args:
+        release: the result of the gates, if two runs are compared.
+        paths: of the runs, for commands; by default their labels.
+        items: URL of the list of changed items.
+        report: URL of the last run's report, compared with the first run; "" if there is none.
+    """
+    names = [shlex.quote(str(path)) for path in paths or [run.label for run in experiment.runs]]
+    keys = distinct(in_order(experiment.metrics), *experiment.comparisons)
+    main = [key for key in main_keys(keys) if _differs_in(key, experiment)]
+    others = [key for key in keys if key not in main]
+    subject = _(
+        "{others} vs {reference}, on {shared:,} {units} that all runs evaluated",
+        reference=experiment.reference.label,
+        others=[run.label for run in experiment.runs[1:]],
+        shared=experiment.shared,
+        units=units_of(experiment.task),
+    )
+    worst = max(range(len(experiment.comparisons)), key=lambda at: _worse(experiment, at))
+    comparison = release.comparison if release else experiment.comparisons[worst]
+    every = (
+        metric_table(release, every=True)
+        if release
+        else _metric_table(experiment, [*main, *others])
+    )
+    return shaped(
+        _("Comparison of runs"),
+        joined((TASKS[experiment.task], subject), " · "),
+        verdict=release_verdict(release) if release else _ranking(experiment, main),
+        warnings=_warnings(experiment, release),
+        steps=next_steps(release, names[-1], baseline=names[0], report=items)
+        if release
+        else _steps(experiment, main, names, items),
+        table=metric_table(release) if release else _metric_table(experiment, main),
+        examples=worst_examples(
+            comparison, sides=(experiment.reference.label, experiment.runs[worst + 1].label)
+        ),
+        conditions=gate_conditions(release) if release else None,
+        noise=noise_text(comparison),
+        sections=(
+            Section("metrics", _("All metrics"), (every,), folded=True),
+            _settings(experiment, report),
+            _slices(experiment),
+            _certainty(experiment, [*main, *others]),
+            _listing(experiment, runs, say),
+        ),
+        version=experiment.runs[-1].run.app_version,
+    )
+
+
+def _differs_in(key: str, experiment: Experiment) -> bool:
+    changes = [comparison.metric(key) for comparison in experiment.comparisons]
+    return any(change is not None and change.changed for change in changes)
+
+
+def _worse(experiment: Experiment, at: int) -> int:
+    return sum(change.change == "worse" for change in experiment.comparisons[at].changes)
+
+
+def _ranking(experiment: Experiment, main: Sequence[str]) -> Verdict:
+    """Return which run is best by its significant changes of main metrics, and the worst change of any run."""
+    goals = _goals(experiment, main)
+    place = _best(experiment, goals)
+    better, worse = _moved(experiment.comparisons[place], goals)
+    values: dict[str, object] = {
+        "run": experiment.runs[place + 1].label,
+        "reference": experiment.reference.label,
+        "metrics": len(goals),
+        "better": len(better),
+        "worse": len(worse),
+    }
+    moved = [_moved(comparison, main) for comparison in experiment.comparisons]
+    if not any(map(any, moved)):
+        text = _("No run differs significantly from {reference} in a main metric.", **values)
+        return Verdict("measured", text)
+    if len(better) > len(worse):
+        most = max(better, key=lambda change: -(change.drop or 0.0))
+        best = _(
+            "Best: {run}, significantly better than {reference} in {better} of {metrics} main metrics and worse in"
+            " {worse} ({metric} {size}).",
+            metric=rule_label(most.metric),
+            size=points(most.difference or 0.0),
+            **values,
+        )
+    else:
+        best = _("Best: {reference}. No other run is better on balance.", **values)
+    drops = [
+        (change.drop or 0.0, at, change)
+        for at, (_better, lost) in enumerate(moved)
+        for change in lost
+    ]
+    if not drops:
+        worst: Message = _("No main metric of any run got significantly worse.")
+    else:
+        _drop, at, change = max(drops, key=lambda entry: entry[0])
+        worst = _(
+            "Worst: {run} ({metric} {size}); {worse:,} of {shared:,} {units} got worse.",
+            run=experiment.runs[at + 1].label,
+            metric=rule_label(change.metric),
+            size=points(change.difference or 0.0),
+            worse=_worse(experiment, at),
+            shared=experiment.shared,
+            units=units_of(experiment.task),
+        )
+    return Verdict("measured", joined((best, worst), " "))
+
+
+def _goals(experiment: Experiment, main: Sequence[str]) -> list[str]:
+    """Return the main metrics of the task's first block, such as the rankings of a search; they choose the best run."""
+    block = blocks_of(experiment.task)[0]
+    return [key for key in main if key.startswith(f"{block}.")] or list(main)
+
+
+def _best(experiment: Experiment, goals: Sequence[str]) -> int:
+    """Return the comparison with the most significant gains over losses; the first one decides ties."""
+
+    def balance(place: int) -> tuple[int, float]:
+        comparison = experiment.comparisons[place]
+        better, worse = _moved(comparison, goals)
+        first = comparison.metric(goals[0]) if goals else None
+        return len(better) - len(worse), -(first.drop or 0.0) if first else 0.0
+
+    return max(range(len(experiment.comparisons)), key=balance)
+
+
+def _moved(
+    comparison: Comparison, main: Sequence[str]
+) -> tuple[list[MetricChange], list[MetricChange]]:
+    """Return the main metrics that are significantly better, and those that are worse."""
+    changes = [change for key in main if (change := comparison.metric(key))]
+    better = [change for change in changes if change.is_better is True]
+    return better, [change for change in changes if change.is_better is False]
+
+
+def _steps(
+    experiment: Experiment, main: Sequence[str], names: Sequence[str], items: str
+) -> Iterator[Step]:
+    if items and any(comparison.changes for comparison in experiment.comparisons):
+        yield Step(_("See every changed item"), url=items)
+    yield Step(
+        _("For a release verdict, compare one run with the reference"),
+        f"gigamind compare {names[0]} {names[_best(experiment, _goals(experiment, main)) + 1]} --fail-on-regression",
+    )
+
+
+def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]:
+    """Yield what a reader must know before trusting the metrics."""
+    if experiment.partial:
+        yield n_(
+            "Only some runs evaluated {n} item, so no metric includes it: {ids}. Missing items by run: {counts}.",
+            "Only some runs evaluated {n:,} items, so no metric includes them: {ids}. Missing items by run:"
+            " {counts}.",
+            n=len(experiment.partial),
+            counts=[f"{run.label} {run.lacks}" for run in experiment.runs if run.lacks],
+            ids=listed(experiment.partial, _IDS),
+        )
+    if release:
+        yield from trust_warnings(release.comparison, release.gate)
+        return
+    for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True):
+        if comparison.unjudged:
+            yield n_(
+                "{run}: {n} item has a verdict in the reference run but none in this run. Verdict metrics leave"
+                " this item out.",
+                "{run}: {n:,} items have a verdict in the reference run but none in this run. Verdict metrics"
+                " leave these items out.",
+                run=run.label,
+                n=len(comparison.unjudged),
+            )
+        for mismatch in comparison.mismatches:
+            yield _differs(mismatch.what, run.label)
+    if any(comparison.by_words for comparison in experiment.comparisons):
+        yield WORDS_BLIND
+
+
+def _differs(what: str, run: str) -> Text:
+    match what:
+        case "judge":
+            return _(
+                "{run}: the judge or its threshold differs from the reference run. Verdict metrics may therefore"
+                " differ because of the judge.",
+                run=run,
+            )
+        case "notes":
+            return _(
+                "{run}: the notes differ from the notes of the reference run. Metrics may therefore differ because of"
+                " the notes.",
+                run=run,
+            )
+        case "model version":
+            return _(
+                "{run}: the model has the same name as in the reference run, but another version.",
+                run=run,
+            )
+        case "checklist":
+            return _(
+                "{run}: the checklist or its model differs from the reference run, so checklist results are not"
+                " compared.",
+                run=run,
+            )
+        case _other:
+            return ""
+
+
+def _metric_table(experiment: Experiment, keys: Sequence[str]) -> Table:
+    """Return metrics by run; values are over the items that all runs measured, or a cell has its own values and N."""
+    columns = [Column(_("metric")), Column(experiment.reference.label)]
+    for run in experiment.runs[1:]:
+        columns += [Column(run.label, minor=True), Column(_minus_reference(experiment, run.label))]
+    rows: list[tuple[Cell, ...]] = []
+    sizes = Counter(change.n for c in experiment.comparisons for change in c.metrics)
+    usual = sizes.most_common(1)[0][0] if sizes else 0
+    for key in keys:
+        changes = [comparison.metric(key) for comparison in experiment.comparisons]
+        before, *after = (run.figures.get(key) for run in experiment.runs)
+        known = [change for change in changes if change and change.difference is not None]
+        n = max((change.baseline_n or change.n for change in known), default=usual)
+        if len({(change.n, change.baseline) for change in known}) == 1:
+            n, before = known[0].n, known[0].baseline
+        row: list[Cell] = [rule_label(key), Proportion(before, n if n != usual else None)]
+        for value, change in zip(after, changes, strict=True):
+            if change is None or change.difference is None:
+                row += [Proportion(value), None]
+            elif (change.n, change.baseline) == (n, before):
+                row += [Proportion(change.current), difference_of(change)]
+            else:
+                own = _(
+                    "{before:.3f} → {after:.3f} (N = {n:,})",
+                    before=change.baseline or 0.0,
+                    after=change.current or 0.0,
+                    n=change.n,
+                )
+                row += [own, difference_of(change)]
+        rows.append(tuple(row))
+    return Table(tuple(columns), (Group(tuple(rows)),))
+
+
+def _minus_reference(experiment: Experiment, run: str) -> Message:
+    both = (run, experiment.reference.label)
+    run, reference = (shortened(label, _LABEL_COLUMNS) for label in both)
+    return _("{run} − {reference}", run=run, reference=reference)
+
+
+_SETTINGS = {**WHAT, "gigamind": _("gigamind version"), "mode": _("search mode")}
+
+
+def setting_name(name: str) -> Text:
+    """Return the label of a setting; options keep their names."""
+    return _SETTINGS.get(name, name)
+
+
+def value_text(value: str) -> Text:
+    """Return the value of a setting."""
+    return {"none": _("none"), "builtin": _("built-in")}.get(value, value)
+
+
+def _settings(experiment: Experiment, report: str) -> Section:
+    names = experiment.reference.setup
+    heads = (_("run"), *map(setting_name, names), _("items"), _("created"))
+    rows: list[tuple[Cell, ...]] = [
+        (
+            run.label,
+            *map(value_text, run.setup.values()),
+            Count(run.items),
+            Moment(run.run.created_at),
+        )
+        for run in experiment.runs
+    ]
+    blocks = [
+        table(heads, rows),
+        *([] if names else [Prose(_("All runs used the same settings."), faint=True)]),
+    ]
+    if report:
+        link = Link(_("Report of the last run, compared with the first"), report)
+        blocks.append(Facts(((_("report"), link),)))
+    return Section("runs", _("Settings of the runs"), tuple(blocks), folded=True)
+
+
+def _slices(experiment: Experiment) -> Section | None:
+    if not experiment.slices:
+        return None
+    tables: list[Table] = []
+    for place, (run, comparison) in enumerate(
+        zip(experiment.runs[1:], experiment.comparisons, strict=True)
+    ):
+        main = distinct(main_keys([change.metric for change in comparison.metrics]), comparison)
+        rows: list[tuple[Cell, ...]] = []
+        for part in experiment.slices:
+            by_name = {change.metric: change for change in part.metrics[place] if change.n}
+            cells = [_slice_cell(by_name.get(key), part.items) for key in main]
+            rows.append((slice_name(part.kind, part.key), Count(part.items), *cells))
+        heads = (_("slice"), _("items"), *map(rule_label, main))
+        tables.append(table(heads, rows, _minus_reference(experiment, run.label)))
+    lead = _(
+        "Use slices to find problems, not to decide: with many slices, some differ by chance. Slices with fewer"
+        " than 6 measured items have no CI."
+    )
+    left_out = n_(
+        "{n} tag with fewer items is not shown.",
+        "{n:,} tags with fewer items are not shown.",
+        n=experiment.tags_left_out,
+    )
+    notes = [Prose(left_out, faint=True)] if experiment.tags_left_out else []
+    blocks = (Prose(lead, faint=True), *tables, *notes)
+    return Section("slices", _("Results by slice"), blocks, folded=True)
+
+
+def _slice_cell(change: MetricChange | None, items: int) -> Cell:
+    if change is None:
+        return None
+    difference = difference_of(change)
+    if change.n == items or difference.low is not None:
+        return difference
+    return replace(difference, note=_("N = {n}", n=change.n))
+
+
+SIGNIFICANT = _(
+    '"Significant" means that the 95% confidence interval (CI) of the difference excludes 0 and the Holm-adjusted'
+    " p-value is below 0.05. No CI is shown if fewer than 6 items changed."
+)
+
+
+def _certainty(experiment: Experiment, keys: Sequence[str]) -> Section:
+    compared = len(experiment.comparisons)
+    if compared == 1:
+        text = _(
+            "All differences are measured on the same items. Each 95% CI is valid for one metric alone. The"
+            " p-values come from paired tests and are adjusted for testing all metrics (Holm)."
+        )
+    else:
+        text = _(
+            "All differences are measured on the same items. {compared} runs are compared with one reference run,"
+            " so each CI has a confidence level of {each}% (Bonferroni). All {compared} CIs of a metric then"
+            " contain the true differences in at least 95% of experiments, although the runs share the reference."
+            " The p-values are adjusted for testing all metrics and runs (Holm).",
+            compared=compared,
+            each=f"{100 * experiment.correction.confidence:.4g}",
+        )
+    heads = (_("metric"), _("items"), _("better"), _("worse"), _("adjusted p-value"))
+    tables = [
+        table(
+            heads,
+            [_certainty_row(change) for key in keys if (change := comparison.metric(key))],
+            _minus_reference(experiment, run.label),
+        )
+        for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True)
+    ]
+    return Section(
+        "certainty",
+        _("How certain the differences are"),
+        (Prose(joined([text, SIGNIFICANT], " "), faint=True), *tables),
+        folded=True,
+    )
+
+
+def _certainty_row(change: MetricChange) -> tuple[Cell, ...]:
+    p = change.shown_p
+    shown = "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"  # noqa: PLR2004
+    return (
+        rule_label(change.metric),
+        Count(change.n),
+        Count(change.improved),
+        Count(change.worse),
+        shown,
+    )
+
+
+_WAYS = {"improved": 1, "worse": -1}
+
+
+def _listing(experiment: Experiment, runs: Sequence[Snapshot], say: Translator) -> Section | None:
+    """Return all items that changed in some run: worse ones first, the worst at the top."""
+    ranked = sorted(
+        (change.change == "improved", place, change.id)
+        for comparison in experiment.comparisons
+        for place, change in enumerate(comparison.changes)
+    )
+    if not ranked:
+        return None
+    notes: dict[str, int] = {}
+    tags: dict[str, int] = {}
+    by_id = [{item.id: item for item in run.items} for run in runs]
+    changes = [{c.id: c for c in entry.changes} for entry in experiment.comparisons]
+    kind = runs[0].kind
+    rows: list[list[object]] = []
+    for name in dict.fromkeys(name for _improved, _place, name in ranked):
+        items = [items[name] for items in by_id]
+        shown = [kind.shown(item) for item in items]
+        known = next((item for item in items if item.slices), items[0])
+        item_changes = [by_name.get(name) for by_name in changes]
+        rows.append(
+            [
+                name,
+                shown[0].text,
+                known.language or "",
+                [tags.setdefault(tag, len(tags)) for tag in known.tags],
+                [
+                    [_WAYS[change.change], say(change.what).replace("->", "→")] if change else None
+                    for change in item_changes
+                ],
+                [notes.setdefault(note, len(notes)) for note in shown[0].expected_notes],
+                [
+                    None
+                    if shown_item.ranking is None
+                    else [
+                        [notes.setdefault(hit.note, len(notes)), hit.base_score]
+                        for hit in shown_item.ranking[:_HITS]
+                    ]
+                    for shown_item in shown
+                ],
+            ]
+        )
+    data = items_script(
+        say,
+        rows,
+        compared=True,
+        notes=list(notes),
+        tags=list(tags),
+        runs=[run.label for run in experiment.runs],
+    )
+    no_script = _(
+        "The list of items needs JavaScript, which is disabled. compare.json has the same data."
+    )
+    title = _("Changed items ({n:,})", n=len(rows))
+    blocks = (Listing("experiment_item.js", data, no_script),)
+    return Section("list", title, blocks, folded=True)

@@ -1,0 +1,337 @@
+"""The page of a grid of search settings: the recommended one, what changes with it, and all settings."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from gigamind.formats import points
+from gigamind.i18n import Text, Translator, _, joined, n_
+from gigamind.release.comparison import Comparison
+from gigamind.release.policy import rule_label
+from gigamind.reports.charts import Curve, Pen, Spot, Surface
+from gigamind.reports.document import (
+    Cell,
+    Difference,
+    Document,
+    Examples,
+    Percent,
+    Plot,
+    Proportion,
+    Prose,
+    Section,
+    Step,
+    Table,
+    Verdict,
+    listed,
+    shaped,
+    table,
+)
+from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning
+from gigamind.reports.verdict import distinct, example_of, main_keys
+
+_PLACE = 0.17  # between names behind the end of the x axis
+_WORSE_SHOWN = 3
+_PENS = {False: Pen("accent"), True: Pen("warn", "dashed")}
+
+
+def tuning_document(
+    tuning: Tuning,
+    say: Translator,
+    *,
+    comparison: Comparison | None = None,
+    warnings: Iterable[Text] = (),
+    sections: Iterable[Section | None] = (),
+    report: str = "",
+    current: str = "",
+) -> Document:
+    """Return the page.
+
+    Args:
+        comparison: of the run with the recommended setting with that of the current one; None if it is kept.
+        warnings, sections: what is known about judges.
+        report, current: URLs of the page of that comparison, and of the report of the current setting; "" if missing.
+    """
+    steps = (
+        Step(_("To use this setting, run"), tuning.command),
+        Step(_("See every query that changes"), url=report) if report else None,
+        Step(_("Report of the current setting"), url=current) if current else None,
+    )
+    return shaped(
+        _("Comparison of search settings"),
+        joined((Path(tuning.dataset).name, Path(tuning.notes).name), " · "),
+        verdict=_verdict(tuning),
+        warnings=(*_warnings(tuning), *warnings),
+        steps=filter(None, steps),
+        table=_before_and_after(tuning, comparison) if comparison else None,
+        examples=_examples(comparison) if comparison else None,
+        sections=(_settings(tuning), _curves(tuning, say), *sections),
+        version=tuning.app_version,
+    )
+
+
+def _verdict(tuning: Tuning) -> Verdict:
+    values: dict[str, object] = {
+        "metric": rule_label(tuning.metric),
+        "queries": tuning.queries,
+        "others": len(tuning.settings) - 1,
+        "gain": points(tuning.gain),
+        "low": points(tuning.low),
+        "high": points(tuning.high),
+    }
+    if tuning.is_switch:
+        switch = _(
+            "Switch to {setting}: {metric} {gain} in cross-validation (95% CI {low} to {high}).",
+            setting=setting_name(tuning.reported.setting, tuning),
+            **values,
+        )
+        if not tuning.worse:
+            return Verdict("measured", switch)
+        worst = tuning.worse[0]
+        cost = _(
+            "In return, {metric} gets worse ({size}).",
+            metric=rule_label(worst.metric),
+            size=points(worst.difference),
+        )
+        return Verdict("warning", joined((switch, cost), " "))
+    values["kept"] = setting_name(tuning.as_is.setting, tuning)
+    if tuning.best:
+        keep = _(
+            "Keep the current setting ({kept}): none of the {others} others is significantly better (best: {metric}"
+            " {gain} in cross-validation, 95% CI {low} to {high}).",
+            **values,
+        )
+    else:
+        keep = _(
+            "Keep the current setting ({kept}): none of the {others} others has a higher {metric}.",
+            **values,
+        )
+    if tuning.detectable is None:
+        return Verdict("measured", keep)
+    detectable = _(
+        "With {queries} queries, this comparison detects a true gain of {detectable} or more in at least 80% of"
+        " cases.",
+        detectable=points(tuning.detectable, signed=False),
+        **values,
+    )
+    return Verdict("measured", keep, (detectable,))
+
+
+def _warnings(tuning: Tuning) -> Iterator[Text]:
+    if tuning.worse:
+        costs = [
+            _(
+                "{metric} {size} (95% CI {low} to {high})",
+                metric=rule_label(worse.metric),
+                size=points(worse.difference),
+                low=points(worse.low),
+                high=points(worse.high),
+            )
+            for worse in tuning.worse
+        ]
+        yield _(
+            "Significantly worse with the recommended setting: {costs}. Look at these queries before you switch.",
+            costs=listed(costs, _WORSE_SHOWN),
+        )
+    if tuning.min_score is not None:
+        yield _(
+            "The command sets --min-score {min_score:g}, because the scores are on a different scale. This threshold"
+            " adds no false refusals on your queries. Gates need a new baseline.",
+            min_score=tuning.min_score,
+        )
+    if tuning.left_out:
+        yield n_(
+            "{n} answerable query has no value of {metric} and was left out.",
+            "{n:,} answerable queries have no value of {metric} and were left out.",
+            n=tuning.left_out,
+            metric=rule_label(tuning.metric),
+        )
+
+
+_CHANGES = {
+    True: _("significantly better"),
+    False: _("significantly worse"),
+    None: _("no significant change"),
+}
+
+
+def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
+    """Return the metrics of both settings. Their differences are left out: the queries that chose also measure."""
+    main = main_keys([change.metric for change in comparison.metrics])
+    keys = dict.fromkeys([tuning.metric, *(worse.metric for worse in tuning.worse), *main])
+    changes = [comparison.metric(key) for key in distinct(keys, comparison)]
+    rows: list[tuple[Cell, ...]] = [
+        (
+            rule_label(change.metric),
+            Proportion(change.baseline),
+            Proportion(change.current),
+            _CHANGES[change.is_better],
+        )
+        for change in changes
+        if change and change.changed
+    ]
+    heads = (_("metric"), _("current setting"), _("recommended setting"), _("change"))
+    caption = _(
+        "Both settings on the queries that chose the setting. On new queries, expect the cross-validated gain."
+    )
+    return table(heads, rows, caption)
+
+
+def _examples(comparison: Comparison) -> Examples:
+    """Return two queries that get better and one that gets worse, or more of one kind."""
+    better, worse = (
+        [change for change in comparison.changes if change.change == way]
+        for way in ("improved", "worse")
+    )
+    shown = [*better[::-1][: 3 - bool(worse)], *worse][:3]
+    labels = (_("current setting"), _("recommended setting"))
+    items = tuple(example_of(change, labels) for change in shown)
+    return Examples(_("Queries that change"), items, len(comparison.changes))
+
+
+def setting_name(setting: SearchSetting, tuning: Tuning) -> Text:
+    """Return a setting in words: its fusion, and the other options that vary in the grid."""
+    match setting.mode, setting.fusion:
+        case "keyword", _fusion:
+            parts: list[Text] = [_("keyword")]
+        case "semantic", _fusion:
+            parts = [_("semantic")]
+        case _hybrid, "balanced":
+            parts = [_("balanced fusion")]
+        case _:
+            parts = [_("weighted fusion, alpha {alpha:g}", alpha=setting.alpha)]
+    if setting.fusion == "balanced" and _varies(tuning, "title_weight"):
+        parts.append(_("title weight {weight:g}", weight=setting.title_weight))
+    if _varies(tuning, "chunk_chars"):
+        parts.append(_("chunks of {chars} characters", chars=setting.chunk_chars))
+    if setting.mode != "keyword" and _varies(tuning, "embedder"):
+        parts.append(setting.embedder)
+    if setting.graph_rerank:
+        parts.append(_("graph rerank"))
+    return joined(parts, ", ")
+
+
+def _varies(tuning: Tuning, name: str) -> bool:
+    own = [tuned.setting for tuned in tuning.settings]
+    if name == "title_weight":
+        own = [setting for setting in own if setting.fusion == "balanced"]
+    return len({getattr(setting, name) for setting in own}) > 1
+
+
+def _settings(tuning: Tuning) -> Section:
+    """Return all settings, the highest value first: the only place with gains on the queries that chose."""
+    shown = [key for key in main_keys(list(tuning.as_is.figures)) if key != tuning.metric]
+    order = sorted(
+        range(len(tuning.settings)),
+        key=lambda place: (-tuning.settings[place].figures[tuning.metric], place),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for place in order:
+        tuned = tuning.settings[place]
+        name = setting_name(tuned.setting, tuning)
+        if place == 0:
+            name = _("{setting} (current setting)", setting=name)
+        elif place == tuning.chosen:
+            name = _("{setting} (recommended)", setting=name)
+        rows.append(
+            (
+                name,
+                Proportion(tuned.figures[tuning.metric]),
+                Difference(tuned.gain, tuned.low, tuned.high, better=_is_better(tuned, tuning))
+                if place
+                else Difference(None),
+                Percent(tuned.picked or None),
+                Difference(tuned.out_of_fold if place and tuned.picked else None),
+                *(Proportion(tuned.figures.get(key)) for key in shown),
+            )
+        )
+    heads = (
+        _("setting"),
+        rule_label(tuning.metric),
+        _("difference (95% CI)"),
+        _("share of cross-validation folds where this setting was best"),
+        _("cross-validated"),
+        *map(rule_label, shown),
+    )
+    lead = _(
+        "Settings with the highest value come first. The same queries chose the best setting and measured it, so its"
+        ' value is too optimistic. "Cross-validated" shows the gain on queries that were not used to choose the'
+        " setting."
+    )
+    method = _(
+        "The method is nested cross-validation with {folds} folds, repeated {partitions} times. White's reality"
+        " check across all settings, at the {level}% significance level, decides whether to switch.",
+        folds=tuning.folds,
+        partitions=tuning.partitions,
+        level=f"{100 * tuning.level:g}",
+    )
+    blocks = (Prose(lead, faint=True), table(heads, rows), Prose(method, faint=True))
+    return Section("settings", _("All settings ({n:,})", n=len(rows)), blocks, folded=True)
+
+
+def _is_better(tuned: TunedSetting, tuning: Tuning) -> bool | None:
+    if tuned.p_value <= tuning.level and tuned.gain > 0:
+        return True
+    return False if tuned.high < 0 else None
+
+
+def _curves(tuning: Tuning, say: Translator) -> Section:
+    """Return the metric by alpha, one chart for each index; balanced fusion has no alpha and is shown beside it."""
+    indexes: dict[tuple[str, int], list[TunedSetting]] = {}
+    for tuned in tuning.settings:
+        index = tuned.setting.embedder, tuned.setting.chunk_chars
+        indexes.setdefault(index, []).append(tuned)
+    charts: list[Plot] = []
+    caption = _(
+        "Chart: metric by alpha, with and without graph rerank; error bars are CIs of the difference from the current"
+        " setting"
+    )
+    for (embedder, chars), own in indexes.items():
+        weights = sorted({o.setting.title_weight for o in own if o.setting.fusion == "balanced"})
+        places = {1 + _PLACE * number: weight for number, weight in enumerate(weights, 1)}
+        at = {weight: place for place, weight in places.items()}
+        parts: list[Text] = [_("{metric} by alpha", metric=rule_label(tuning.metric))]
+        if _varies(tuning, "embedder"):
+            parts.append(embedder)
+        if _varies(tuning, "chunk_chars"):
+            parts.append(_("chunks of {chars} characters", chars=chars))
+        surface = Surface(
+            title=say(joined(parts, " · ")),
+            x_label=say(_("alpha (0: keyword search only, 1: semantic search only)")),
+            curves=[
+                _curve(
+                    [entry for entry in own if entry.setting.graph_rerank == moved], at, tuning, say
+                )
+                for moved in sorted({tuned.setting.graph_rerank for tuned in own})
+            ],
+            places={
+                place: f"{weight:g}" if len(weights) > 1 else say(_("balanced fusion"))
+                for place, weight in places.items()
+            },
+            places_label=say(_("balanced fusion, by title weight")) if len(weights) > 1 else "",
+            level=(tuning.as_is.figures[tuning.metric], say(_("current setting"))),
+        )
+        charts.append(Plot(surface, caption))
+    lead = _(
+        "Error bars show the 95% CI of the difference from the current setting. The lower end is corrected for testing"
+        " all settings at once. If it is above the dashed line, the setting is significantly better."
+    )
+    title = _("{metric} by setting", metric=rule_label(tuning.metric))
+    return Section("surface", title, (Prose(lead, faint=True), *charts), folded=True)
+
+
+def _curve(
+    own: Sequence[TunedSetting], at: dict[float, float], tuning: Tuning, say: Translator
+) -> Curve:
+    level, ends = tuning.as_is.figures[tuning.metric], {"keyword": 0.0, "semantic": 1.0}
+    spots: dict[bool, list[Spot]] = {True: [], False: []}
+    for tuned in own:
+        setting, apart = tuned.setting, tuned.setting.fusion == "balanced"
+        place = at[setting.title_weight] if apart else ends.get(setting.mode, setting.alpha)
+        whisker = level + tuned.low, level + tuned.high
+        spots[apart].append(Spot(place, tuned.figures[tuning.metric], whisker))
+    reranked = own[0].setting.graph_rerank
+    return Curve(
+        say(_("graph rerank") if reranked else _("no graph rerank")),
+        sorted(spots[False], key=lambda spot: spot.at),
+        spots[True],
+        _PENS[reranked],
+    )

@@ -1,0 +1,354 @@
+"""The judge report: its verdict, warnings, table and sections, in all renderers."""
+
+import pytest
+from rich.console import Console
+
+from gigamind.i18n import translator
+from gigamind.records.card import JudgeCard
+from gigamind.records.judged import SecondLookReport
+from gigamind.reports.cards.page import card_document, deceptive_blocks
+from gigamind.reports.document import (
+    Bullets,
+    Conditions,
+    Count,
+    Examples,
+    Facts,
+    Interval,
+    Plot,
+    Proportion,
+    Prose,
+    Section,
+    Steps,
+    Table,
+)
+from gigamind.reports.html import render_html
+from gigamind.reports.markdown import render_markdown
+from gigamind.reports.terminal import show
+
+HOSTILE = "</style><script>window.pwned=1</script> | `a` **b**\n# c"
+ENGLISH = translator("en")
+
+
+def document(made, out=None):
+    return card_document(made, ENGLISH, out)
+
+
+def block(made, kind, section=""):
+    """Return the first block of a kind; of the section with this ID, if given."""
+    blocks = document(made).blocks
+    if section:
+        (found,) = (b for b in blocks if isinstance(b, Section) and b.id == section)
+        blocks = found.blocks
+    return next((b for b in blocks if isinstance(b, kind)), None)
+
+
+def warnings(made):
+    """Return the values of all warnings: those of the first screen, then the others."""
+    found = [b for b in document(made).blocks if isinstance(b, Bullets)]
+    found += [
+        inner
+        for b in document(made).blocks
+        if isinstance(b, Section) and b.id == "warnings"
+        for inner in b.blocks
+    ]
+    return [text.values for bullets in found for text in bullets.items]
+
+
+def rows(table):
+    return {row[0]: row[1:] for row in table.rows}
+
+
+# Verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "state"),
+    [(0.6, 0.5, "passed"), (0.6, 0.3, "inconclusive"), (0.3, 0.1, "failed")],
+)
+def test_the_verdict_follows_the_kappa_and_all_media_print_it(
+    card, scale, group, figure, value, low, state
+):
+    made = card(scale(overall=group(cohen_kappa=figure(value, low, 0.9))))
+    page = document(made)
+    assert page.verdict.state == state
+    console = Console(width=500)
+    with console.capture() as printed:
+        show(page, console, ENGLISH)
+    sentence = ENGLISH(page.headline)
+    assert f"{value:.3f}" in sentence
+    assert printed.get().startswith(sentence)
+    assert f"<h1>{sentence}</h1>".replace("'", "&#39;") in render_html(page, ENGLISH)
+    assert f"**{sentence}**" in render_markdown(page, ENGLISH)
+
+
+def test_the_verdict_names_the_worst_of_several_requirements(card, scale, group, figure):
+    low = scale(name="supported", overall=group(cohen_kappa=figure(0.3, 0.1, 0.39)))
+    made = card(scale(overall=group(29, 10)), low)
+    assert document(made).headline.values["reason"].values["what"] == "supported claims"
+    (other,) = block(made, Conditions).items
+    assert other.state == "inconclusive"
+
+
+def test_attacks_above_the_limit_fail(card, figure):
+    attacks = card().attacks.model_copy(update={"rate": figure(0.3, 0.25, 0.4, 40)})
+    assert document(card(attacks=attacks)).verdict.state == "failed"
+
+
+def test_items_without_a_verdict_are_no_evidence(card, scale):
+    labels = card().labels.model_copy(update={"unscored": 7})
+    (lead,) = document(card(labels=labels)).verdict.leads
+    assert lead.values["labels"].values["n"] == 93
+    assert lead.values["languages"] == ["English", "Korean"]
+    (lead,) = document(card(scale(by_language={}))).verdict.leads
+    assert lead.values["languages"] == "none"
+
+
+def test_a_report_without_any_verdict_has_no_table(card, scale, group):
+    made = card(scale(overall=group(0, 0), flips=None, misses=(), missed=0), attacks=None)
+    assert document(made).verdict.state == "inconclusive"
+    assert block(made, Table) is None
+
+
+def test_the_next_step_fits_the_verdict(card, scale, group, figure, tmp_path):
+    def commands(made):
+        steps = next((b for b in document(made, tmp_path).blocks if isinstance(b, Steps)), None)
+        return [step.command for step in steps.items]
+
+    assert commands(card()) == [f"gigamind compare BASELINE RUN --judge-card {tmp_path}"]
+    few = card(scale(overall=group(29, 10)))
+    bad = card(scale(overall=group(cohen_kappa=figure(0.3, 0.1, 0.39))))
+    assert commands(few) == commands(bad) == ["gigamind judge certify RUN --labels FILE"]
+
+
+# Requirements
+
+
+def test_the_table_shows_each_requirement_with_its_limit(card):
+    found = [tuple(row) for row in block(card(), Table).rows]
+    values = [(row[1], row[2], row[3], row[4], row[5].state) for row in found]
+    assert values == [
+        (Proportion(0.6), Interval(0.7, 0.9), Count(100), "≥ 0.400", "passed"),
+        (Proportion(0.05), Interval(0.02, 0.08), Count(200), "≤ 0.100", "passed"),
+        (Proportion(0.075), Interval(0.026, 0.199), Count(40), "≤ 0.200", "passed"),
+    ]
+
+
+def test_the_worst_scale_comes_first(card, scale, group, figure):
+    graded = {"quadratic_kappa": figure(0.3, 0.1, 0.5), "mean_absolute_error": figure(0.1)}
+    utility = group(60, None).model_copy(update={"figures": graded, "bins": ()})
+    made = card(scale(), scale(name="utility", kind="graded", overall=utility, by_language={}))
+    first, second, *_others = block(made, Table).rows
+    assert (first[0].values["scale"], first[-1].state) == ("utility", "failed")
+    assert (second[0].values["scale"], second[-1].state) == ("unanswerable", "passed")
+
+
+def test_requirements_that_were_not_measured_have_no_row(card, scale):
+    assert len(list(block(card(scale(flips=None), attacks=None), Table).rows)) == 1
+
+
+# Warnings
+
+
+def test_a_report_with_enough_labels_and_measurements_has_no_warnings(card):
+    assert warnings(card()) == []
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "few"), [(30, 70, []), (29, 71, [29]), (70, 30, []), (71, 29, [29])]
+)
+def test_few_labels_of_a_class_are_a_warning(card, scale, group, figure, yes, no, few):
+    overall = group(
+        100,
+        yes,
+        sensitivity=figure(0.8, 0.7, 0.9, yes),
+        specificity=figure(0.8, 0.7, 0.9, no),
+    )
+    assert [values["n"] for values in warnings(card(scale(overall=overall)))] == few
+
+
+def test_a_class_without_errors_has_an_upper_bound(card, scale, group, figure):
+    made = card(scale(overall=group(100, 40, sensitivity=figure(1.0, 1.0, 1.0, 40))))
+    (values,) = warnings(made)
+    assert (values["n"], values["most"]) == (40, 0.075)
+
+
+def test_labels_that_are_few_in_all_are_said_once(card, scale, group, figure):
+    overall = group(29, 10, sensitivity=figure(0.8, 0.7, 0.9, 10))
+    made = card(scale(overall=overall))
+    assert warnings(made) == []
+    assert document(made).verdict.state == "inconclusive"
+
+
+def test_what_was_not_measured_is_a_warning(card, scale, group):
+    labels = card().labels.model_copy(update={"source": "dataset", "unscored": 7})
+    made = card(
+        scale(by_language={"en": group(100, 40)}, flips=None),
+        labels=labels,
+        attacks=None,
+        runs=("only",),
+    )
+    assert warnings(made) == [
+        {"unscored": 7, "count": 100},
+        {},  # the labels are the dataset's
+        {"language": "Korean"},
+        {},  # no attacks
+        {},  # one run
+    ]
+    assert len(block(made, Bullets).items) == 3
+
+
+def test_a_judge_without_a_model_needs_no_repetitions_or_attacks(card):
+    judge = card().judge.model_copy(update={"model": None, "kind": "threshold", "languages": ()})
+    assert warnings(card(judge=judge, attacks=None, runs=("only",))) == []
+
+
+def test_a_judge_of_answers_needs_deceptive_judges(card, liars):
+    of_answers = card().judge.model_copy(update={"kind": "search_qa"})
+    assert len(warnings(card(judge=of_answers))) == 1
+    assert warnings(card(judge=of_answers, liars=liars)) == []
+
+
+# Claims of answers
+
+
+@pytest.fixture
+def claims(scale, group, figure):
+    """A scale of 100 claims, 40 of them labelled yes, of so many answers."""
+
+    def make(answers, **figures):
+        behind = {"clusters": answers}
+        found = {name: one.model_copy(update=behind) for name, one in group().figures.items()}
+        overall = group(100, 40, **found | figures).model_copy(update=behind)
+        flips = figure(0.05, 0.02, 0.08, 200).model_copy(update=behind)
+        return scale(name="supported", overall=overall, flips=flips)
+
+    return make
+
+
+def test_the_number_of_answers_is_in_the_table(card, claims):
+    kappa, flips, attacks = block(card(claims(30)), Table).rows
+    assert (kappa[3], kappa[4]) == (Count(100), Count(30))
+    assert (flips[3], flips[4]) == (Count(200), Count(30))
+    assert attacks[4] == Count(None)
+    assert len(block(card(), Table).columns) == 6
+
+
+def test_few_answers_of_a_class_are_a_warning(card, claims, figure):
+    few = figure(1.0, 1.0, 1.0, 40).model_copy(update={"clusters": 12})
+    first, second = warnings(card(claims(30, sensitivity=few)))
+    assert (first["n"], first["clusters"]) == (40, 12)
+    assert (second["n"], second["clusters"], second["most"]) == (40, 12, 0.25)
+
+
+# Sections
+
+
+def test_the_confusion_matrix_counts_items(card, scale, group, figure):
+    overall = group(
+        100, 40, sensitivity=figure(0.9, 0.8, 1, 40), specificity=figure(0.8, 0.7, 0.9, 60)
+    )
+    matrix = block(card(scale(overall=overall)), Table, "scale-1")
+    assert rows(matrix) == {"yes": (Count(36), Count(4)), "no": (Count(12), Count(48))}
+
+
+def test_every_metric_of_a_scale_is_in_its_section(card):
+    made = card()
+    _matrix, metrics, by_language, bins = (
+        b for b in document(made).only("scale-1").blocks[-1].blocks if isinstance(b, Table)
+    )
+    sensitivity = rows(metrics)["sensitivity"]
+    assert sensitivity[:3] == (Proportion(0.8), Interval(0.7, 0.9), Count(100))
+    assert [group.title for group in by_language.groups] == ["English", "Korean"]
+    (found,) = bins.rows  # the bin without items is left out
+    assert found[:3] == ("0.9 – 1.0", Proportion(0.95), Proportion(0.75))
+    assert block(made, Plot, "scale-1").chart.points == [(0.95, 0.75, 20)]
+
+
+def test_the_corrected_mean_has_its_own_section(card, scale):
+    judged, labelled, corrected = block(card(), Table, "means").rows
+    assert judged[1:] == (Proportion(0.4), Interval(None, None), Count(300))
+    assert labelled[1:] == (Proportion(0.3), Interval(0.2, 0.4), Count(100))
+    assert corrected[1:] == (Proportion(0.32), Interval(0.25, 0.39), Count(100))
+    assert block(card(), Prose, "means").text.values["weights"][0].values["value"] == "0.50"
+
+
+def test_sections_without_content_are_left_out(card, scale):
+    made = card(scale(headline=None, misses=(), missed=0))
+    sections = [b.id for b in document(made).blocks if isinstance(b, Section)]
+    assert sections == ["scale-1", "run"]
+    assert block(made, Examples) is None
+
+
+def test_the_largest_errors_are_shown_with_their_share(card, scale):
+    shown = block(card(), Examples)
+    (item,) = shown.items
+    assert (item.id, item.title, shown.of) == ("q1", "배포는 언제?", 30)
+    assert (item.what.values["label"], item.what.values["verdict"]) == ("yes", "no")
+    assert item.what.values["confidence"] == "0.970"
+    assert [line.text for line in item.sides[0].lines] == ["매주 금요일"]
+    assert block(card(), Examples, "scale-1") is None  # all are on the first screen
+    miss = scale().misses[0].model_copy(update={"confidence": None, "quotes": ()})
+    many = card(scale(misses=(miss,) * 4))
+    assert len(block(many, Examples).items) == 3
+    assert len(block(many, Examples, "scale-1").items) == 4
+    assert "confidence" not in block(many, Examples).items[0].what.values
+
+
+def test_second_checks_have_their_results(card):
+    looks = (
+        SecondLookReport(model="x/a", language="ko", said=(12, 11), unsaid=(12, 12), believed=True),
+        SecondLookReport(model="x/b", language="en", said=(12, 12), unsaid=(12, 2), believed=False),
+    )
+    made = card(second_looks=looks)
+    text = ENGLISH(block(made, Prose, "second-checks").text)
+    assert all(part in text for part in ("x/a", "23 of 24", "x/b", "14 of 24"))
+    assert JudgeCard.model_validate_json(made.model_dump_json()) == made
+
+
+def test_deceptive_judges_are_compared_with_human_labels(card, liars):
+    prose, table = deceptive_blocks(liars)
+    assert "1 of the 4 claims" in ENGLISH(prose.text)
+    assert [row[1:] for row in table.rows] == [
+        (Proportion(0.75), Count(0, 1), Count(0, 4), Proportion(0.5), Count(0)),
+        (Proportion(1.0), Count(1, 1), Count(0, 4), Proportion(0.5), Count(0)),
+        (Proportion(None), Count(0, 1), Count(4, 4), Proportion(0.5), Count(0)),
+    ]
+    assert list(table.rows)[2][0] == "new|one"
+    assert block(card(liars=liars), Table, "liars") == table
+
+
+def test_the_judge_is_in_the_details(card):
+    facts = dict(block(card(), Facts, "run").rows)
+    assert facts["judge fingerprint"].text == "f" * 64
+    assert facts["runs"] == "run-1, run-2"
+
+
+# Renderers
+
+
+def test_numbers_below_0_have_a_typographic_minus_and_nothing_is_minus_zero(
+    card, scale, group, figure
+):
+    overall = group(cohen_kappa=figure(-0.1, -0.3, 0.1), brier=figure(-0.0, -0.0004, 0.0004))
+    text = render_markdown(document(card(scale(overall=overall))), ENGLISH)
+    assert "| −0.100 | −0.300 – 0.100 | 100 |" in text
+    assert "| 0.000 | 0.000 – 0.000 | 100 |" in text
+
+
+def test_third_party_texts_stay_texts(card, scale):
+    miss = scale().misses[0].model_copy(update={"question": HOSTILE, "quotes": (HOSTILE,)})
+    judge = card().judge.model_copy(update={"file": HOSTILE})
+    made = document(card(scale(name=HOSTILE, misses=(miss,)), judge=judge, runs=(HOSTILE,)))
+    page, text = render_html(made, ENGLISH), render_markdown(made, ENGLISH)
+    assert page.count("<script") == 2  # data and code of the page
+    assert page.count("</style>") == 1
+    assert "&lt;script&gt;window.pwned=1" in page
+    assert "\n# c" not in text
+    assert "\\<script\\>" in text
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_the_page_is_in_its_language(card, lang):
+    page = render_html(card_document(card(), translator(lang)), translator(lang))
+    assert f'<html lang="{lang}">' in page
+    assert "default-src 'none'" in page.replace("&#39;", "'")

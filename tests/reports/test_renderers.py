@@ -1,0 +1,169 @@
+"""Each block type in each medium; third-party text never becomes markup."""
+
+import dataclasses
+import io
+import re
+
+import pytest
+from markdown_it import MarkdownIt
+from rich.console import Console
+
+from gigamind.i18n import translator
+from gigamind.reports import html, markdown, terminal
+from gigamind.reports.charts import Line, Pen
+from gigamind.reports.charts import Steps as Curve
+from gigamind.reports.document import (
+    BLOCKS,
+    Banner,
+    Bullets,
+    Code,
+    Condition,
+    Conditions,
+    Count,
+    Difference,
+    Document,
+    Example,
+    Examples,
+    Facts,
+    Interval,
+    KeyFigure,
+    KeyFigures,
+    Link,
+    Listing,
+    Money,
+    Percent,
+    Plot,
+    Proportion,
+    Prose,
+    Result,
+    Section,
+    Side,
+    SideLine,
+    Step,
+    Steps,
+    Time,
+    Verdict,
+    cell_text,
+    shaped,
+    table,
+)
+
+BAD = '</script><img src=x onerror=pwned()> | `a` **b** \u202eabc @someone "q"'
+SAY = translator("en")
+CHART = Curve("t", "x", [0.0, 0.5, 1.0], [Line("", [0.2, 0.4], Pen("ink"))], [])
+EXAMPLE = Example(BAD, BAD, BAD, (BAD,), (Side(BAD, (SideLine(BAD, Proportion(0.5), "wrong"),)),))
+SAMPLES = {
+    Verdict: Verdict("failed", BAD, (BAD,)),
+    Banner: Banner(BAD, BAD),
+    Prose: Prose(BAD),
+    Bullets: Bullets((BAD,), warning=True),
+    Conditions: Conditions((Condition("failed", BAD),)),
+    Steps: Steps((Step(BAD, BAD),)),
+    type(table((), ())): table(
+        (BAD, "v", "d"),
+        [(BAD, Proportion(0.5, 3), Difference(-0.1, -0.2, -0.05, -0.02, False))],
+        BAD,
+    ),
+    KeyFigures: KeyFigures((KeyFigure(BAD, Proportion(0.5), Interval(0.4, 0.6), 3, BAD),)),
+    Plot: Plot(CHART, BAD),
+    Examples: Examples(BAD, (EXAMPLE,), 9),
+    Facts: Facts(((BAD, Code(BAD)),)),
+    Listing: Listing("report_item.js", "{}", BAD),
+    Section: Section("s", BAD, (Prose(BAD),), folded=True),
+}
+
+
+def test_there_is_a_sample_and_a_renderer_for_every_block_type():
+    assert set(SAMPLES) == set(BLOCKS)
+    for renderer in (html, markdown, terminal):
+        assert set(renderer._RENDERERS) == set(BLOCKS)
+
+
+def _document(block):
+    return Document("title", "subject", (block,))
+
+
+@pytest.mark.parametrize("block", SAMPLES.values(), ids=lambda block: type(block).__name__)
+def test_hostile_text_stays_text_in_every_medium(block):
+    page = html.render_html(_document(block), SAY)
+    assert "<img" not in page
+    assert "\u202e" not in page
+    assert page.count("<script") == 2
+    text = markdown.render_markdown(_document(block), SAY)
+    shown = MarkdownIt("commonmark").enable("table").render(text)
+    assert "<img" not in shown
+    assert "<strong>b</strong>" not in shown
+    assert "\u202e" not in text
+    assert "@someone" not in text
+    out = io.StringIO()
+    terminal.show(_document(block), Console(file=out, force_terminal=False), SAY)
+    assert "\u202e" not in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (None, "–"),
+        (Proportion(0.5), "0.500"),
+        (Proportion(None), "–"),
+        (Percent(0.5634), "56.3%"),
+        (Interval(0.1, 0.25), "0.100 – 0.250"),
+        (Interval(None, None), "–"),
+        (Difference(-0.104), "−10.4 pp"),
+        (Difference(-0.104, -0.12, 0.001), "−10.4 pp (−12.0 to +0.1)"),
+        (Difference(None), "–"),
+        (Count(1234), "1,234"),
+        (Count(3, 1000), "3 of 1,000"),
+        (Time(12.34, 1), "12.3 ms"),
+        (Money(0.0123), "0.012300 USD"),
+        (Link("x", "u"), "x"),
+        (Result("passed"), "passed"),
+    ],
+)
+def test_each_type_of_value_has_one_format(cell, text):
+    assert cell_text(cell, SAY) == text
+
+
+def test_proportions_and_differences_are_never_mixed_up_in_a_table():
+    sample = next(
+        b for b in SAMPLES.values() if dataclasses.is_dataclass(b) and hasattr(b, "groups")
+    )
+    text = markdown.render_markdown(_document(sample), SAY)
+    assert "|---|---:|---:|" in text
+    assert "0.500" in text
+    assert "−10.0 pp" in text
+
+
+def test_differences_of_a_table_share_one_axis():
+    rows = [("a", Difference(-0.2, -0.4, 0.0)), ("b", Difference(0.1, 0.0, 0.2))]
+    page = html.render_html(_document(table(("m", "d"), rows)), SAY)
+    zeros = re.findall(r'class="zero" x="([\d.]+)"', page)
+    dots = re.findall(r'class="dot" x="([\d.]+)"', page)
+    assert zeros == ["50.0", "50.0"]
+    assert [float(dot) for dot in dots] == [26.0, 62.0]
+
+
+def test_the_terminal_leaves_sections_out_and_a_comment_folds_them():
+    section = Section("s", "inside", (Prose("hidden"),), folded=True)
+    document = Document("title", "subject", (Verdict("passed", "fine"), section))
+    out = io.StringIO()
+    terminal.show(document, Console(file=out), SAY)
+    assert "fine" in out.getvalue()
+    assert "hidden" not in out.getvalue()
+    assert "<details>" in markdown.render_markdown(document, SAY, fold=True)
+    assert "<details>" not in markdown.render_markdown(document, SAY)
+
+
+def test_at_most_three_warnings_come_first_each_once():
+    page = shaped("t", "s", verdict=None, warnings=["a", "b", "a", "c", "d"])
+    [first, rest] = page.blocks
+    assert first == Bullets(("a", "b", "c"), warning=True)
+    assert isinstance(rest, Section)
+    assert rest.blocks == (Bullets(("d",)),)
+
+
+def test_a_page_has_one_heading_of_the_first_level_and_one_policy():
+    for verdict in (Verdict("passed", "fine"), Banner("wait"), None):
+        page = html.render_html(shaped("t", "s", verdict=verdict), SAY)
+        assert page.count("<h1") == 1
+        assert page.count("Content-Security-Policy") == 1

@@ -1,0 +1,158 @@
+"""Verdict sentences and first screens of comparisons, on comparisons of known sizes."""
+
+import pytest
+from gate_policy import shipped
+
+from gigamind.i18n import translator
+from gigamind.release.compare import compare
+from gigamind.release.gates import judge_release
+from gigamind.release.policy import read_policy
+from gigamind.release.waiver import Attempt, Waiver
+from gigamind.reports.document import Bullets, Examples, Result, Section, Steps, Table
+from gigamind.reports.markdown import render_markdown
+from gigamind.reports.verdict import (
+    Release,
+    metric_table,
+    next_steps,
+    release_document,
+    release_verdict,
+    worst_examples,
+)
+from gigamind.tasks.search.compare import SearchComparison
+
+HOSTILE = "<b>질의</b> | `x` " + "길다 " * 100
+
+
+@pytest.fixture
+def judged(make_record, make_item, tmp_path):
+    """Compare runs in which `lost` of `n` queries lost their note and `won` found it, under the shipped policy."""
+    (tmp_path / "gates.toml").write_text(shipped(), "utf-8")
+
+    def release(lost=0, n=40, won=0, run=None):
+        def snapshot(found):
+            items = [
+                make_item(
+                    id=f"q{i}",
+                    query=HOSTILE,
+                    metrics={"hit_at_1": float(found(i)), "mrr": float(found(i))},
+                )
+                for i in range(n)
+            ]
+            return SearchComparison().take_snapshot(make_record(items=items, run=run or {}))
+
+        before = snapshot(lambda i: i >= won)
+        after = snapshot(lambda i: not won <= i < won + lost)
+        comparison = compare(before, after)
+        policy = read_policy(tmp_path / "gates.toml")
+        return Release(comparison, judge_release(comparison, policy, "mvp"))
+
+    return release
+
+
+def _numbers(sentence):
+    return [word.strip("().,") for word in str(sentence).split() if any(c.isdigit() for c in word)]
+
+
+def test_a_failed_verdict_names_the_worst_drop_its_limit_and_the_items(judged):
+    verdict = release_verdict(judged(lost=20))
+    assert verdict.state == "failed"
+    assert {"50.0", "20", "40"} <= set(_numbers(verdict.sentence))
+
+
+def test_a_pass_is_ruled_out_only_if_each_interval_is_above_the_limit(judged):
+    small, large = (release_verdict(judged(n=n)) for n in (40, 400))
+    assert (small.state, large.state) == ("passed", "passed")
+    # 0 of 40: up to 7.2 pp (Clopper and Pearson, one-sided 95 %); 0 of 400: 0.7 pp.
+    assert "7.2" in _numbers(small.sentence)
+    assert "7.2" not in _numbers(large.sentence)
+
+
+def test_a_single_lost_item_of_many_passes_and_is_counted(judged):
+    verdict = release_verdict(judged(lost=1, n=400))
+    assert verdict.state == "passed"
+    assert {"1", "400"} <= set(_numbers(verdict.sentence))
+
+
+def test_incomparable_runs_say_how_many_items_got_worse_and_how_to_go_on(judged):
+    release = judged(lost=20)
+    gate = release.gate.model_copy(
+        update={"verdict": "not-comparable", "rules": (), "reasons": ("other notes",)}
+    )
+    refused = Release(release.comparison, gate)
+    verdict = release_verdict(refused)
+    assert verdict.state == "not-comparable"
+    assert "other notes" in verdict.sentence
+    assert any({"20", "40"} <= set(_numbers(lead)) for lead in verdict.leads)
+    assert any("promote" in step.command for step in next_steps(refused, "out/run"))
+
+
+def _waiver(release, **changes):
+    values = {
+        "run_id": "r", "baseline": "b", "created_at": "2026-11-26T00:00:00+00:00",
+        "reason": "new FAQ", "until": "2026-12-05", "by": "kim",
+        "metrics": [rule.metric for rule in release.gate.failed],
+    }  # fmt: skip
+    return Waiver.model_validate(values | changes)
+
+
+def test_a_waived_failure_stays_failed_and_names_person_reason_and_date(judged):
+    release = judged(lost=20)
+    waived = release._replace(waiver=_waiver(release))
+    verdict = release_verdict(waived)
+    assert verdict.state == "waived"
+    for text in ("2026-12-05", "kim", "new FAQ", str(release_verdict(release).sentence)):
+        assert text in verdict.sentence
+    results = {row[-1].state for row in metric_table(waived).rows if isinstance(row[-1], Result)}
+    assert "failed" in results
+
+
+def test_a_pass_after_a_failure_of_the_same_candidate_is_a_pass_on_retry(judged):
+    release = judged(n=400)
+    first = Attempt("r1", "failed", ("search.mrr",))
+    verdict = release_verdict(release._replace(attempts=(first,)))
+    assert verdict.state == "passed"
+    assert "MRR" in verdict.sentence
+    assert release_verdict(release).sentence in verdict.leads
+
+
+def test_a_second_failure_shows_both_attempts(judged):
+    release = judged(lost=20)
+    first = Attempt("r1", "failed", ("search.mrr",))
+    leads = release_verdict(release._replace(attempts=(first,))).leads
+    assert len(leads) == len(release_verdict(release).leads) + 1
+
+
+def test_gated_metrics_come_first_and_the_worst_result_leads(judged):
+    table = metric_table(judged(lost=20))
+    gated, others = table.groups
+    states = [row[-1].state for row in gated.rows]
+    assert states == sorted(states, key=("failed", "warning", "skipped", "passed").index)
+    assert {row[-1].state for row in others.rows} <= {"informational"}
+
+
+def test_metrics_that_coincide_are_shown_once(judged):
+    table = metric_table(judged(lost=20), every=True)
+    names = [str(row[0]) for row in table.rows]
+    assert len(names) == len(set(names))
+
+
+def test_three_examples_of_all_are_shown_with_their_number(judged):
+    examples = worst_examples(judged(lost=20).comparison)
+    assert (len(examples.items), examples.of) == (3, 20)
+
+
+def test_the_first_screen_has_the_order_of_all_pages(judged):
+    blocks = release_document(judged(lost=20)).blocks
+    kinds = [type(block) for block in blocks]
+    first = [Steps, Table, Examples]
+    assert [kind for kind in kinds if kind in first] == first
+    assert kinds.index(Section) > kinds.index(Examples)
+    warnings = [b for b in blocks if isinstance(b, Bullets) and b.warning]
+    assert all(len(block.items) <= 3 for block in warnings)
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_long_hostile_questions_stay_text_in_markdown(judged, lang):
+    text = render_markdown(release_document(judged(lost=20)), translator(lang))
+    assert "<b>" not in text
+    assert all(line.count(" | ") < 8 for line in text.splitlines() if "질의\\<" in line)
