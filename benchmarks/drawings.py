@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import log, log10
 from xml.etree import ElementTree as ET
 
-from gigamind.reports.svg import FONTS, INK
+from gigamind.reports.charts import FONTS, INK
 
 _WIDTH, _ROW, _TOP = 900, 17, 44
 _LABELS = 600  # width of the labels of duels

@@ -323,7 +323,7 @@ def _files(
 ) -> dict[str, str]:
     files = task.view.files(record)
     if outputs.figures and record.items:
-        from gigamind.reports.svg import svg_file
+        from gigamind.reports.charts import svg_file
 
         charts = task.view.charts(record)
         files |= {f"figures/{name}.svg": svg_file(chart) for name, chart in charts.items()}

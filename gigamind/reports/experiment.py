@@ -13,6 +13,7 @@ from gigamind.release.comparison import Comparison, MetricChange, Snapshot
 from gigamind.release.experiment import Experiment
 from gigamind.release.mismatch import WHAT
 from gigamind.release.policy import rule_label
+from gigamind.reports.charts import shortened
 from gigamind.reports.document import (
     Cell,
     Column,
@@ -34,7 +35,6 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.html import items_script
-from gigamind.reports.svg import shortened
 from gigamind.reports.verdict import (
     TASKS,
     WORDS_BLIND,

@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 
 from gigamind.formats import share
 from gigamind.i18n import Language, Translator, _, script_messages
+from gigamind.reports.charts import inline_svg
 from gigamind.reports.document import (
     NUMBERS,
     STATES,
@@ -50,7 +51,6 @@ from gigamind.reports.document import (
     difference_text,
     more_text,
 )
-from gigamind.reports.svg import inline_svg
 from gigamind.reports.text import template_globals, upright
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

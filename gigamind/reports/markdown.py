@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from gigamind.i18n import Translator, _
+from gigamind.reports.charts import svg_file
 from gigamind.reports.document import (
     NUMBERS,
     STATES,
@@ -31,7 +32,6 @@ from gigamind.reports.document import (
     cell_text,
     more_text,
 )
-from gigamind.reports.svg import svg_file
 from gigamind.reports.text import code, inline
 
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")

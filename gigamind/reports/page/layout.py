@@ -25,7 +25,7 @@ from gigamind.release.compare import compare
 from gigamind.release.comparison import Comparison, Snapshot
 from gigamind.release.policy import GateResult
 from gigamind.reports.cards.line import certified
-from gigamind.reports.charts import Chart
+from gigamind.reports.charts import Chart, inline_svg
 from gigamind.reports.figures import Figure, Part, values_of
 from gigamind.reports.model import PanelMember, member_names, member_of  # noqa: F401  for tasks
 from gigamind.reports.page.headline import Card, change_interval, notices, seed_of
@@ -41,7 +41,6 @@ from gigamind.reports.release import (
     relaxed_texts,
     verdict_text,
 )
-from gigamind.reports.svg import inline_svg
 from gigamind.reports.text import embedder_text, judge_text, notes_text, template_globals, upright
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -34,9 +34,7 @@ from gigamind.reports.document import (
 )
 from gigamind.reports.figures import (
     Figure,
-    MetricRow,
     figure_of,
-    metric_rows,
 )
 from gigamind.reports.labels import CAUSES
 from gigamind.reports.verdict import EXAMPLES, main_figures
@@ -139,15 +137,16 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             slices=_slices(record, say, None),
         )
 
-    def rows(self, summary: LinkSummaryReport, say: Translator) -> Iterator[MetricRow]:
-        yield from metric_rows(summary.overall, "links", say)
-
     def not_run(self, summary: LinkSummaryReport) -> int:
         return summary.counts.notes_not_run
 
 
 def _topk(record: LinkRunRecord) -> int:
     return int(str(record.run.options["topk"]))
+
+
+def _min_confidence(record: LinkRunRecord) -> float:
+    return float(str(record.run.options["min_confidence"]))
 
 
 def _sums(record: LinkRunRecord, name: str) -> tuple[int, int]:
@@ -255,8 +254,7 @@ def _instead(ranked: RankedReport | None) -> Cell:
 def miss_causes(record: LinkRunRecord) -> dict[MissCause, tuple[int, Message]]:
     """Return the causes of misses, the number of links lost to each, and its meaning in this run."""
     options, misses = record.run.options, record.summary.overall.misses
-    own = 0.0 if options.get("system") else LEAST_CONFIDENCE
-    floor = max(float(str(options["min_confidence"])), own)
+    floor = max(_min_confidence(record), 0.0 if options.get("system") else LEAST_CONFIDENCE)
     meanings: dict[MissCause, Message] = {
         "no_candidate": _("No suggestion links to this target."),
         "ranked_too_low": _(
@@ -282,10 +280,11 @@ def _thresholds(record: LinkRunRecord, say: Translator) -> Section | None:
     chart = _sweep(record, say)
     if chart is None:
         return None
+    own = _min_confidence(record)
     points = {p.suggested: p for p in reversed(record.summary.sweep) if p.suggested}
     rows = (
         (
-            f"{p.min_confidence:.2f}",
+            f"{max(own, p.min_confidence):.2f}",
             Count(p.suggested),
             Proportion(p.precision),
             Proportion(p.recall),
@@ -312,7 +311,7 @@ def _sweep(record: LinkRunRecord, say: Translator) -> charts.Steps | None:
             say(_("recall")), [p.recall for p in points[:-1]], charts.Pen("warn", "dashed")
         ),
     ]
-    current = float(str(record.run.options["min_confidence"]))
+    current = _min_confidence(record)
     marks = [charts.Mark(current, say(_("current: {value:.2f}", value=current)))]
     return charts.Steps(
         say(_("Precision and recall by threshold")),

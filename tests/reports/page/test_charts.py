@@ -7,6 +7,7 @@ import pytest
 
 from gigamind.records.schema import IntervalReport
 from gigamind.reports.charts import (
+    INK,
     Course,
     Curve,
     Forest,
@@ -19,17 +20,14 @@ from gigamind.reports.charts import (
     Steps,
     Surface,
     Trend,
-)
-from gigamind.reports.svg import (
-    INK,
-    columns,
     inline_svg,
     linear_ticks,
     log_ticks,
     shortened,
     svg_file,
 )
-from gigamind.tasks.search.figures import Figure
+from gigamind.reports.figures import Figure
+from gigamind.text import columns
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "</svg><script>x</script> \"'& \u202e\x00\ud800\uffff var(--accent)"
@@ -64,6 +62,14 @@ SURFACE = Surface(
     (0.5, "as it is"),
 )
 SCATTER = Scatter("T", "x", "y", [(0.5, 0.51, 4), (1.0, 1.0, 1)])
+TREND = Trend(
+    "T",
+    [Course("a", (0.2, None, 0.9), 0.5, (2,)), Course("b", (0.5, 0.5, None))],
+    (False, True, True),
+    ("first", "last"),
+    ("run", "other run", "baseline"),
+    "change",
+)
 
 
 def page(chart):
@@ -152,6 +158,19 @@ def test_marks_nearer_to_an_edge_stand_higher_so_that_no_line_crosses_words_besi
     assert heights == [41.0, 55.0, 69.0]
 
 
+def test_a_trend_has_its_runs_baseline_and_changes():
+    assert {"a", "b", "first", "last", "run", "other run", "baseline", "change", "0.900"} <= set(
+        texts(TREND)
+    )
+    solid, hollow = "var(--accent)", "var(--paper)"
+    fills = [dot.get("fill") for dot in page(TREND).iter("circle")]
+    assert fills == [solid, hollow, hollow, solid, hollow, solid]  # two of the legend, then a and b
+    dashes = [line.get("stroke-dasharray") for line in page(TREND).iter("line")]
+    assert (dashes.count("5 2.5"), dashes.count("1.8 2.7")) == (2, 2)  # of legend and a each
+    plain = Trend("T", [Course("a", (0.5,))], (True,), ("", ""), ("run", "other run", "baseline"))
+    assert not {"other run", "baseline"} & set(texts(plain))
+
+
 def test_points_are_larger_where_they_stand_for_more():
     # x from 56 to 386, y from 212 for 0 up to 34 for 1.02; radius 2 + 5 * sqrt(share of the most).
     assert dots(SCATTER) == [{"cx": 221, "cy": 123, "r": 7}, {"cx": 386, "cy": 37.49, "r": 4.5}]
@@ -183,7 +202,7 @@ def test_ticks_of_a_log_axis_are_few_and_never_none(low, high, expected):
     assert log_ticks(low, high) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("chart", [FOREST, COMPARED, CURVES, COUNTS, SCATTER, SURFACE])
+@pytest.mark.parametrize("chart", [FOREST, COMPARED, CURVES, COUNTS, SCATTER, SURFACE, TREND])
 def test_in_a_page_colours_are_the_pages_and_nothing_needs_a_style_or_an_id(chart):
     root = ET.fromstring(inline_svg(chart, 'what "it" shows'))
     assert (root.get("role"), root.get("aria-label")) == ("img", 'what "it" shows')
@@ -193,7 +212,7 @@ def test_in_a_page_colours_are_the_pages_and_nothing_needs_a_style_or_an_id(char
     assert colours - {"none"} <= {f"var(--{name})" for name in INK}
 
 
-@pytest.mark.parametrize("chart", [FOREST, COMPARED, CURVES, COUNTS, SCATTER, SURFACE])
+@pytest.mark.parametrize("chart", [FOREST, COMPARED, CURVES, COUNTS, SCATTER, SURFACE, TREND])
 def test_a_file_stands_alone_on_white_in_colours_of_its_own(chart):
     text = svg_file(chart)
     root = ET.fromstring(text)

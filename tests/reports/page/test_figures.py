@@ -5,14 +5,14 @@ from itertools import combinations
 
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.records.schema import IntervalReport
-from gigamind.reports.svg import svg_file
+from gigamind.reports.charts import svg_file
 from gigamind.tasks import KINDS, TASKS
-from gigamind.tasks.answers.compare import AnswerSnapshot
-from gigamind.tasks.answers.page import answer_figures
 from gigamind.tasks.answers.schema import AnswerRunRecord, AnswerSliceReport, AnswerSummaryReport
+from gigamind.tasks.answers.view import AnswerView
 from gigamind.tasks.links.view import LinkView
-from gigamind.tasks.search.figures import figure_of, search_figures
+from gigamind.tasks.search.figures import figure_of, judging, search_figures
 
 SVG = "{http://www.w3.org/2000/svg}"
 OPTIONS = {"mode": "hybrid", "min_score": 0.3, "topk": 10, "seed": 42}
@@ -31,51 +31,55 @@ def record(make_record, make_item, make_slice):
     return make_record(items, run={"options": OPTIONS}, summary={"by_tag": tags})
 
 
+def drawn(record, baseline=None, lang="en"):
+    return search_figures(record, judging(record), baseline, translator(lang))
+
+
 def _texts(chart):
     root = ET.fromstring(svg_file(chart))
     return [element.text for element in root.iter(f"{SVG}text")]
 
 
 def test_a_run_with_both_kinds_of_queries_has_five_figures(record):
-    assert list(search_figures(record)) == ["metrics", "threshold", "scores", "latency", "slices"]
+    assert list(drawn(record)) == ["metrics", "threshold", "scores", "latency", "slices"]
 
 
 def test_without_unanswerable_queries_no_threshold_is_drawn(make_record, make_item):
     counts = {"queries_unanswerable": 0}
     record = make_record((make_item(1),), run={"options": OPTIONS}, counts=counts)
-    assert list(search_figures(record)) == ["metrics", "latency", "slices"]
+    assert list(drawn(record)) == ["metrics", "latency", "slices"]
 
 
 def test_a_run_without_queries_has_no_figures(make_record):
     counts = {"queries_answerable": 0, "queries_unanswerable": 0}
-    assert search_figures(make_record((), run={"options": OPTIONS}, counts=counts)) == {}
+    assert drawn(make_record((), run={"options": OPTIONS}, counts=counts)) == {}
 
 
 def test_files_keep_every_text_as_text_also_korean_and_dollar_signs(record):
-    texts = _texts(search_figures(record, lang="ko")["slices"])
+    texts = _texts(drawn(record, lang="ko")["slices"])
     assert {"구분별 MRR", "태그: 회의", "태그: $x_$", f"태그: {RARE}"} <= set(texts)
 
 
 def test_equal_runs_give_equal_files(record):
     first, second = (TASKS["search"].view.charts(record) for _ in "ab")
-    assert list(first) == list(search_figures(record))
+    assert list(first) == list(drawn(record))
     assert [*map(svg_file, first.values())] == [*map(svg_file, second.values())]
 
 
 def test_the_settings_now_and_best_are_marked(record):
     # Scores none and 0.2 are unanswerable, 0.6 and 0.8 answerable: the best lies midway, at 0.4.
-    texts = _texts(search_figures(record)["threshold"])
+    texts = _texts(drawn(record)["threshold"])
     assert [text for text in texts if text.endswith((" 0.300", " 0.400"))]
 
 
 def test_scores_are_shares_of_their_kind(record):
-    answerable, unanswerable = search_figures(record)["scores"].lines
+    answerable, unanswerable = drawn(record)["scores"].lines
     assert sorted(answerable.values)[-3:] == [0, 50, 50]
     assert sorted(unanswerable.values)[-3:] == [0, 50, 50]
 
 
 def test_every_query_stands_in_the_latency_histogram(record):
-    latency = search_figures(record)["latency"]
+    latency = drawn(record)["latency"]
     assert sum(latency.lines[0].values) == 4
     # 0 ms counts as 0.01, and the percentiles of the summary, 1234.56, are held, too.
     assert latency.edges[0] == pytest.approx(0.009)
@@ -85,7 +89,7 @@ def test_every_query_stands_in_the_latency_histogram(record):
 
 def test_the_baseline_speed_is_marked_on_the_same_hardware_only(record, make_record):
     def marks(baseline):
-        found = search_figures(record, KINDS["search"].take_snapshot(baseline))["latency"]
+        found = drawn(record, KINDS["search"].take_snapshot(baseline))["latency"]
         return {mark.label for mark in found.marks}
 
     other = record.run.hardware.model_copy(update={"hash": "other"})
@@ -101,18 +105,18 @@ def test_a_baseline_stands_beside_the_metrics_and_slices_that_it_has(
     before = make_record(
         record.items, run={"options": OPTIONS}, summary={"by_tag": {"회의": korean}}
     )
-    drawn = search_figures(record, KINDS["search"].take_snapshot(before))
-    slices = {row.label: row.before for row in drawn["slices"].rows}
+    charts = drawn(record, KINDS["search"].take_snapshot(before))
+    slices = {row.label: row.before for row in charts["slices"].rows}
     assert slices["tag: 회의"] == figure_of(korean, "search.mrr")
     assert slices["tag: $x_$"] is None
-    assert drawn["slices"].compared == ("this run", "baseline")
-    assert all(row.before for row in drawn["metrics"].rows)
-    assert not any(row.before for row in search_figures(record)["metrics"].rows)
+    assert charts["slices"].compared == ("this run", "baseline")
+    assert all(row.before for row in charts["metrics"].rows)
+    assert not any(row.before for row in drawn(record)["metrics"].rows)
 
 
 def test_no_two_lines_of_a_figure_differ_by_colour_alone(record, make_links, make_note):
     charts = [
-        *search_figures(record).values(),
+        *drawn(record).values(),
         *LinkView().charts(make_links(make_note())).values(),
     ]
     pens = [[line.pen for line in chart.lines] for chart in charts if hasattr(chart, "lines")]
@@ -122,13 +126,13 @@ def test_no_two_lines_of_a_figure_differ_by_colour_alone(record, make_links, mak
 
 
 def test_a_link_run_has_four_figures(make_links, make_note):
-    drawn = LinkView().charts(make_links(make_note()))
-    assert list(drawn) == ["metrics", "sweep", "reliability", "slices"]
-    assert [row.now.value for row in drawn["slices"].rows] == [0.5, 0.5]
-    assert drawn["reliability"].points == [(0.9, 1, 1)]
+    charts = LinkView().charts(make_links(make_note()))
+    assert list(charts) == ["metrics", "sweep", "reliability", "slices"]
+    assert [row.now.value for row in charts["slices"].rows] == [0.5, 0.5]
+    assert charts["reliability"].points == [(0.9, 1, 1)]
     # At the floor of the run stands what the run measured, not what a higher one would give.
-    assert [line.values for line in drawn["sweep"].lines] == [[1 / 3], [0.5]]
-    assert [mark.at for mark in drawn["sweep"].marks] == [0.0]
+    assert [line.values for line in charts["sweep"].lines] == [[1 / 3], [0.5]]
+    assert [mark.at for mark in charts["sweep"].marks] == [0.0]
 
 
 def test_a_link_run_without_notes_has_no_figures(make_links):
@@ -153,12 +157,10 @@ def _answers(correctness, **tags):
 
 def test_answers_are_shown_by_metric_and_by_slice(make_record):
     record = AnswerRunRecord(make_record().run, _answers(0.75, new=0.5, both=1.0), (), ())
-    drawn = answer_figures(record)
-    assert [row.label for row in drawn["metrics"].rows] == ["correctness"]  # the other has no value
-    labels = ["all answers", "language: ko", "tag: both", "tag: new"]
-    assert [row.label for row in drawn["slices"].rows] == labels
-    assert drawn["slices"].title == "correctness by slice"
-    before = AnswerSnapshot.model_construct(metrics=_answers(0.25, both=0.0))
-    beside = answer_figures(record, before)["slices"]
-    assert [row.before and row.before.value for row in beside.rows] == [0.25, 0.25, 0.0, None]
-    assert beside.compared == ("this run", "baseline")
+    charts = AnswerView().charts(record)
+    assert [row.label for row in charts["metrics"].rows] == [
+        "correctness"
+    ]  # the other has no value
+    labels = ["all answers", "tag: both", "tag: new"]
+    assert [row.label for row in charts["slices"].rows] == labels
+    assert charts["slices"].title == "correctness by slice"
