@@ -29,12 +29,9 @@ def run_folder(tmp_path, monkeypatch):
 def test_a_card_is_written_and_its_headline_shown(gigamind, run_folder, lang):
     ended = gigamind("judge", "certify", "run", "--out", "card", "--lang", lang)
     assert ended.code == 0, ended.stderr
-    verdict, why, *_, headline, _file = ended.stdout.splitlines()
-    assert "4" in verdict
-    assert why.startswith("  ")
-    assert re.findall(r"\d+", why) == ["4", "30"]  # labels, and how many are needed
-    assert "0.750" in headline
-    assert all((HANGUL.search(line) is not None) == (lang == "ko") for line in (verdict, why))
+    verdict, more, *_ = ended.stdout.splitlines()
+    assert re.findall(r"\d+", verdict) == ["4", "30"]  # labels, and how many are needed
+    assert all((HANGUL.search(line) is not None) == (lang == "ko") for line in (verdict, more))
     assert ended.stdout.rstrip().endswith("judge_card.html")
     card = json.loads((run_folder.parent / "card" / "judge_card.json").read_text("utf-8"))
     assert card["scales"][0]["overall"]["figures"]["sensitivity"]["value"] == 1.0
@@ -48,10 +45,11 @@ def test_without_out_the_card_stands_where_that_of_the_flow_does(gigamind, run_f
     assert list(run_folder.parent.glob("eval/cards/*/judge_card.html"))
 
 
-def test_cautions_go_to_standard_error(gigamind, run_folder):
+def test_warnings_name_the_options_that_add_evidence(gigamind, run_folder):
     ended = gigamind("judge", "certify", run_folder, "--out", "card")
-    assert "unanswerable = yes" in ended.stderr
-    assert "unanswerable = yes" not in ended.stdout
+    warnings = [line for line in ended.stdout.splitlines() if line.startswith("  ! ")]
+    assert len(warnings) == 3
+    assert all(any(option in line for line in warnings) for option in ("--labels", "--attacks"))
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
@@ -69,7 +67,8 @@ def test_results_of_deceptive_judges_are_shown_with_the_card(gigamind, run_folde
     tests.write_text(json.dumps({"fingerprint": "f" * 64, "liars": liars}), encoding="utf-8")
     ended = gigamind("judge", "certify", "run", "--tests", tests, "--out", "card", "--lang", lang)
     assert ended.code == 0, ended.stderr
-    assert re.search(r"^  .+ 1\.000, .+ 1 / 1, .+ 0 / 2, ", ended.stdout, re.MULTILINE)
+    page = (run_folder.parent / "card" / "judge_card.md").read_text("utf-8")
+    assert re.search(r"\| 1\.000 \|.* 1 .*1 \|.* 0 .*2 \|", page)
     assert read_card(run_folder.parent / "card").liars.liars[0].passed_off == 1
 
 
@@ -78,7 +77,9 @@ def test_repetitions_are_further_runs(gigamind, run_folder):
     told = json.loads((again / "run.json").read_text("utf-8"))
     (again / "run.json").write_text(json.dumps(told | {"run_id": "again"}), encoding="utf-8")
     ended = gigamind("judge", "certify", run_folder, again, "--out", "card")
-    assert re.search(r"^unanswerable: 0\.000 .*N = 4, 2 ", ended.stdout, re.MULTILINE)
+    assert ended.code == 0, ended.stderr
+    rows = [line.split() for line in ended.stdout.splitlines()]
+    assert ["0.000", "0.000", "–", "0.490", "4", "≤", "0.100"] in [row[-8:-1] for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,9 @@ def test_runs_of_a_real_model_judge_are_certified_and_repeated(search, gigamind,
     assert card.is_valid_for(told["fingerprint"], "openai/judge")
     assert (card.scales[0].overall.items, card.scales[0].flips.value) == (3, 0.0)
     ended = gigamind("judge", "certify", "one", "three", "--out", "another")
-    assert (ended.code, "from the store" in ended.stderr) == (1, True)
+    assert ended.code == 1
+    assert ended.stderr.startswith("Error: three: ")
+    assert "--store-mode off" in ended.stderr
 
 
 def test_help_loads_no_numbers():
