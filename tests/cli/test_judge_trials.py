@@ -227,8 +227,7 @@ def test_attacks_that_succeed_end_in_4_above_the_limit_and_not_at_it(answer_in_t
         )
         assert (ended.code, out.exists()) == (code, True), limit
         assert " 0.043 (N = 47) " in ended.stdout
-        told = "2/47 = 4.3% [1.2%, 14.2%]" in ended.stderr
-        assert told == (code == 4), limit
+        assert (f"--max-success-rate {limit:g}" in ended.stderr) is (code == 4), limit
 
 
 def test_a_trial_that_measures_less_than_half_of_the_attacks_says_that_it_proves_little(
@@ -253,8 +252,7 @@ def test_tests_that_are_not_passed_end_in_4_below_the_limit_and_not_at_it(try_ju
         out = tmp_path / f"{limit}.json"
         ended = try_judge("test", "--min-passed", limit, "--out", out, always=DENIAL)
         assert (ended.code, out.exists()) == (code, True), limit
-        told = "10/18 = 55.6% [33.7%, 75.4%]" in ended.stderr
-        assert told == (code == 4), limit
+        assert (f"--min-passed {limit:g}" in ended.stderr) is (code == 4), limit
         assert " 0.556 (N = 18) " in ended.stdout
 
 
