@@ -145,12 +145,19 @@ def _ranking(experiment: Experiment, main: Sequence[str]) -> Verdict:
         return Verdict("measured", text)
     if len(better) > len(worse):
         most = max(better, key=lambda change: -(change.drop or 0.0))
-        best = _(
-            "Best: {run}, significantly better than {reference} in {better} of {metrics} main metrics and worse in"
-            " {worse} ({metric} {size}).",
-            metric=rule_label(most.metric),
-            size=points(most.difference or 0.0),
-            **values,
+        values |= {"metric": rule_label(most.metric), "size": points(most.difference or 0.0)}
+        best = (
+            _(
+                "Best: {run}, significantly better than {reference} in {better} of {metrics} main metrics and worse in"
+                " {worse} ({metric} {size}).",
+                **values,
+            )
+            if worse
+            else _(
+                "Best: {run}, significantly better than {reference} in {better} of {metrics} main metrics ({metric}"
+                " {size}).",
+                **values,
+            )
         )
     else:
         best = _("Best: {reference}. No other run is better on balance.", **values)

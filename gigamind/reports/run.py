@@ -199,7 +199,7 @@ def _steps(record: Record[Any, Any], outcome: Outcome) -> Iterator[Step]:
 
 def key_figures(figures: Sequence[Figure], say: Translator) -> KeyFigures:
     """Return the main metrics of a run, each once; all metrics of a team's own judge."""
-    known = _distinct(measured(figures))
+    known = measured(figures)
     main = main_keys([figure.key for figure in known])
     return KeyFigures(
         tuple(
@@ -210,8 +210,7 @@ def key_figures(figures: Sequence[Figure], say: Translator) -> KeyFigures:
                 figure.interval.n,
                 about(figure.key, say.language),
             )
-            for figure in known
-            if figure.key in main
+            for figure in _distinct([figure for figure in known if figure.key in main])
         )
     )
 

@@ -99,9 +99,8 @@ def test_each_case_is_asked_about_in_its_own_language(gigamind, server, case, mo
     assert {True, False} == set(korean)
 
 
-ADVICE = (
-    "gigamind judge certify"  # part of every page of a run whose judge has no report of its own
-)
+# On every page of a run whose judge has no report of its own.
+ADVICE = "gigamind judge certify"
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])

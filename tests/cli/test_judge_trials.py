@@ -32,6 +32,11 @@ def server():
         yield one
 
 
+def rows_of(stdout):
+    """Return the rows of a table by their first word."""
+    return {words[0]: words[1:] for line in stdout.splitlines() if (words := line.split())}
+
+
 @pytest.fixture
 def try_judge(case, gigamind, monkeypatch, server):
     """Runs a trial of the model's answers, which are all the same, or made up by the fake model."""
@@ -58,11 +63,11 @@ def test_a_model_that_is_fooled_with_forged_quotes_changes_no_verdict(try_judge,
     )
     assert (report.overall.fooled.hits, report.overall.fooled.of) == (0, 47)
     assert report.overall.told.of == 7  # it calls everything answerable: only 3 denials, 4 leaks
-    rows = [line.split() for line in ended.stdout.splitlines()]
-    assert ["all", "0.000", "(N", "=", "47)", "0.000", "–", "0.076"] in [row[:8] for row in rows]
-    assert "cost: 0.000000 USD" in ended.stderr  # on loopback
+    rows = rows_of(ended.stdout)
+    assert rows["all"][:4] == ["0.000", "0.000", "–", "0.076"]
+    assert "0.000000 USD" in ended.stderr  # on loopback
     families = {attack.row.family for attack in load_attacks()}
-    assert families <= {line.split()[0] for line in ended.stdout.splitlines()[1:]}
+    assert families <= rows.keys()
 
 
 def test_answers_are_kept_so_that_a_second_trial_asks_nothing(try_judge, server):
@@ -71,7 +76,7 @@ def test_answers_are_kept_so_that_a_second_trial_asks_nothing(try_judge, server)
     second = try_judge("attack")
     assert server.seen.total == asked
     assert (second.code, second.stdout) == (0, first.stdout)
-    assert re.findall(r": (\d+),", second.stderr) == ["0", "58"]
+    assert re.findall(r"\d+", second.stderr)[:2] == ["0", "58"]  # requests, stored replies
 
 
 @pytest.mark.parametrize("name", ["unanswerable_llm", "judges/unanswerable_llm.toml"])
@@ -102,9 +107,7 @@ def test_unit_tests_tell_what_a_judge_is_blind_to(try_judge, tmp_path):
         "cross_lingual": 0,
         "none": 0,
     }
-    failed = [line for line in ended.stdout.splitlines() if line.startswith("  en-un-none-1: ")]
-    assert len(failed) == 1
-    assert "True" in failed[0]
+    assert re.search("en-un-none-1: .*`unanswerable` .*True", ended.stdout)
 
 
 @pytest.mark.parametrize("command", ["attack", "test"])
@@ -112,22 +115,23 @@ def test_a_trial_that_cannot_be_finished_ends_in_3_and_says_why(try_judge, tmp_p
     out = tmp_path / "r.json"
     ended = try_judge(command, "--out", out, "--max-calls", 2)
     assert (ended.code, out.exists()) == (3, False)
-    spent, error = ended.stderr.splitlines()[-2:]
-    assert re.findall(r": (\d+),", spent) == ["2", "0"]
-    assert error.startswith("Error: ")
-    assert " 2 " in error
+    assert "2" in re.findall(r"\d+", ended.stderr)
 
 
 @pytest.mark.parametrize(
-    ("mode", "hint"), [("readwrite", False), ("refresh", True), ("off", False)]
+    ("mode", "hint"),
+    [
+        ("readwrite", "Run the command again"),
+        ("refresh", "--store-mode readwrite"),
+        ("off", None),
+    ],
 )
 @pytest.mark.parametrize("command", ["attack", "test"])
-def test_a_store_that_was_not_read_is_a_reason_to_run_it_again_with_it(
-    try_judge, command, mode, hint
-):
+def test_only_what_is_kept_is_a_reason_to_run_it_again(try_judge, command, mode, hint):
     ended = try_judge(command, "--max-calls", 2, "--store-mode", mode)
     assert ended.code == 3
-    assert ("--store-mode readwrite" in ended.stderr) is hint
+    again = "Run the command again" in ended.stderr
+    assert (again, hint is None or hint in ended.stderr) == (hint is not None, True)
 
 
 # Liars
@@ -163,9 +167,10 @@ def test_liars_are_put_through_a_judge_of_answers_without_a_model(gigamind, labe
     out = tmp_path / "r.json"
     ended = gigamind("judge", "test", "search_qa", "--dataset", labelled, "--out", out)
     assert ended.code == 0
-    rows = [line.split()[-9:] for line in ended.stdout.splitlines()]
-    assert rows.count(["0.500", "0", "of", "1", "0", "of", "2", "0.500", "0"]) == 1  # honest
-    assert rows.count(["0.000", "0", "of", "1", "0", "of", "2", "1.000", "0"]) >= 2
+    assert "1 of the 2 claims" in ended.stdout
+    assert "0.500" in ended.stdout
+    honest = next(line for line in ended.stdout.splitlines() if "repeats" in line)
+    assert honest.split()[-9:] == ["0.500", "0", "of", "1", "0", "of", "2", "0.500", "0"]
     assert "--model" in ended.stderr
     assert "cost" not in ended.stderr
     report = UnitTestReport.model_validate_json(out.read_text(encoding="utf-8"))
@@ -179,7 +184,7 @@ def test_liars_are_put_through_a_judge_of_answers_without_a_model(gigamind, labe
 def test_a_limit_on_tests_that_were_not_run_is_not_kept(gigamind, labelled):
     ended = gigamind("judge", "test", "search_qa", "--dataset", labelled, "--min-passed", 0)
     assert ended.code == 3
-    assert "--min-passed 0" in ended.stderr
+    assert "--min-passed 0 " in ended.stderr
 
 
 def test_with_a_model_the_report_has_both_its_tests_and_the_liars(try_judge, labelled, tmp_path):
@@ -226,8 +231,9 @@ def test_attacks_that_succeed_end_in_4_above_the_limit_and_not_at_it(answer_in_t
             lambda case: case.id in fooled, "--max-success-rate", limit, "--out", out
         )
         assert (ended.code, out.exists()) == (code, True), limit
-        assert " 0.043 (N = 47) " in ended.stdout
-        assert (f"--max-success-rate {limit:g}" in ended.stderr) is (code == 4), limit
+        assert rows_of(ended.stdout)["all"][:4] == ["0.043", "0.012", "–", "0.142"]
+        assert ("0.043" in ended.stderr) == (code == 4), limit
+        assert "Caution" not in ended.stderr
 
 
 def test_a_trial_that_measures_less_than_half_of_the_attacks_says_that_it_proves_little(
@@ -236,7 +242,7 @@ def test_a_trial_that_measures_less_than_half_of_the_attacks_says_that_it_proves
     ended = answer_in_turn(lambda case: case.id.startswith("clean-"))
     assert ended.code == 0
     # 43 attacks want what the model says without them; those on denial and the leaks are measured.
-    assert "43 of 50" in ended.stderr + ended.stdout
+    assert "Caution: 43 of 50 attacks" in ended.stderr
 
 
 def test_a_rate_of_nothing_keeps_no_limit():
@@ -252,8 +258,8 @@ def test_tests_that_are_not_passed_end_in_4_below_the_limit_and_not_at_it(try_ju
         out = tmp_path / f"{limit}.json"
         ended = try_judge("test", "--min-passed", limit, "--out", out, always=DENIAL)
         assert (ended.code, out.exists()) == (code, True), limit
-        assert (f"--min-passed {limit:g}" in ended.stderr) is (code == 4), limit
-        assert " 0.556 (N = 18) " in ended.stdout
+        assert ("0.556" in ended.stderr) == (code == 4), limit
+        assert rows_of(ended.stdout)["all"][:4] == ["0.556", "0.337", "–", "0.754"]
 
 
 def test_tests_without_a_verdict_are_told_of(try_judge):
@@ -261,18 +267,22 @@ def test_tests_without_a_verdict_are_told_of(try_judge):
         "test", "--min-passed", 0, model="openai/judge;fault=refusal;times=3;sid=untold"
     )
     assert ended.code == 0
-    assert "3 of 18" in ended.stderr + ended.stdout
+    assert "Caution: 3 of 18 tests" in ended.stderr
+    assert "Caution" not in try_judge("test").stderr
 
 
 @pytest.mark.parametrize(
     ("command", "option"), [("attack", "--max-success-rate"), ("test", "--min-passed")]
 )
-@pytest.mark.parametrize("value", ["-0.01", "1.01", "nan"])
-def test_a_limit_is_a_share(try_judge, server, command, option, value):
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [("-0.01", "must be 0 or more"), ("1.01", "must be 1 or less"), ("nan", "must be")],
+)
+def test_a_limit_is_a_share(try_judge, server, command, option, value, why):
     before = server.seen.total
     ended = try_judge(command, option, value)
     assert (ended.code, server.seen.total) == (1, before)
-    assert f"{option} {float(value)}: " in ended.stderr
+    assert f"{option} {float(value)}: {why}" in ended.stderr
 
 
 def test_a_refused_key_ends_in_3(try_judge):
@@ -303,7 +313,7 @@ def test_a_report_that_cannot_be_written_ends_in_3(try_judge, tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
     ended = try_judge("test", "--out", tmp_path / "file" / "r.json", always=DENIAL)
     assert ended.code == 3
-    assert "r.json" in ended.stderr
+    assert "cannot be written" in ended.stderr
 
 
 def test_the_report_is_json_that_says_which_judge_it_is_about(try_judge, tmp_path):
@@ -332,12 +342,13 @@ def test_a_trial_that_is_stopped_shows_what_it_has_and_is_gone_on_with(
     stopped = try_judge(command, "--max-in-flight", 1)
 
     assert stopped.code == 128 + number
-    (overall,) = [line for line in stopped.stdout.splitlines() if line.startswith("all ")]
-    assert f"(N = {6 if command == 'test' else 0})" in overall
-    assert re.search(r"\b6\b", stopped.stderr)
-    assert "USD" in stopped.stderr
+    # The first six requests of attacks are cases without an attack.
+    measured = ["6", "of", "6"] if command == "test" else ["0", "of", "0"]
+    assert " ".join(measured) in " ".join(rows_of(stopped.stdout)["all"])
+    assert "first 6 cases" in stopped.stderr
+    assert "cost:" in stopped.stderr
 
     monkeypatch.setattr(server, "respond", lambda _: DENIAL)
     again = try_judge(command)
     assert again.code == 0
-    assert re.findall(r": (\d+),", again.stderr)[-1] == "6"
+    assert "6" in re.findall(r"\d+", again.stderr)

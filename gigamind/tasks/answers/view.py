@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from gigamind.evidence.record import AlignmentQuality
-from gigamind.formats import between, share
+from gigamind.formats import share
 from gigamind.i18n import Text, Translator, _, joined, n_, translator
 from gigamind.metrics.table import label_text
 from gigamind.records.judged import JudgeReport, LlmReport, MetricReport
 from gigamind.records.schema import Record
 from gigamind.release.comparison import Comparison
-from gigamind.release.model import PASS_RATE
 from gigamind.reports.cards.line import tried
 from gigamind.reports.charts import Chart, Shown, drawn, forest
 from gigamind.reports.document import (
@@ -33,12 +32,9 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.figures import (
-    MetricRow,
     figure_of,
     figures_of,
     keys_of,
-    metric_rows,
-    plain_label,
 )
 from gigamind.reports.labels import LABELS
 from gigamind.reports.verdict import EXAMPLES, WORDS_BLIND, slice_name
@@ -122,10 +118,10 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         if summary.quality:
             checklist = _checklist(summary.quality, say)
             yield Section("checklist", _("Checklist"), checklist, folded=True)
-        if len(slices := _slices(summary)) > 1:
-            chart = _charts(record, say, baseline).get("slices")
-            plot = (Plot(chart, _("The main metric by slice, with 95% CIs.")),) if chart else ()
-            blocks = (_slice_table(slices, keys_of(judge, "page")), *plot)
+        chart = _charts(record, say, baseline).get("slices")
+        if len(slices := _slices(summary)) > 1 and chart:
+            plot = Plot(chart, _("The main metric by slice, with 95% CIs."))
+            blocks = (_slice_table(slices, keys_of(judge, "page")), plot)
             yield Section("slices", _("Results by slice"), blocks, folded=True)
         if summary.agreement:
             agreement = _agreement(summary.agreement)
@@ -155,13 +151,6 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
 
     def charts(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> Mapping[str, Chart]:
         return _charts(record, translator("en"), None)
-
-    def rows(self, summary: AnswerSummaryReport, say: Translator) -> Iterator[MetricRow]:
-        yield from metric_rows(summary.overall, "answers", say)
-        if summary.quality:
-            overall = summary.quality.overall
-            rate, name = share(overall.pass_rate), plain_label(PASS_RATE, say)
-            yield MetricRow("checklist", name, rate, between(overall), overall.checked)
 
     def not_run(self, summary: AnswerSummaryReport) -> int:
         return max(summary.counts.not_run, summary.quality.not_run if summary.quality else 0)
@@ -235,8 +224,8 @@ def _example(item: AnswerItemReport) -> Example:
         return Example(item.id, item.question, what)
     worst = failing[0]
     what = n_(
-        "{failing} of {n} claim is not supported: {reason}",
-        "{failing} of {n} claims are not supported: {reason}",
+        "{failing} of {n} claim unsupported: {reason}",
+        "{failing} of {n} claims unsupported: {reason}",
         n=len(item.evaluation.claims),
         failing=len(failing),
         reason=joined(reasons(worst)),

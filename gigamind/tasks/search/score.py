@@ -327,8 +327,8 @@ def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:
         return prepared
     caution = _(
         "{count:,} of {labels:,} labelled passages cannot match any evidence, which lowers span precision and span"
-        " recall of every search: their median length is {label:g} characters, that of the nearest sentences {piece:g}. Label"
-        " the whole sentence that answers the query.",
+        " recall of every search: their median length is {label:g} characters, that of the nearest sentences {piece:g}."
+        " Label the whole sentence that answers the query.",
         count=unreachable.count,
         labels=unreachable.labels,
         label=unreachable.label_chars,
