@@ -460,11 +460,11 @@ def metric_table(release: Release, *, every: bool = False) -> Table:
     comparison, gate = release.comparison, release.gate
     rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
     rules = [rule for rule in rules if rule.baseline is not None or rule.current is not None]
-    gated = {rule.metric for rule in rules}
+    gated = [rule.metric for rule in rules]
     keys = in_order([change.metric for change in comparison.metrics])
     moved = {change.metric for change in comparison.metrics if change.changed}
     wanted = keys if every else [key for key in main_keys(keys) if key in moved]
-    shown = [key for key in distinct(keys, comparison) if key in wanted and key not in gated]
+    shown = [key for key in distinct([*gated, *wanted], comparison) if key not in gated]
     sizes = Counter(change.n for change in comparison.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0
     columns = (
