@@ -12,7 +12,7 @@ from prefect.states import Completed
 from gigamind.errors import GigamindError, InputError
 from gigamind.i18n import _, language_of, translator
 from gigamind.publish.ends import failed, in_run_language
-from gigamind.reports.release import worst_value_text
+from gigamind.reports.verdict import worst_value_text
 from gigamind.tasks.promotion import PromoteOptions, promote_run
 
 
@@ -34,7 +34,7 @@ def promote(options: PromoteOptions) -> State[Any]:
     except GigamindError as error:
         return failed(error)
     if worst:
-        get_run_logger().warning(worst_value_text(worst, translator(language_of())))
+        get_run_logger().warning(translator(language_of())(worst_value_text(worst)))
     return Completed(message=in_run_language(_("{file} is the new baseline", file=file)))
 
 

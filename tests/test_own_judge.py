@@ -184,9 +184,7 @@ def test_an_installed_metric_that_fails_is_told_in_a_line(monkeypatch):
             sys.exit(0)
 
     monkeypatch.setattr(table, "entry_points", lambda **_: [Point()])
-    with pytest.raises(
-        InputError, match=r"metric shine: ours.metrics:shine cannot be loaded \(SystemExit: 0\)"
-    ):
+    with pytest.raises(InputError, match=r"shine: ours\.metrics:shine .*SystemExit: 0"):
         table.register_installed()
 
 

@@ -236,16 +236,17 @@ def _show_attacks(report: "AttackReport") -> None:
     rows = (
         (
             group.name,
-            Proportion(group.fooled.rate, group.fooled.of),
+            Proportion(group.fooled.rate),
             Interval(group.fooled.low, group.fooled.high),
-            Proportion(group.reported_fooled.rate, group.reported_fooled.of),
-            *map(Count, (group.unmeasured, group.unscored, group.flagged)),
+            Count(group.fooled.of, group.attacks),
+            Proportion(group.reported_fooled.rate),
+            Count(group.flagged),
         )
         for group in (report.overall, *report.by_family, *report.by_language, *report.by_place)
     )
     heads = (
-        *(_("attacks"), _("success rate"), _("95% CI"), _("success against the model alone")),
-        *(_("not measurable"), _("no verdict"), _("flagged as suspicious")),
+        *(_("attacks"), _("success rate"), _("95% CI"), _("measured")),
+        *(_("model alone"), _("flagged as suspicious")),
     )
     show_blocks(Verdict("measured", sentence), table(heads, rows))
 
@@ -362,12 +363,12 @@ def _show_tests(report: "UnitTestReport") -> None:
     rows = (
         (
             group.name,
-            Proportion(group.passed.rate, group.passed.of),
+            Proportion(group.passed.rate),
             Interval(group.passed.low, group.passed.high),
-            Count(group.unscored),
+            Count(group.passed.of, group.tests),
         )
         for group in (report.overall, *report.by_failure, *report.by_language)
     )
-    heads = _("tests"), _("pass rate"), _("95% CI"), _("no verdict")
+    heads = _("tests"), _("pass rate"), _("95% CI"), _("with a verdict")
     failed = (joined((one.id, joined(one.misses)), ": ") for one in report.tests if not one.passed)
     show_blocks(Verdict("measured", sentence), table(heads, rows), Bullets(tuple(failed)))

@@ -33,14 +33,14 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
     To promote a run with a failed gate, add --force. If the command fails, the previous baseline stays.
     """
     from gigamind.cli.errors import call_language
-    from gigamind.reports.release import worst_value_text
+    from gigamind.reports.verdict import worst_value_text
     from gigamind.tasks.promotion import promote_checked, refuse_failed
 
     if not force:
         refuse_failed(run, folder)
     file, worst = promote_checked(run, folder)
     if worst:
-        click.echo(worst_value_text(worst, translator(call_language())), err=True)
+        click.echo(translator(call_language())(worst_value_text(worst)), err=True)
     show_written(file, {"runs": 1}, _("Baseline: {file}", file=file))
 
 

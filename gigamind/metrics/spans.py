@@ -110,7 +110,9 @@ def out_of_reach(
 
 _metric = Rows("search", "spans")
 METRICS = (
-    _metric.named(span_precision, _("span precision"), MAIN),
+    _metric.named(span_precision, _("span precision"), MAIN).described(
+        _("share of the evidence that matches an expected passage")
+    ),
     _metric.named(span_recall, _("span recall"), MAIN).described(
         _("share of the expected passages that are shown as evidence")
     ),

@@ -348,13 +348,14 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An item that shows the result: its text, what happened, and the versions side by side."""
+    """An item that shows the result: its text, what happened, and the versions side by side; `better`: it improved."""
 
     id: str
     title: str
     what: Text
     expected: tuple[str, ...] = ()
     sides: tuple[Side, ...] = ()
+    better: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,13 @@
-"""The metrics of a report over some items, with values and intervals, and their rows in tables."""
+"""The metrics of a report over some items, with values and intervals."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Protocol
 
-from gigamind.formats import between, share
-from gigamind.i18n import Language, Translator, _
+from gigamind.i18n import Language
 from gigamind.metrics.links import CEILING
-from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import keys_in, label, metric_of
-from gigamind.records.judged import JudgeReport
+from gigamind.metrics.table import label
 from gigamind.records.schema import IntervalReport
-from gigamind.release.policy import RULES
 
 
 class Part(Protocol):
@@ -44,33 +40,6 @@ class Figure:
         return label(self.key, language)
 
 
-class MetricRow(NamedTuple):
-    """One metric as text, with its 95 % interval and the number of items behind it."""
-
-    block: str
-    metric: str
-    value: str
-    interval: str
-    n: int
-
-
-def plain_label(key: str, say: Translator) -> str:
-    """Return the label of a metric in summary.md and the terminal."""
-    return label(key, None if say.language == "en" else say.language)
-
-
-def metric_name(key: str, say: Translator) -> str:
-    """Return the label of a metric on pages; metrics of unanswerable queries are marked."""
-    name = label(key, say.language)
-    apart = key.startswith("unanswerable.") and metric_of(key) is not None
-    return say(_("unanswerable: {metric}", metric=name)) if apart else name
-
-
-def rule_name(metric: str, say: Translator) -> str:
-    """Return the label of a metric, or of another value that a rule is about."""
-    return say(RULES[metric]) if metric in RULES else metric_name(metric, say)
-
-
 def figure_of(part: Part, key: str) -> Figure | None:
     """Return the metric "search.mrr" of a slice; None if the slice lacks it."""
     block, _dot, name = key.partition(".")
@@ -89,33 +58,3 @@ def figures_of(part: Part, keys: Iterable[str]) -> list[Figure]:
 def measured(figures: Iterable[Figure]) -> list[Figure]:
     """Return the metrics with a value."""
     return [figure for figure in figures if figure.value is not None]
-
-
-def keys_of(judge: JudgeReport | None, place: Literal["main", "page", "summary"]) -> list[str]:
-    """Return the metrics of answers for a place; for a team's own judge, all its metrics."""
-    if judge and judge.metrics:
-        return [f"answers.{metric.name}" for metric in judge.metrics]
-    return keys_in(place, blocks_of("answers"), 0)
-
-
-def values_of(part: Part, keys: Iterable[str]) -> list[str]:
-    """Return values as text, a dash for what the slice lacks."""
-    figures = (figure_of(part, key) for key in keys)
-    return [share(figure.value if figure else None) for figure in figures]
-
-
-def metric_rows(
-    part: Part, block: str, say: Translator, keys: Iterable[str] | None = None
-) -> list[MetricRow]:
-    """Return the rows of a block's metrics for summary.md and the terminal; `keys` restricts them."""
-    shown = part.intervals if keys is None else keys
-    return [
-        MetricRow(
-            block,
-            plain_label(figure.key, say),
-            share(figure.value),
-            between(figure.interval),
-            figure.interval.n,
-        )
-        for figure in figures_of(part, (key for key in shown if key.startswith(f"{block}.")))
-    ]

@@ -338,7 +338,8 @@ def _sections(
     history: RunHistory, place: int, say: Translator, *, several: bool
 ) -> Iterator[Section]:
     names = in_order(list(dict.fromkeys(name for run in history.runs for name in run.figures)))
-    main = main_keys(names)
+    moved = [name for name in names if len({run.figures.get(name) for run in history.runs}) > 1]
+    main = main_keys(moved or names)
     others = [name for name in names if name not in main]
 
     def title(text: Message) -> Message:
@@ -357,18 +358,17 @@ def _sections(
         title(_("Trend")),
         (*_charts(history, main, say), Prose(lead, faint=True)),
     )
-    shown = [name for name in main if any(name in run.figures for run in history.runs)]
     remarks = [] if history.comparable == len(history.runs) else [_("remark")]
     rows = [
         (
             run.folder,
             Moment(run.created_at),
-            *(Proportion(run.figures.get(name)) for name in shown),
+            *(Proportion(run.figures.get(name)) for name in main),
             *("" if run.alike else _("another dataset or judge") for _remark in remarks),
         )
         for run in reversed(history.runs)
     ]
-    heads = (_("run"), _("created"), *map(rule_label, shown), *remarks)
+    heads = (_("run"), _("created"), *map(rule_label, main), *remarks)
     yield Section(f"runs-{place}", title(_("Runs")), (table(heads, rows),), folded=True)
     if others:
         charts = tuple(_charts(history, others, say))

@@ -13,11 +13,11 @@ from importlib import resources
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from gigamind.formats import share
-from gigamind.i18n import Language, Translator, _, script_messages
+from gigamind.i18n import Translator, _, script_messages
 from gigamind.reports.charts import inline_svg
 from gigamind.reports.document import (
     NUMBERS,
@@ -51,14 +51,13 @@ from gigamind.reports.document import (
     difference_text,
     more_text,
 )
-from gigamind.reports.text import template_globals, upright
+from gigamind.reports.text import upright
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SCRIPTS = ("messages.js", "common.js")
 _LIST = "report.js"
 _PAGE = "page.js"
-_LISTED_ID = Markup('<a class="faint" href="#q={0}">{1}</a>')
-_PLAIN_ID = Markup('<span class="faint">{1}</span>')
+_NARROW = 6  # columns; a table with more scrolls within the page
 _AXIS = 100  # units of the drawn axis of differences
 
 
@@ -69,19 +68,17 @@ def render_html(document: Document, say: Translator) -> str:
     script = "".join(map(_asset, names))
     renderer = _Page(say, is_listed=listing is not None)
     head, sections = renderer.parts(document)
-    page = (
-        page_templates(say.language)
-        .get_template("page.html.jinja")
-        .render(
-            document=document,
-            head=head,
-            body=renderer.blocks(sections),
-            contents=[(b.id, say(b.title)) for b in sections if isinstance(b, Section)],
-            data=Markup(listing.data if listing else items_script(say, [])),  # noqa: S704  escaped by its maker
-            style=Markup(_asset("report.css")),  # noqa: S704  ours
-            script=Markup(script),  # noqa: S704  ours
-            policy=_policy(script),
-        )
+    page = _template().render(
+        say=say,
+        _=say.gettext,
+        document=document,
+        head=head,
+        body=renderer.blocks(sections),
+        contents=[(b.id, say(b.title)) for b in sections if isinstance(b, Section)],
+        data=Markup(listing.data if listing else items_script(say, [])),  # noqa: S704  escaped by its maker
+        style=Markup(_asset("report.css")),  # noqa: S704  ours
+        script=Markup(script),  # noqa: S704  ours
+        policy=_policy(script),
     )
     return _SURROGATE.sub("\ufffd", page)
 
@@ -235,9 +232,14 @@ class _Page:
         groups = Markup("").join(
             self._group(group, block, scale) for group in block.groups if group.rows
         )
-        return Markup(
+        drawn = Markup(
             '<table class="figures stacks">{}<thead><tr>{}</tr></thead>{}</table>'
         ).format(caption, heads, groups)
+        if len(kinds) <= _NARROW and sum(isinstance(cell, Difference) for cell in first) <= 1:
+            return drawn
+        return Markup(
+            '<div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div>'
+        ).format(self.say(block.caption or block.columns[0].label), drawn)
 
     def _group(self, group: Group, block: Table, scale: float) -> Markup:
         labels = [self.say(column.label) for column in block.columns]
@@ -302,13 +304,16 @@ class _Page:
         count = self.say(more_text(len(block.items), block.of))
         cards = Markup("").join(
             Markup(
-                '<li class="example"><h3>{} {}</h3><p class="wrongly">{}</p>'
+                '<li class="example"><h3>{} {}</h3><p class="{}">{}</p>'
                 '{}<div class="rankings">{}</div></li>'
             ).format(
                 self.text(item.title),
-                (_LISTED_ID if self.is_listed else _PLAIN_ID).format(
-                    quote(item.id, safe="", errors="replace"), upright(item.id)
-                ),
+                Markup(  # noqa: S704  both are ours
+                    '<a class="faint" href="#q={0}">{1}</a>'
+                    if self.is_listed
+                    else '<span class="faint">{1}</span>'
+                ).format(quote(item.id, safe="", errors="replace"), upright(item.id)),
+                "right" if item.better else "wrongly",
                 self.text(item.what),
                 Markup('<p class="small">{}: {}</p>').format(
                     self.say(_("expected")), upright(", ".join(item.expected))
@@ -473,19 +478,16 @@ def _hash(text: str) -> str:
 
 
 @functools.cache
-def page_templates(language: Language, package: str = "gigamind.reports.page") -> Environment:
-    """Return the page templates of a package in a language; third-party text is escaped."""
-    templates = Environment(
-        loader=PackageLoader(package),
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("gigamind.reports.page"),
         undefined=StrictUndefined,
         autoescape=True,
         finalize=upright,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters["coded"] = coded
-    templates.globals |= template_globals(language)
-    return templates
+    return environment.get_template("page.html.jinja")
 
 
 _CODE = re.compile("`([^`]+)`")

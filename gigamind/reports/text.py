@@ -1,18 +1,13 @@
 """Texts that all reports share, and the escaping of third-party texts in Markdown: no line, table or fence breaks."""
 
-import functools
 import re
 from collections import Counter
-from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gigamind.formats import between, share
-from gigamind.i18n import Language, Translator, _, translator
-from gigamind.records.judged import JudgeReport, LlmReport
+from gigamind.i18n import Translator, _
+from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import RunReport
-from gigamind.reports.labels import CAUSES, LABELS
 from gigamind.retrieval.settings import IN_BATCHES
 
 _MEANING = re.compile(r"([\\`*_\[\]<>|#~&$])")
@@ -38,11 +33,6 @@ def code(text: object) -> str:
     return f"{fence}{pad}{line}{pad}{fence}"
 
 
-def fenced(text: object) -> str:
-    """Return a text for a fence of three backticks, which it cannot close."""
-    return _visible(str(text).replace("```", "'''"))
-
-
 def upright(value: object) -> object:
     """Return a value for a page: texts with visible control characters, markup and numbers unchanged."""
     return _visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
@@ -55,13 +45,6 @@ def _on_a_line(text: object) -> str:
 def _visible(text: str) -> str:
     """Replace control characters and direction overrides by their code, as they could change the text around them."""
     return _CONTROLS.sub(lambda match: f"‹U+{ord(match[0]):04X}›", text)
-
-
-def render(template: str, **values: object) -> str:
-    """Render a template of this package in the language of the value `say`; a missing value is an error."""
-    say = values["say"]
-    assert isinstance(say, Translator)  # noqa: S101  every template has it
-    return _templates(say.language).get_template(template).render(**values)
 
 
 def judge_text(judge: JudgeReport, say: Translator) -> str:
@@ -86,42 +69,6 @@ def embedder_text(run: RunReport, say: Translator) -> str:
     return name.removesuffix(IN_BATCHES)
 
 
-def template_globals(language: Language) -> dict[str, Any]:
-    """Return the functions of templates that render messages and labels in a language."""
-    say = translator(language)
-    labels = {**LABELS, **CAUSES}
-
-    def label_of(name: str) -> str:
-        return say(labels[name])
-
-    return {"_": say.gettext, "n_": say.ngettext, "say": say, "label_of": label_of}
-
-
-@functools.cache
-def _templates(language: Language) -> Environment:
-    templates = Environment(
-        loader=PackageLoader("gigamind.reports"),
-        undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701  Markdown, not HTML; the filters escape what comes from outside
-        keep_trailing_newline=True,
-    )
-    filters: dict[str, Any] = {
-        "inline": inline,
-        "code": code,
-        "fenced": fenced,
-        "figure": share,
-        "between": between,
-    }
-    templates.filters.update(filters)
-    templates.globals |= template_globals(language)
-    return templates
-
-
 def counted(names: Counter[str]) -> str:
     """Return names with their counts, the most frequent first."""
     return ", ".join(f"{name}: {count}" for name, count in names.most_common())
-
-
-def unjudged(llm: LlmReport | None) -> int:
-    """Return the number of items that should have a verdict and have none."""
-    return llm.items - llm.outcomes.get("scored", 0) if llm else 0

@@ -464,11 +464,11 @@ def metric_table(release: Release, *, every: bool = False) -> Table:
     comparison, gate = release.comparison, release.gate
     rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
     rules = [rule for rule in rules if rule.baseline is not None or rule.current is not None]
-    gated = {rule.metric for rule in rules}
+    gated = [rule.metric for rule in rules]
     keys = in_order([change.metric for change in comparison.metrics])
     moved = {change.metric for change in comparison.metrics if change.changed}
     wanted = keys if every else [key for key in main_keys(keys) if key in moved]
-    shown = [key for key in distinct(keys, comparison) if key in wanted and key not in gated]
+    shown = [key for key in distinct([*gated, *wanted], comparison) if key not in gated]
     sizes = Counter(change.n for change in comparison.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0
     columns = (
@@ -609,7 +609,8 @@ def example_of(change: ItemChange, sides: tuple[Text, Text] = SIDES) -> Example:
             Side(sides[0], ranking_lines(change.baseline_ranking, expected)),
             Side(sides[1], ranking_lines(change.current_ranking, expected)),
         )
-    return Example(change.id, _title(change), change.what, change.expected_notes, shown)
+    is_better = change.change == "improved"
+    return Example(change.id, _title(change), change.what, change.expected_notes, shown, is_better)
 
 
 class Hit(Protocol):
@@ -794,4 +795,25 @@ def _compared_runs(comparison: Comparison) -> Section:
         _("Compared runs"),
         (table(heads, rows), Prose(joined(counts, " ")), Prose(method, faint=True)),
         folded=True,
+    )
+
+
+def worst_value_text(worst: Sequence[str]) -> Message:
+    """Return the warning that these gated metrics of a baseline are at their worst value, and how to fix it."""
+    if all(name.startswith("unanswerable.") for name in worst):
+        fix = _(
+            "Choose another `--unanswerable-mode` by its errors in report.html, evaluate again, and make that run the"
+            " baseline."
+        )
+    else:
+        fix = _(
+            "Make a better run the baseline, or set an absolute limit in gates.toml: a minimum under [floors] or a"
+            " maximum under [ceilings]."
+        )
+    return _(
+        "warning: the baseline already has the worst possible value of {metrics}, so the gate cannot detect a"
+        " regression. A later run that is no better passes with a warning only in phases where `at_worst` in"
+        " gates.toml allows this. In other phases, such runs are not comparable. {fix}",
+        metrics=[rule_label(name) for name in worst],
+        fix=fix,
     )

@@ -26,16 +26,15 @@ def run_folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
-def test_a_card_is_written_and_its_headline_shown(gigamind, run_folder, lang):
+def test_a_report_is_written_and_its_first_screen_shown(gigamind, run_folder, lang):
     ended = gigamind("judge", "certify", "run", "--out", "card", "--lang", lang)
     assert ended.code == 0, ended.stderr
-    verdict, why, *_, headline, _file = ended.stdout.splitlines()
-    assert "4" in verdict
-    assert why.startswith("  ")
-    assert re.findall(r"\d+", why) == ["4", "30"]  # labels, and how many are needed
-    assert "0.750" in headline
-    assert all((HANGUL.search(line) is not None) == (lang == "ko") for line in (verdict, why))
+    verdict, *_others, _file = ended.stdout.splitlines()
+    assert re.findall(r"\d+", verdict) == ["4", "30"]  # labels, and how many are needed
+    assert (HANGUL.search(verdict) is not None) == (lang == "ko")
     assert ended.stdout.rstrip().endswith("judge_card.html")
+    text = (run_folder.parent / "card" / "judge_card.md").read_text("utf-8")
+    assert f"**{verdict}**" in text.replace("\\", "")
     card = json.loads((run_folder.parent / "card" / "judge_card.json").read_text("utf-8"))
     assert card["scales"][0]["overall"]["figures"]["sensitivity"]["value"] == 1.0
     assert card["judge"]["fingerprint"] == "f" * 64
@@ -46,12 +45,6 @@ def test_a_card_is_written_and_its_headline_shown(gigamind, run_folder, lang):
 def test_without_out_the_card_stands_where_that_of_the_flow_does(gigamind, run_folder):
     assert gigamind("judge", "certify", "run").code == 0
     assert list(run_folder.parent.glob("eval/cards/*/judge_card.html"))
-
-
-def test_cautions_go_to_standard_error(gigamind, run_folder):
-    ended = gigamind("judge", "certify", run_folder, "--out", "card")
-    assert "unanswerable = yes" in ended.stderr
-    assert "unanswerable = yes" not in ended.stdout
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
@@ -69,7 +62,8 @@ def test_results_of_deceptive_judges_are_shown_with_the_card(gigamind, run_folde
     tests.write_text(json.dumps({"fingerprint": "f" * 64, "liars": liars}), encoding="utf-8")
     ended = gigamind("judge", "certify", "run", "--tests", tests, "--out", "card", "--lang", lang)
     assert ended.code == 0, ended.stderr
-    assert re.search(r"^  .+ 1\.000, .+ 1 / 1, .+ 0 / 2, ", ended.stdout, re.MULTILINE)
+    text = (run_folder.parent / "card" / "judge_card.md").read_text("utf-8")
+    assert re.search(r"^\| .+ \| 1\.000 \| .*1.* \| .*2.* \| – \| 0 \|$", text, re.MULTILINE)
     assert read_card(run_folder.parent / "card").liars.liars[0].passed_off == 1
 
 
@@ -78,7 +72,7 @@ def test_repetitions_are_further_runs(gigamind, run_folder):
     told = json.loads((again / "run.json").read_text("utf-8"))
     (again / "run.json").write_text(json.dumps(told | {"run_id": "again"}), encoding="utf-8")
     ended = gigamind("judge", "certify", run_folder, again, "--out", "card")
-    assert re.search(r"^unanswerable: 0\.000 .*N = 4, 2 ", ended.stdout, re.MULTILINE)
+    assert re.search(r"0\.000 +0\.000 – \d\.\d+ +4 +≤ 0\.100", ended.stdout)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +110,7 @@ def test_runs_of_a_real_model_judge_are_certified_and_repeated(search, gigamind,
     assert card.is_valid_for(told["fingerprint"], "openai/judge")
     assert (card.scales[0].overall.items, card.scales[0].flips.value) == (3, 0.0)
     ended = gigamind("judge", "certify", "one", "three", "--out", "another")
-    assert (ended.code, "from the store" in ended.stderr) == (1, True)
+    assert (ended.code, "--store-mode" in ended.stderr) == (1, True)
 
 
 def test_help_loads_no_numbers():

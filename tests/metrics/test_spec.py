@@ -6,7 +6,6 @@ import pytest
 from ranked import measure_ranking
 
 from gigamind.errors import InputError
-from gigamind.i18n import translator
 from gigamind.metrics.answerability import METRICS as VERDICTS
 from gigamind.metrics.grounding import GroundingTable, measure_claims
 from gigamind.metrics.links import LinkedNote, terms
@@ -23,7 +22,7 @@ from gigamind.metrics.table import (
 )
 from gigamind.records.schema import IntervalReport
 from gigamind.release.policy import Quality
-from gigamind.reports.figures import figure_of, metric_rows
+from gigamind.reports.figures import figure_of
 from gigamind.tasks.search.schema import SliceCounts, SliceReport
 
 
@@ -76,10 +75,9 @@ def test_a_metric_is_shown_with_its_interval():
         unanswerable={},
         intervals={"search.misses_at_1": IntervalReport(low=0.1, high=0.9, n=2)},
     )
-    assert metric_rows(part, "search", translator("en")) == [
-        ("search", "misses@1", "0.500", "0.100 – 0.900", 2)
-    ]
-    assert figure_of(part, "search.misses_at_1").label("ko") == "빗나감@1"
+    figure = figure_of(part, "search.misses_at_1")
+    assert (figure.value, figure.interval.low, figure.interval.high) == (0.5, 0.1, 0.9)
+    assert (figure.label("en"), figure.label("ko")) == ("misses@1", "빗나감@1")
 
 
 def test_a_metric_that_was_taken_back_is_unknown():

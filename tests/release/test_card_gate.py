@@ -77,26 +77,40 @@ def test_a_judge_that_asks_no_model_needs_no_card(gate):
 @pytest.mark.parametrize(
     ("held", "row"),
     [
-        (judge_card(), ("passed", 0.6, 0.5, 0.7, 100)),
-        (judge_card(kappa=(0.0, -0.1, 0.12), labels=40), ("failed", 0.0, -0.1, 0.12, 40)),
-        (judge_card(kappa=(None, None, None)), ("failed", None, None, None, 100)),
-        (None, ("failed", None, None, None, None)),
+        (judge_card(), (Proportion(0.6), "≥ 0.400", Result("passed"))),
+        (
+            judge_card(kappa=(0.0, -0.1, 0.12), labels=40),
+            (Proportion(0.0), "≥ 0.400", Result("failed")),
+        ),
+        (judge_card(kappa=(None, None, None)), None),  # without a value the condition says why
+        (None, None),
     ],
     ids=["enough", "supports everything", "one label", "none"],
 )
-def test_the_row_of_the_gate_has_agreement_interval_and_labels(gate, held, row):
-    rule = gate(held, policy())[0].rules[-1]
-    assert (rule.status, rule.current, rule.low, rule.high, rule.n) == row
+def test_the_row_of_the_gate_shows_agreement_and_limit(gate, held, row):
+    rules, compared = gate(held, policy())
+    document = release_document(Release(compared, rules))
+    rows = [
+        cells
+        for block in document.blocks
+        if isinstance(block, Table)
+        for cells in block.rows
+        if cells[0] == rule_label("judge_card")
+    ]
+    assert [(cells[2], *cells[4:]) for cells in rows] == ([row] if row else [])
 
 
-def test_why_a_report_is_not_enough_is_in_the_verdict(gate):
-    found, compared = gate(
+def test_why_a_judge_report_is_not_enough_is_a_condition_of_the_first_screen(gate):
+    rules, compared = gate(
         judge_card(kappa=(0.0, -0.1, 0.12)), policy("warn"), languages=("en", "ko")
     )
-    verdict = release_verdict(Release(compared, found))
-    assert verdict.state == "warning"
-    assert "0.000 (95% CI −0.100 – 0.120)" in verdict.sentence
-    assert "Korean" in verdict.sentence
+    document = release_document(Release(compared, rules)).first
+    assert document.verdict.state == "warning"
+    (conditions,) = (block for block in document.blocks if isinstance(block, Conditions))
+    (condition,) = conditions.items
+    assert condition.state == "warning"
+    for part in ("0.000 (95% CI −0.100 – 0.120)", "100", "0.400", "Korean"):
+        assert part in condition.text
 
 
 def test_the_card_table_decides_and_a_phase_may_ask_for_more(gate):

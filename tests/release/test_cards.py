@@ -65,7 +65,7 @@ def test_without_a_valid_card_the_policy_decides(policy, status, card, judge, wh
 def test_a_card_that_shows_too_little_is_as_good_as_none(policy, status):
     rule = card_rule(held((0.0, -0.1, 0.12), ("en", "ko")), JUDGE, policy)
     assert rule.status == status
-    for part in ("0.000 [−0.100, 0.120]", "120", "0.400", "ko: "):
+    for part in ("0.000 (95% CI −0.100 – 0.120)", "120", "0.400", "Korean"):
         assert part in rule.explanation
     assert ("gigamind judge certify" in rule.explanation) is (policy != "ignore")
     assert (rule.current, rule.low, rule.high, rule.n, rule.limit) == (0.0, -0.1, 0.12, 120, 0.4)

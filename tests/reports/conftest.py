@@ -133,7 +133,7 @@ def make_record(
         "notes": "vault",
         "notes_hash": "n" * 64,
         "notes_hash_mode": "content",
-        "options": {"mode": "hybrid", "min_score": None, "topk": 10},
+        "options": {"mode": "hybrid", "min_score": None, "topk": 10, "seed": 42},
         "judge": {
             "kind": "threshold",
             "file": "judges/unanswerable_threshold.toml",

@@ -1,7 +1,6 @@
 import pytest
-from gigamind.tasks.search.markdown import failed_items, failure_line
 
-from gigamind.i18n import translator
+from gigamind.tasks.search.failures import failed_items, failure_text
 
 
 def test_only_what_went_wrong_is_a_failure(make_item):
@@ -35,21 +34,10 @@ def test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset(make_ite
         ({"metrics": {"mrr": 0.0}, "hits": 2}, " 2 "),
         ({"metrics": {"mrr": 0.0}, "hits": 1}, "not found"),
         ({"metrics": {"mrr": 0.0}}, "no note"),
-        ({"judged_unanswerable": True}, "rank 1; judged unanswerable"),
+        ({"judged_unanswerable": True}, "rank 1; wrongly judged unanswerable"),
         ({"answerable": False, "metrics": {}}, "judged answerable"),
     ],
 )
 def test_a_failure_is_said_in_words(make_item, make_hit, changes, what):
     hits = tuple(make_hit(f"{n}.md") for n in range(changes.pop("hits", 0)))
-    assert what in failure_line(make_item(ranking=hits, **changes), translator("en")).what
-
-
-def test_the_first_three_notes_are_shown_with_their_scores(make_item, make_hit):
-    hits = tuple(make_hit(f"{n}.md", 0.5 - n / 10) for n in range(4))
-    line = failure_line(make_item(ranking=hits, expected_notes=("a.md", "b.md")), translator("en"))
-    assert line.came == "`0.md` 0.500, `1.md` 0.400, `2.md` 0.300"
-    assert line.expected == "`a.md`, `b.md`"
-
-
-def test_an_empty_ranking_is_said_to_be_one(make_item):
-    assert failure_line(make_item(metrics={"mrr": 0.0}), translator("en")).came == "nothing"
+    assert what in failure_text(make_item(ranking=hits, **changes))

@@ -8,8 +8,11 @@ import pytest
 
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.finish import SUMMARY_FILE
+from gigamind.i18n import translator
 from gigamind.records.folder import check_out_folder, write_run
 from gigamind.records.schema import ErrorReport, RunReport
+from gigamind.reports.markdown import render_markdown
+from gigamind.reports.run import Outcome, run_document
 from gigamind.tasks.search.schema import ItemReport, SummaryReport
 from gigamind.tasks.search.view import SearchView
 
@@ -18,7 +21,9 @@ FILES = {"run.json", "summary.json", "summary.md", "per_item.jsonl", "errors.jso
 
 def write(out, record, output="both"):
     """As an evaluation does, but for its page."""
-    write_run(out, record, output, {SUMMARY_FILE: SearchView().markdown(record)})
+    say = translator("en")
+    summary = render_markdown(run_document(SearchView(), record, Outcome(), say), say)
+    write_run(out, record, output, {SUMMARY_FILE: summary})
 
 
 def names(folder):
@@ -77,7 +82,11 @@ def test_a_backslash_stays_one(make_record, make_item, tmp_path):
 
 def test_what_is_no_json_number_is_never_written(make_record, make_item, tmp_path):
     with pytest.raises(ValueError, match="Out of range float values"):
-        write(tmp_path / "out", make_record((make_item(metrics={"mrr": float("nan")}),)), "json")
+        write(
+            tmp_path / "out",
+            make_record((make_item(metrics={"mrr": 1.0, "own": float("nan")}),)),
+            "json",
+        )
     assert names(tmp_path) == set()
 
 

@@ -110,5 +110,5 @@ def test_a_time_before_1970_has_a_hash(vault_of):
 
 
 def test_a_missing_folder_is_an_error(tmp_path):
-    with pytest.raises(NotesError, match="no such folder"):
+    with pytest.raises(NotesError, match="nowhere"):
         notes_hash(tmp_path / "nowhere")

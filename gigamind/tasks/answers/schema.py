@@ -93,7 +93,7 @@ class EvaluatedClaim(AnswerSentence):
         share: Share of the claim's words that the source has, in [0, 1].
         said: Whether a second check confirmed that the source states the claim; null without a second check.
         evidence: Range of its quote, as `AlignedRecord`, or why there is none, as `FailedRecord`.
-        told_role: The model's role for the sentence.
+        reported_role: The model's role for the sentence.
         veto: Why the sentence is a claim although the model gave another role.
         untold: Whether it also says that the notes have no answer.
     """
@@ -110,7 +110,7 @@ class EvaluatedClaim(AnswerSentence):
     contradictions: tuple[str, ...] = ()
     share: Share | None = None
     confirmed: Annotated[bool | None, Field(alias="said")] = None
-    reported_role: Annotated[Aside | Literal["claim"], Field(alias="told_role")] = "claim"
+    reported_role: Annotated[Aside | Literal["claim"], Field(alias="reported_role")] = "claim"
     veto: str | None = None
     untold: bool = False
 
@@ -142,7 +142,7 @@ class SearchQAEvaluation(Report):
     omissions: tuple[EvaluatedOmission, ...] = ()
     abstains: bool
     answerable: bool
-    reported_answerable: Annotated[bool | None, Field(alias="told_answerable")]
+    reported_answerable: Annotated[bool | None, Field(alias="reported_answerable")]
     reported_correctness: float | None
     reported_utility: float | None
     utility_reason: str

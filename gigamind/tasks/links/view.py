@@ -12,6 +12,7 @@ from gigamind.metrics.table import keys_in, label, label_text
 from gigamind.release.comparison import Comparison
 from gigamind.reports import charts
 from gigamind.reports.document import (
+    Block,
     Cell,
     Column,
     Count,
@@ -380,24 +381,12 @@ def _languages(
         for name, part in parts.items()
     )
     few = any(part.notes < _FEW_NOTES for part in parts.values())
-    blocks = (
-        filled(table((_("slice"), _("notes"), *map(label_text, keys)), rows)),
-        *(
-            (
-                Prose(
-                    _("Slices with fewer than {n} notes are unreliable.", n=_FEW_NOTES), faint=True
-                ),
-            )
-            if few
-            else ()
-        ),
-        *(
-            (Plot(chart, _("Dots are the values, lines their 95% CIs.")),)
-            if (chart := _slices(record, say, baseline))
-            else ()
-        ),
-    )
-    return Section("slices", _("Results by language"), blocks, folded=True)
+    unreliable = _("Slices with fewer than {n} notes are unreliable.", n=_FEW_NOTES)
+    heads = (_("slice"), _("notes"), *map(label_text, keys))
+    blocks: list[Block] = [filled(table(heads, rows, unreliable if few else ""))]
+    if chart := _slices(record, say, baseline):
+        blocks.append(Plot(chart, _("Dots are the values, lines their 95% CIs.")))
+    return Section("slices", _("Results by language"), tuple(blocks), folded=True)
 
 
 def _value(figure: Figure | None) -> Proportion | None:

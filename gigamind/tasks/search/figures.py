@@ -8,8 +8,9 @@ import numpy as np
 from gigamind.i18n import Translator, _
 from gigamind.metrics import answerability
 from gigamind.metrics.table import label
+from gigamind.release.policy import rule_label
 from gigamind.reports.charts import Chart, Line, Mark, Pen, Shown, Steps, drawn, forest
-from gigamind.reports.figures import Figure, figure_of, figures_of, metric_name
+from gigamind.reports.figures import Figure, figure_of, figures_of
 from gigamind.reports.verdict import main_figures, slice_name
 from gigamind.tasks.search.compare import SearchSnapshot
 from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
@@ -111,7 +112,7 @@ def search_figures(
     old = baseline.metrics if baseline else None
 
     def named(metrics: Iterable[Figure]) -> Shown:
-        return {metric_name(metric.key, say): metric for metric in metrics}
+        return {say(rule_label(metric.key)): metric for metric in metrics}
 
     def parts(summary: SummaryReport, tags: int) -> Shown:
         return {
@@ -177,7 +178,9 @@ def _scores(record: RunRecord, kind: str, current: Mark, say: Translator) -> Ste
         shares = 100 * np.histogram(scores, edges)[0] / len(scores)
         lines.append(Line(say(name), shares.tolist(), pens[answerable]))
     x_label, counted = say(_SCORE_NAMES[kind]), say(_("share of queries"))
-    return Steps(x_label, x_label, edges.tolist(), lines, [current], counted, "%")
+    return Steps(
+        say(_("Score distribution")), x_label, edges.tolist(), lines, [current], counted, "%"
+    )
 
 
 def _score_range(items: Sequence[ItemReport], marks: Sequence[Mark]) -> tuple[float, float]:

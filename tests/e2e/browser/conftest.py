@@ -5,6 +5,15 @@ from typing import Any
 
 import pytest
 
+from gigamind.i18n import translator
+from gigamind.release.compare import compare
+from gigamind.release.gates import judge_release
+from gigamind.release.policy import read_policy
+from gigamind.reports.html import render_html
+from gigamind.reports.run import Outcome, run_document
+from gigamind.reports.verdict import Release
+from gigamind.tasks import KINDS, TASKS
+
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -51,7 +60,7 @@ def browser(chromium):
 def open_page(browser, tmp_path):
     """Open a page from its file; afterwards the console must be empty and the network untouched."""
 
-    def show(text, width=1280):
+    def show(text, width=1280, anchor=""):
         page = tmp_path / "report.html"
         page.write_text(text, encoding="utf-8")
         browser.execute_cdp_cmd(
@@ -60,7 +69,8 @@ def open_page(browser, tmp_path):
         )
         browser.get_log("browser")
         browser.get_log("performance")
-        browser.get(page.as_uri())
+        browser.get("about:blank")  # else another anchor of one page would not load it again
+        browser.get(page.as_uri() + anchor)
         return browser
 
     yield show
@@ -68,6 +78,22 @@ def open_page(browser, tmp_path):
     # `chrome:` and `chrome-untrusted:` are the browser's own: its first tab may still be loading.
     inside = {"file", "data", "chrome", "chrome-untrusted"}
     assert {address.partition(":")[0] for address in _requested(browser)} <= inside
+
+
+@pytest.fixture
+def show(open_page):
+    """Open the report of a record, compared with a baseline if there is one."""
+
+    def show(record, width=1280, lang="en", baseline=None):
+        outcome, say, task = Outcome(), translator(lang), record.run.task
+        if baseline:
+            comparison = compare(baseline, KINDS[task].take_snapshot(record))
+            gate = judge_release(comparison, read_policy(None), "ga")
+            outcome = Outcome(Release(comparison, gate), baseline)
+        page = run_document(TASKS[task].view, record, outcome, say)
+        return open_page(render_html(page, say), width)
+
+    return show
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,9 @@ def show(open_page, runs):
         worst = found.comparisons[0].changes[0].id
         read = [_with_text(run, worst, HOSTILE) for run in read]
         say = translator(lang)
-        return open_page(render_html(experiment_document(found, read, say), say), width)
+        browser = open_page(render_html(experiment_document(found, read, say), say), width)
+        browser.execute_script("location.hash = 'list'")  # opens the folded section
+        return browser
 
     return opened
 
@@ -92,7 +94,7 @@ def test_filters_show_what_got_worse_and_better(show, reader):
     }
     assert counts == {"all": counts["better"], "worse": 0, "better": counts["better"]}
     reader.choose("worse")
-    reader.wait_for_status("No matching item.")
+    reader.wait_for_status("No item matches the search and the filters.")
     reader.choose("better")
     reader.wait_for_status(f"1–{counts['better']} of {counts['better']} items")
 

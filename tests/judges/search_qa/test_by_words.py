@@ -274,7 +274,7 @@ def test_the_fingerprint_changes_with_the_file(tmp_path):
     ("text", "said"),
     [
         ('kind = "words"\nprompt = "x/v1"\n', "prompt"),
-        ('kind = "threshold"\n', "search_qa, words.*'threshold'"),
+        ('kind = "threshold"\n', "'threshold'.*search_qa, words"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_no_judge_of_answers_is_refused(tmp_path, text, said):

@@ -216,7 +216,5 @@ def test_who_cuts_the_claims_makes_another_judge(judge_file, language):
 
 def test_a_prompt_for_cutting_that_is_not_there_is_told(judge_file):
     file = judge_file(claims="llm", claims_prompt="search_qa_claims/v9")
-    with pytest.raises(
-        InputError, match=r"search_qa_claims/v9/ko.jinja: the prompt cannot be read"
-    ):
+    with pytest.raises(InputError, match=r"search_qa_claims/v9/ko\.jinja"):
         load_search_qa_judge(file, "ko")

@@ -71,7 +71,7 @@ def test_the_verdict_follows_the_kappa_and_all_media_print_it(
     made = card(scale(overall=group(cohen_kappa=figure(value, low, 0.9))))
     page = document(made)
     assert page.verdict.state == state
-    console = Console(width=500)
+    console = Console(width=200, soft_wrap=True)
     with console.capture() as printed:
         show(page, console, ENGLISH)
     sentence = ENGLISH(page.headline)
@@ -264,7 +264,7 @@ def test_every_metric_of_a_scale_is_in_its_section(card):
     assert block(made, Plot, "scale-1").chart.points == [(0.95, 0.75, 20)]
 
 
-def test_the_corrected_mean_has_its_own_section(card, scale):
+def test_the_corrected_mean_has_its_own_section(card):
     judged, labelled, corrected = block(card(), Table, "means").rows
     assert judged[1:] == (Proportion(0.4), Interval(None, None), Count(300))
     assert labelled[1:] == (Proportion(0.3), Interval(0.2, 0.4), Count(100))

@@ -1,10 +1,16 @@
-"""A link run made by hand: three notes, one suggestion of each kind."""
+"""A link run made by hand: three notes, one suggestion of each kind. The list of answers as its script reads it."""
 
+import json
+import re
 from collections.abc import Callable
+from importlib import resources
+from types import SimpleNamespace
 
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.records.schema import IntervalReport, PassageReport
+from gigamind.tasks.answers.page import list_data
 from gigamind.tasks.links.schema import (
     ExpectedLinkReport,
     LinkCounts,
@@ -117,3 +123,29 @@ def make_links(make_record: Callable[..., RunRecord]) -> Callable[..., LinkRunRe
         return LinkRunRecord(about, summary, notes, ())
 
     return make
+
+
+def _named(name: str, values: list[object]) -> dict[str, object]:
+    """Name the values of an array by the fields of answer_item.js."""
+    file = resources.files("gigamind.reports.page") / "templates" / "answer_item.js"
+    declared = re.search(rf"const {name} = (\[.*?\]);", file.read_text("utf-8"), re.DOTALL)
+    return dict(zip(json.loads(declared[1]), values, strict=True))
+
+
+@pytest.fixture
+def listed() -> Callable[..., tuple[dict[str, object], list[dict[str, object]]]]:
+    """The data of the list of these answers, and its rows."""
+
+    def read(*items, lang="en", judge=None, comparison=None, baseline=()):
+        record = SimpleNamespace(items=items, run=SimpleNamespace(judge=judge))
+        before = SimpleNamespace(items=baseline)
+        data = json.loads(list_data(record, translator(lang), comparison, before))
+        return data, [_named("FIELDS", row) for row in data["items"]]
+
+    return read
+
+
+@pytest.fixture
+def claims() -> Callable[[dict[str, list[list[object]]]], list[dict[str, object]]]:
+    """The claims of a row."""
+    return lambda row: [_named("CLAIM_FIELDS", values) for values in row["claims"]]

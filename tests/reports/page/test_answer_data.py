@@ -1,9 +1,12 @@
-import json
+from types import SimpleNamespace
 
 import pytest
 
 from gigamind.i18n import translator
-from gigamind.tasks.answers.page import answers_json, pieces
+from gigamind.release.comparison import ItemChange
+from gigamind.release.model import SnapshotCheck
+from gigamind.tasks.answers.compare import AnswerItem
+from gigamind.tasks.answers.page import list_data, pieces
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
     EvaluatedAside,
@@ -16,8 +19,6 @@ from gigamind.tasks.answers.schema import (
     SearchQAEvaluation,
     SourceSentence,
 )
-
-EN = translator("en")
 
 ANSWER = "Hi! It is 15 days. 장미는 없다. </script><b>x"
 NOTE = NoteReport(title="Leave", path=None, text="<i>" + "a" * 200 + " It is 15 days. " + "b" * 200)
@@ -113,7 +114,7 @@ def test_a_sentence_that_is_no_claim_stands_among_the_pieces_by_its_role(item):
     assert "".join(text for text, _, _ in found) == ANSWER
 
 
-def test_what_is_left_out_has_its_words_or_why_it_does_not_count(item):
+def test_what_is_left_out_has_its_words_or_why_it_does_not_count(item, listed):
     failed = {"status": "failed", "quote": "no such words", "source_index": 0}
     told = item.evaluation.model_copy(update={"omissions": (
         EvaluatedOmission(what="days", note=1, doubt=None, evidence=aligned("It is")),
@@ -121,49 +122,76 @@ def test_what_is_left_out_has_its_words_or_why_it_does_not_count(item):
     )})  # fmt: skip
     facts = (LabelledFactReport(text="f", vital=True, note=1, claim=2),)
     changes = {"evaluation": told, "labels": item.labels.model_copy(update={"facts": facts})}
-    row = json.loads(answers_json([item.model_copy(update=changes)], EN))["items"][0]
-    (what, doubt, title, quote, passage), unproven = row[21]
+    _data, (row,) = listed(item.model_copy(update=changes))
+    (what, doubt, title, quote, passage), unproven = row["omissions"]
     assert (what, doubt, title, quote, passage[1]) == ("days", "", "Leave", "It is", "It is")
     assert unproven[1:] == ["quote_not_in_note", "Leave", "no such words", None]
-    assert row[22] == [["f", True, True, 2]]
+    assert row["facts"] == [["f", True, True, 2]]
 
 
-def test_a_quote_stands_in_its_passage_and_a_failed_one_in_none(item):
-    first, second = json.loads(answers_json([item], EN))["items"][0][10]
-    before, words, after = first[6]
+def test_a_quote_stands_in_its_passage_and_a_failed_one_in_none(item, listed, claims):
+    first, second = claims(listed(item)[1][0])
+    before, words, after = first["passage"]
     assert words == "It is 15 days."
     # 120 code points on either side, and the sign that there is more.
     assert before == "…" + "a" * 119 + " "
     assert after == " " + "b" * 119 + "…"
-    assert second[5:7] == ["no such words", None]
-    assert second[8] == "not_found"
+    assert (second["quote"], second["passage"]) == ("no such words", None)
+    assert second["labelled"] == "not_found"
 
 
-def test_a_claim_shows_the_sentence_that_it_was_held_against_under_its_heading(item):
+def test_a_claim_shows_the_sentence_that_it_was_compared_with_under_its_heading(
+    item, listed, claims
+):
     first, *rest = item.evaluation.claims
     held = first.model_copy(
         update={"source": SourceSentence(heading="Yearly", text="- Staff: It is 15 days. Not 16.")}
     )
     told = item.evaluation.model_copy(update={"claims": (held, *rest)})
-    changed = item.model_copy(update={"evaluation": told})
-    row = json.loads(answers_json([changed], EN))["items"][0][10][0]
-    assert row[4] == "Leave › Yearly"
-    assert row[6] == ["- Staff: ", "It is 15 days.", " Not 16."]
+    row = claims(listed(item.model_copy(update={"evaluation": told}))[1][0])[0]
+    assert row["note"] == "Leave › Yearly"
+    assert row["passage"] == ["- Staff: ", "It is 15 days.", " Not 16."]
+
+
+def test_each_unsupported_claim_says_why_in_the_language_of_the_page(item, listed, claims):
+    english, korean = (claims(listed(item, lang=lang)[1][0]) for lang in ("en", "ko"))
+    assert [len(claim["why"]) for claim in english] == [0, 1]
+    assert english[1]["why"] != korean[1]["why"]
+
+
+def test_the_baseline_has_what_its_snapshot_stores(item, listed):
+    before = AnswerItem(
+        id="a", question="q", evaluated=True, metrics={"correctness": 1.0, "utility": None},
+        unsupported=("old",), left_out=("fact",), check=SnapshotCheck(passed=True, yes={}),
+    )  # fmt: skip
+    what = ItemChange(
+        id="a", text="q", expected_notes=(), change="worse", what="x",
+        baseline_ranking=None, current_ranking=None,
+    )  # fmt: skip
+    comparison = SimpleNamespace(changes=(what,))
+    other = item.model_copy(update={"id": "b"})
+    data, (row, alone) = listed(item, other, comparison=comparison, baseline=(before,))
+    assert data["compared"]
+    assert (row["change"], row["what"]) == ("worse", "x")
+    assert row["before"] == [[1.0, None], ["old"], ["fact"], True]
+    assert (alone["change"], alone["what"], alone["before"]) == ("", "", None)
 
 
 def test_nothing_in_the_data_can_end_its_script_element(item):
-    assert "</script" not in answers_json([item], EN)
+    record = SimpleNamespace(items=[item], run=SimpleNamespace(judge=None))
+    assert "</script" not in list_data(record, translator("en"))
 
 
-def test_tags_are_places_in_one_list_and_flags_are_told_by_title(item):
-    data = json.loads(answers_json([item], EN))
-    assert (data["tags"], data["items"][0][3]) == (["t1", "t2"], [1, 0])
-    assert data["items"][0][17] == ["Leave"]
+def test_tags_are_places_in_one_list_and_flags_are_told_by_title(item, listed):
+    data, (row,) = listed(item)
+    assert (data["tags"], row["tags"]) == (["t1", "t2"], [1, 0])
+    assert row["flagged"] == ["Leave"]
 
 
-def test_an_answer_without_an_evaluation_shows_how_it_ended(item):
+def test_an_answer_without_an_evaluation_shows_how_it_ended(item, listed):
     left = item.model_copy(update={"evaluation": None, "outcome": "refused", "code": "refused"})
     alone = item.model_copy(update={"evaluation": None, "outcome": "without_context"})
-    data = json.loads(answers_json([left, alone], EN))["items"]
-    assert [row[8] for row in data] == ["refused", "without_context"]
-    assert data[0][9] == [[ANSWER, "", 0]]
+    data, rows = listed(left, alone)
+    assert [row["outcome"] for row in rows] == ["refused", "without_context"]
+    assert {"refused", "without_context"} <= data["labels"].keys()
+    assert rows[0]["pieces"] == [[ANSWER, "", 0]]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gigamind.i18n import translator
 from gigamind.records.judged import JudgementReport, VoteReport
 from gigamind.records.schema import PassageReport
-from gigamind.reports.page.layout import items_script
+from gigamind.reports.html import items_script
 from gigamind.tasks.search.page import items_json
 
 EN = translator("en")
@@ -108,7 +108,7 @@ def test_the_rank_is_that_of_the_first_expected_note(make_item, reciprocal, rank
 
 @given(st.text())
 def test_no_text_ends_the_script_element_and_every_text_comes_back(text):
-    written = items_script(EN, None, [text])
+    written = items_script(EN, [text])
     assert not set("<>&") & set(written)
     assert json.loads(written)["items"] == [text]
 

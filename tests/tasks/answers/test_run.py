@@ -73,7 +73,7 @@ def test_what_no_verdict_needs_costs_none_and_is_counted(options, server, replie
         lost, 1
     )
     assert done.summary.llm.unread.items() >= dict.fromkeys(lost, 1).items()
-    assert "source_coverage: 1" in (done.out / "summary.md").read_text("utf-8")
+    assert "source\\_coverage: 1" in (done.out / "summary.md").read_text("utf-8")
 
 
 def test_a_failed_evaluation_leaves_the_answer_and_the_others(

@@ -1,4 +1,4 @@
-"""The checks that a supported claim passes, and the sentences on rejected claims."""
+"""The checks that a supported claim passes, and why others are rejected."""
 
 import re
 from types import SimpleNamespace
@@ -7,20 +7,19 @@ import pytest
 
 from gigamind.i18n import translator
 from gigamind.records.judged import SecondLookReport
+from gigamind.reports.labels import LABELS
 from gigamind.tasks.answers.schema import EvaluatedClaim, SourceSentence
-from gigamind.tasks.answers.support_checks import (
-    contradictions,
-    rejected_support,
-    second_look,
-    support_checks,
-)
+from gigamind.tasks.answers.support_checks import reasons, support_checks
+from gigamind.tasks.answers.view import rejected_support, second_look
+
+EN = translator("en")
 
 SOURCE = SourceSentence(heading="Leave", text="It is 15 days.")
 BY_QUOTE = [("told_supported", True), ("proven", True)]
 
 
 def claim(**values):
-    plain = {"reported_verdict": "supported", "doubt": None, "source": SOURCE, "confirmed": None}
+    plain = {"told": "supported", "doubt": None, "source": SOURCE, "said": None}
     plain |= {"contradictions": (), "new_numbers": ()}
     return EvaluatedClaim.model_construct(**plain | values)
 
@@ -29,18 +28,17 @@ def claim(**values):
     "values, expected",
     [
         ({}, [*BY_QUOTE, ("says", True)]),
-        ({"confirmed": True}, [*BY_QUOTE, ("confirmed", True)]),
+        ({"said": True}, [*BY_QUOTE, ("confirmed", True)]),
         ({"doubt": "contradiction"}, [*BY_QUOTE, ("contradiction", False)]),
-        ({"doubt": "not_confirmed", "confirmed": False}, [*BY_QUOTE, ("not_confirmed", False)]),
+        ({"doubt": "not_confirmed", "said": False}, [*BY_QUOTE, ("not_confirmed", False)]),
         ({"doubt": "not_looked_at"}, [*BY_QUOTE, ("not_looked_at", None)]),
         ({"doubt": "quote_changed", "source": None}, [("told_supported", True), ("unproven", False)]),
-        ({"reported_verdict": None, "evidence": {}}, [("proven", True), ("says", True)]),
-        ({"reported_verdict": None, "evidence": {}, "doubt": "new_name"}, [("proven", True), ("new_name", False)]),
-        ({"reported_verdict": None, "evidence": {}, "doubt": "other_limits"},
-         [("proven", True), ("other_limits", False)]),
-        ({"reported_verdict": None, "evidence": None}, []),
-        ({"reported_verdict": "not_found", "source": None}, [("told_not_found", False)]),
-        ({"reported_verdict": "contradicted", "contradictions": ("number",)},
+        ({"told": None, "evidence": {}}, [("proven", True), ("says", True)]),
+        ({"told": None, "evidence": {}, "doubt": "new_name"}, [("proven", True), ("new_name", False)]),
+        ({"told": None, "evidence": {}, "doubt": "other_limits"}, [("proven", True), ("other_limits", False)]),
+        ({"told": None, "evidence": None}, []),
+        ({"told": "not_found", "source": None}, [("told_not_found", False)]),
+        ({"told": "contradicted", "contradictions": ("number",)},
          [("told_contradicted", False), ("proven", True), ("flagged", None)]),
     ],
 )  # fmt: skip
@@ -48,36 +46,54 @@ def test_a_claim_comes_to_the_door_that_stops_it(values, expected):
     assert support_checks(claim(**values)) == expected
 
 
+@pytest.mark.each(
+    "values, keys",
+    [
+        ({"verdict": "supported"}, []),
+        ({"verdict": "not_found", "told": "not_found"}, ["not_found"]),
+        ({"verdict": "not_found", "doubt": "little_in_common"}, ["little_in_common"]),
+        ({"verdict": "contradicted", "told": "contradicted", "contradictions": ("negation",)},
+         ["contradicted", "differs_negation"]),
+    ],
+)  # fmt: skip
+def test_an_unsupported_claim_has_reasons_the_main_one_first(values, keys):
+    assert list(reasons(claim(**values))) == [LABELS[key] for key in keys]
+
+
 def test_numbers_stand_beside_the_contradiction_of_numbers_alone():
-    found = claim(contradictions=("number", "negation"), new_numbers=("15", "16"))
-    assert contradictions(found) == [("number", "15, 16"), ("negation", "")]
+    found = claim(
+        verdict="contradicted", contradictions=("number", "negation"), new_numbers=("15", "16")
+    )
+    _verdict, number, negation = reasons(found)
+    assert number.endswith(": 15, 16")
+    assert not re.search(r"\d", negation)
+
+
+def test_a_claim_of_no_sentence_has_a_reason_of_its_own():
+    (reason,) = reasons(claim(verdict="not_found", told=None, evidence=None))
+    assert reason not in LABELS.values()
 
 
 @pytest.mark.each(
-    "reported, rejected, english, korean",
+    "told, rejected, phrase",
     [
-        ({"not_found": 4}, {}, "", ""),
-        ({"supported": 4}, {}, " 4 ", "4개"),
-        ({"supported": 9}, {"no_quote": 1, "contradiction": 2}, "3 of 9 ", "9개 중 3개"),
+        ({"not_found": 4}, {}, ""),
+        ({"supported": 4}, {}, " 4 "),
+        ({"supported": 9}, {"no_quote": 1, "contradiction": 2}, "3 of 9 "),
     ],
-)  # fmt: skip
+)
 def test_claims_that_the_model_supports_are_counted_with_why_they_are_not_believed(
-    reported, rejected, english, korean
+    told, rejected, phrase
 ):
-    summary = SimpleNamespace(reported_verdicts=reported, not_believed=rejected)
-    for language, phrase in (("en", english), ("ko", korean)):
-        sentence = translator(language)(rejected_support(summary))
-        assert phrase in sentence
-        assert bool(phrase) == bool(sentence)
+    sentence = rejected_support(SimpleNamespace(told=told, not_believed=rejected, loose=0))
+    assert phrase in sentence
+    assert bool(phrase) == bool(sentence)
     if rejected:  # the commonest reason comes first
-        assert re.findall(r"\((\d)", translator("en")(rejected_support(summary))) == ["2", "1"]
+        assert re.findall(r"\((\d)", sentence) == ["2", "1"]
 
 
-def test_a_second_look_is_told_in_one_line_with_the_models_that_looked():
-    look = SecondLookReport(
-        model="m", language="en", stated=(12, 12), unstated=(12, 0), believed=False
-    )
+def test_a_second_look_has_the_models_that_looked():
+    look = SecondLookReport(model="m", language="en", said=(12, 12), unsaid=(12, 0), believed=False)
     summary = SimpleNamespace(second_looks=(look,), looked_at=0)
-    assert "12 of 24 " in second_look(summary, translator("en"))
-    assert "24개 중 12개" in second_look(summary, translator("ko"))
-    assert second_look(SimpleNamespace(second_looks=(), looked_at=0), translator("en")) == ""
+    assert "12 of 24 " in second_look(summary, EN)
+    assert second_look(SimpleNamespace(second_looks=(), looked_at=0), EN) == ""

@@ -102,7 +102,7 @@ def test_a_system_is_asked_each_question_and_its_answer_is_judged_by_its_context
     snapshot = json.loads((done.out / "snapshot.json").read_text("utf-8"))
     assert snapshot["environment"]["system"]["fingerprint"] == system["fingerprint"]
     assert "secret-word" not in "".join(p.read_text("utf-8") for p in done.out.iterdir())
-    assert f"answered by {rag.url}/ask?***" in (done.out / "report.html").read_text("utf-8")
+    assert f"{rag.url}/ask?***" in (done.out / "report.html").read_text("utf-8")
     assert "| p50 " in (done.out / "summary.md").read_text("utf-8")
 
 
@@ -185,7 +185,7 @@ def test_what_is_odd_about_contexts_is_counted_by_item_and_said(asked, answering
     assert done.summary.counts.without_context == 1
     page = (done.out / "report.html").read_text("utf-8")
     assert "답변 5개 중 1개" in page
-    assert "답변 시스템 http://127.0.0.1" in page
+    assert rag.url in page
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_a_recorded_answer_that_is_empty_fails_its_question_and_not_the_run(aske
     failed = [error["id"] for error in lines(done.out, "errors.jsonl")]
     assert failed == [f"q{at}" for at in range(1, 7)]
     assert warned(done.out) == [{"count": 6, "total": 30}]
-    with pytest.raises(EvaluationError, match="7 questions"):
+    with pytest.raises(EvaluationError, match="7 "):
         run("seven", rows)
     assert run("part", rows, allow_partial=True).summary.counts.answers_evaluated == 23
 
@@ -557,7 +557,7 @@ def test_what_can_have_no_part_is_refused(asked, changes, message):
 def test_a_dry_run_asks_nothing_and_foresees_what_judging_costs(asked, answering, server, tmp_path):
     with answering() as rag:
         checked = TASKS["answers"].check(asked(rag.url))
-        assert (checked.ready, rag.asked) == ("5 questions ready", [])
+        assert (checked.ready.values["n"], rag.asked) == (5, [])
     judging, *_ = checked.estimate()
     assert judging.calls == 5
     file = tmp_path / "rag.jsonl"

@@ -11,7 +11,7 @@ from gigamind.tasks import evaluate
 @pytest.fixture
 def keyword_run(make_options, lines):
     """Summary and lines by id of the keyword run of all queries."""
-    summary, out, _ = evaluate(make_options())
+    summary, out, *_ = evaluate(make_options())
     return summary, {line["id"]: line for line in lines(out, "per_item.jsonl")}
 
 
@@ -104,7 +104,7 @@ def test_a_query_in_a_language_that_its_notes_are_not_in_is_cross_lingual(keywor
 def test_what_counts_as_cross_lingual(make_options, notes, changes, cross):
     (notes / "plain.md").write_text("No language is told.\n", encoding="utf-8")
     row = {"id": "a", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}
-    summary, _, _ = evaluate(make_options([row | changes]))
+    summary, *_ = evaluate(make_options([row | changes]))
     assert (summary.cross_lingual is not None) == cross
 
 
@@ -148,7 +148,7 @@ def test_evidence_of_the_asked_number_of_notes_counts(
     make_options, tmp_path, notes_shown, precision, recall, held, held_of_note
 ):
     out = tmp_path / f"out{notes_shown}"
-    summary, _, _ = evaluate(make_options([_garden(17, 38)], evidence_notes=notes_shown, out=out))
+    summary, *_ = evaluate(make_options([_garden(17, 38)], evidence_notes=notes_shown, out=out))
     found = summary.overall.search
     assert (found["span_precision"], found["span_recall"]) == (precision, recall)
     assert found["answer_in_evidence"] == held
@@ -157,7 +157,7 @@ def test_evidence_of_the_asked_number_of_notes_counts(
 
 
 def test_a_label_of_a_word_is_warned_of_for_it_can_match_no_sentence(make_options):
-    summary, out, _ = evaluate(make_options([_garden(32, 37)]))
+    summary, out, *_ = evaluate(make_options([_garden(32, 37)]))
     found = summary.overall.search
     assert (found["span_recall"], found["answer_in_evidence"]) == (0.0, 1.0)
     assert summary.out_of_reach.model_dump() == {
@@ -169,13 +169,13 @@ def test_a_label_of_a_word_is_warned_of_for_it_can_match_no_sentence(make_option
 
 @pytest.mark.parametrize(("lang", "length"), [("en", "5 characters"), ("ko", "5자")])
 def test_the_page_says_so_in_its_language(make_options, tmp_path, lang, length):
-    _, out, _ = evaluate(make_options([_garden(32, 37)], lang=lang, out=tmp_path / lang))
+    out = evaluate(make_options([_garden(32, 37)], lang=lang, out=tmp_path / lang)).out
     assert length in (out / "report.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 def test_the_other_modes_run_end_to_end(make_options, mode, lines):
-    summary, out, _ = evaluate(make_options(mode=mode))
+    summary, out, *_ = evaluate(make_options(mode=mode))
     rows = {line["id"]: line for line in lines(out, "per_item.jsonl")}
     best = rows["first"]["ranking"][0]
     assert best["note"] == "deploy.md"
@@ -190,7 +190,7 @@ def test_the_other_modes_run_end_to_end(make_options, mode, lines):
 
 
 def test_topk_decides_the_length_of_rankings_and_the_cut_offs(make_options, lines):
-    summary, out, _ = evaluate(make_options(topk=2, mode="keyword"))
+    summary, out, *_ = evaluate(make_options(topk=2, mode="keyword"))
     assert max(len(line["ranking"]) for line in lines(out, "per_item.jsonl")) == 2
     assert {name for name in summary.overall.search if name.startswith("ndcg")} == {
         "ndcg_at_1",

@@ -9,7 +9,8 @@ from gigamind.errors import InputError
 from gigamind.judges.threshold import ThresholdJudge
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.free_judges import FreeJudges, free_rates
-from gigamind.tasks.search.schema import FreeVerdict, ItemReport
+from gigamind.tasks.search.judge_advice import advice
+from gigamind.tasks.search.schema import FreeVerdict, ItemReport, JudgeRates
 
 
 def items(done):
@@ -56,29 +57,42 @@ def test_the_answer_score_needs_both_legs(make_options):
         evaluate(make_options(mode="keyword", unanswerable_mode="answer_score"))
 
 
+def test_a_run_recommends_at_most_one_judge_and_only_by_its_own_figures(make_options):
+    done = evaluate(make_options(mode="keyword"))
+    messages = json.loads((done.out / "run.json").read_text("utf-8"))["warnings"]
+    text = advice(done.summary.judges)
+    chosen = next(rates for rates in done.summary.judges if rates.chosen)
+    assert (chosen.missed == chosen.unanswerable) == bool(text)
+    assert [m for m in messages if "--unanswerable-mode" in m] == ([text] if text else [])
+
+
+def _rates(kind, missed, refused, *, chosen=False):
+    rates = dict.fromkeys(("precision", "recall", "f1"), None)
+    return JudgeRates(
+        kind=kind, chosen=chosen, setting=0.5, missed=missed, unanswerable=44, refused=refused,
+        answerable=158, far=missed / 44, false_refusals=refused / 158, **rates,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("lang", "counts"),
-    [("en", "{refused} of {answerable} "), ("ko", "{answerable}건 중 {refused}건")],
+    ("own", "others", "recommended"),
+    [
+        ((44, 0), [("calibrated", 25, 73), ("answer_score", 25, 101)], "llm"),
+        ((44, 0), [("calibrated", 10, 73)], "llm"),  # refuses too many
+        ((44, 0), [("calibrated", 30, 5)], "llm"),  # misses too many
+        ((44, 0), [("calibrated", 20, 20), ("answer_score", 15, 20)], "answer_score"),
+        ((44, 0), [], "llm"),
+        ((43, 0), [("calibrated", 0, 0)], ""),
+    ],
 )
-def test_page_and_summary_say_what_each_would_cost(make_options, lang, counts):
-    done = evaluate(make_options(mode="keyword", lang=lang))
-    page, summary = ((done.out / name).read_text("utf-8") for name in ("report.html", "summary.md"))
-    for rates in done.summary.judges:
-        assert counts.format(**rates.model_dump()) in page
-    assert re.search(r"\| threshold \(.+\) \| 0\.300 \|", summary)
+def test_a_judge_is_recommended_by_its_errors_on_these_queries(own, others, recommended):
+    judges = [_rates("threshold", *own, chosen=True), *(_rates(*other) for other in others)]
+    modes = re.findall(r"--unanswerable-mode (\w+)", advice(judges))
+    assert modes == ([recommended] if recommended else [])
 
 
-def test_the_word_on_a_blunt_threshold_says_what_the_judge_that_it_advises_would_cost(
-    make_options, tmp_path
-):
-    done = evaluate(make_options(mode="keyword", out=tmp_path / "blunt"))
-    (rates,) = (rates for rates in done.summary.judges if rates.kind == "calibrated")
-    *_, warning = json.loads((done.out / "run.json").read_text("utf-8"))["warning_messages"]
-    names = ("refused", "answerable", "missed", "unanswerable")
-    assert warning["values"] == {name: getattr(rates, name) for name in names}
-    sharp = evaluate(make_options(mode="keyword", min_score=0.0, out=tmp_path / "sharp"))
-    messages = json.loads((sharp.out / "run.json").read_text("utf-8"))["warning_messages"]
-    assert not any("refused" in message.get("values", {}) for message in messages)
+def test_a_model_as_judge_gets_no_advice():
+    assert advice([_rates("threshold", 44, 0)]) == advice([]) == ""
 
 
 def test_there_is_no_word_on_a_threshold_where_every_query_has_an_answer(make_options, tmp_path):

@@ -69,7 +69,7 @@ def read(out: Path):
 
 def test_a_run_file_needs_no_vault_for_ranking_metrics(asked, run_file):
     options = asked(run_file, notes=None)
-    summary, out, _ = evaluate(options)
+    summary, out, *_ = evaluate(options)
     items, run = read(out)
     assert [items[name]["metrics"]["mrr"] for name in ("first", "second", "korean", "across")] == [
         1.0,
@@ -96,7 +96,7 @@ def test_a_run_file_needs_no_vault_for_ranking_metrics(asked, run_file):
 
 
 def test_with_the_vault_names_are_resolved_and_evidence_and_spans_are_measured(asked, run_file):
-    summary, out, _ = evaluate(asked(run_file))
+    summary, out, *_ = evaluate(asked(run_file))
     items, _ = read(out)
     assert items["korean"]["metrics"]["mrr"] == 1.0
     assert items["korean"]["oddities"] == {"repeated_notes": 1, "fewer_hits": 2}
@@ -121,7 +121,7 @@ def test_a_passage_that_the_system_shows_is_the_evidence(asked, tmp_path):
     ]
     file = tmp_path / "run.jsonl"
     file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-    _, out, _ = evaluate(asked(f"run:{file}"))
+    out = evaluate(asked(f"run:{file}")).out
     items, _ = read(out)
     assert items["first"]["ranking"][0]["chunk"]["text"] == "The deploy runs every Friday."
     assert items["second"]["ranking"][0]["evidence"] is None
@@ -142,7 +142,7 @@ def test_a_text_that_stands_nowhere_in_its_note_is_evidence_by_its_words(asked, 
     joined = "The garden has roses. ... 🌴 휴가는 팀장에게 신청한다 ... and more of another page."
     rows = [{"id": "korean", "hits": [{"note": "휴가.md", "text": joined}]}]
     file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-    _, out, _ = evaluate(asked(f"run:{file}", allow_partial=True))
+    out = evaluate(asked(f"run:{file}", allow_partial=True)).out
     item = read(out)[0]["korean"]
     assert item["ranking"][0]["text"] == joined
     assert item["oddities"]["unplaced_texts"] == 1
@@ -151,7 +151,7 @@ def test_a_text_that_stands_nowhere_in_its_note_is_evidence_by_its_words(asked, 
 
 
 def test_a_threshold_judges_only_where_it_was_set_and_scores_are_in_its_range(asked, run_file):
-    summary, out, _ = evaluate(asked(run_file, min_score=0.45))
+    summary, out, *_ = evaluate(asked(run_file, min_score=0.45))
     items, run = read(out)
     verdicts = {name: item["judged_unanswerable"] for name, item in items.items()}
     assert verdicts == {
@@ -187,7 +187,7 @@ def test_a_threshold_stands_on_the_systems_own_scale_and_a_better_one_is_propose
 ):
     told = [score + shift for score in (17.25, 9.5, 3.0, 8.0, 2.5, 3.5)]
     options = asked(scored(tmp_path, told), min_score=7.5 + shift)
-    summary, out, _ = evaluate(options)
+    summary, out, *_ = evaluate(options)
     items, run = read(out)
     refused = [name for name, item in items.items() if item["judged_unanswerable"]]
     assert refused == ["korean", "nothing", "trap"]
@@ -200,7 +200,7 @@ def test_a_threshold_stands_on_the_systems_own_scale_and_a_better_one_is_propose
 
 
 def test_a_threshold_beyond_every_score_refuses_all(asked, tmp_path):
-    summary, out, _ = evaluate(asked(scored(tmp_path, [1.5] * 6), min_score=40))
+    summary, out, *_ = evaluate(asked(scored(tmp_path, [1.5] * 6), min_score=40))
     assert summary.overall.unanswerable["false_refusals"] == 1.0
     assert "40.000" in (out / "report.html").read_text("utf-8")
 
@@ -211,7 +211,7 @@ def test_gigaminds_own_search_has_scores_from_0_to_1(asked):
 
 
 def test_one_query_of_six_without_a_score_has_no_verdict_and_two_leave_none(asked, tmp_path):
-    _, out, _ = evaluate(
+    _, out, *_ = evaluate(
         asked(scored(tmp_path, [9.5, None, 9.0, 8.0, 2.5, 3.5]), min_score=7.5, lang="ko")
     )
     items, _ = read(out)
@@ -247,9 +247,9 @@ def test_a_few_rankings_without_a_label_are_only_warned_of_and_known_notes_not_a
     asked, run_file, tmp_path
 ):
     rows = [{"id": "first", "query": "deploy", "answerable": True, "expected_notes": ["휴가.md"]}]
-    _, out, _ = evaluate(asked(run_file, rows, notes=None))
+    out = evaluate(asked(run_file, rows, notes=None)).out
     assert any("ranked" in values for values in warned(out))
-    _, out, _ = evaluate(asked(run_file, rows, out=tmp_path / "known"))
+    out = evaluate(asked(run_file, rows, out=tmp_path / "known")).out
     assert not any("ranked" in values for values in warned(out))
 
 
@@ -260,7 +260,7 @@ def test_the_page_of_another_system_leaves_out_what_it_has_not_and_shows_its_tex
     system = f"run:{file}"
     pages = {}
     for name, changes in {"unjudged": {}, "judged": {"min_score": 2.0}}.items():
-        _, out, _ = evaluate(asked(system, notes=None, out=tmp_path / name, **changes))
+        out = evaluate(asked(system, notes=None, out=tmp_path / name, **changes)).out
         pages[name] = (out / "report.html").read_text("utf-8")
         summary = (out / "summary.md").read_text("utf-8")
         assert "indexing" not in pages[name].partition("<script")[0] + summary
@@ -280,7 +280,7 @@ def test_what_is_wrong_with_a_run_is_told_in_korean(asked, tmp_path):
         evaluate(asked(f"run:{file}", out=tmp_path / "few"))
     assert re.search(r"질의 \d건\(\d+%\)", say(refused.value.message))
     file.write_text(f"{RUN}broken line here\n", "utf-8")
-    _, out, _ = evaluate(asked(f"run:{file}", out=tmp_path / "warned"))
+    out = evaluate(asked(f"run:{file}", out=tmp_path / "warned")).out
     warnings = read_run(out, KINDS).run.warnings
     assert all(re.search("[가-힣]{2}", say(warning)) for warning in warnings)
     assert any(f"{file}:11: " in say(warning) for warning in warnings)
@@ -289,7 +289,7 @@ def test_what_is_wrong_with_a_run_is_told_in_korean(asked, tmp_path):
 def test_a_system_that_finds_nothing_at_all_is_warned_of(asked, tmp_path):
     file = tmp_path / "empty.jsonl"
     file.write_text("\n".join(json.dumps({"id": name, "hits": []}) for name in SCORES), "utf-8")
-    _, out, _ = evaluate(asked(f"run:{file}", notes=None))
+    out = evaluate(asked(f"run:{file}", notes=None)).out
     assert {"total": 6} in warned(out)
 
 
@@ -301,7 +301,7 @@ def test_a_path_in_no_hit_is_warned_of_but_the_simplest_endpoint_needs_neither(a
     with search_server(plain(DOCUMENTS)) as server:
         for name in ("plain", str(config)):
             out = tmp_path / Path(name).stem
-            _, out, _ = evaluate(asked(server.url, system_config=name, out=out))
+            out = evaluate(asked(server.url, system_config=name, out=out)).out
             told[out.name] = " ".join(read(out)[1]["warnings"])
     assert "`score`" in told["ours"]
     assert "`score`" not in told["plain"]
@@ -346,7 +346,7 @@ def test_a_run_that_lacks_more_than_a_fifth_of_the_answerable_queries_is_no_resu
     assert refusal.value.exit_code == 3
     items, _ = read(tmp_path / "out")
     assert items["first"]["metrics"]["mrr"] == 0.0
-    summary, _, _ = evaluate(asked(system, out=tmp_path / "kept", allow_partial=True))
+    summary, *_ = evaluate(asked(system, out=tmp_path / "kept", allow_partial=True))
     assert (summary.system.failed, summary.system.share) == (2, pytest.approx(1 / 3))
 
 
@@ -359,7 +359,7 @@ def test_an_endpoint_is_asked_and_timed_and_no_secret_of_it_is_written(
     config.write_text(f'{shipped}\nheaders = {{ X-Auth = "$SEARCH_TOKEN" }}\nconcurrency = 2\n')
     with search_server(plain(DOCUMENTS)) as server, caplog.at_level("DEBUG"):
         address = server.url.replace("//", "//me:hidden-word@") + "/search?key=query-word"
-        summary, out, _ = evaluate(
+        summary, out, *_ = evaluate(
             asked(address, system_config=str(config), save_snapshot=True, speed_passes=2)
         )
     assert {one.headers["x-auth"] for one in server.asked} == {"token-that-nobody-may-see"}
@@ -402,7 +402,7 @@ def test_one_failure_of_six_is_listed_and_the_run_is_a_result(asked):
         return (400, "no zebras") if asked.body["query"] == "zebra" else well(asked)
 
     with search_server(respond) as server:
-        summary, out, _ = evaluate(asked(server.url, warmup=0))
+        summary, out, *_ = evaluate(asked(server.url, warmup=0))
     assert summary.counts.queries_failed == 1
     assert summary.system.share == pytest.approx(1 / 6)
     assert "no zebras" in (out / "errors.jsonl").read_text("utf-8")
@@ -422,7 +422,7 @@ def test_a_python_function_and_a_command_find_the_same(asked, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     rankings = []
     for system in ("python:team_find:find", f"command:{sys.executable} team_find.py"):
-        _, out, _ = evaluate(asked(system, out=tmp_path / system[:4]))
+        out = evaluate(asked(system, out=tmp_path / system[:4])).out
         items, run = read(out)
         rankings.append({name: item["ranking"] for name, item in items.items()})
         assert run["environment"]["system"]["kind"] == system.partition(":")[0]
@@ -512,13 +512,13 @@ def test_a_dry_run_checks_the_system_and_asks_nothing(asked):
 
     with search_server(plain(DOCUMENTS)) as server:
         checked = TASKS["search"].check(asked(server.url, notes=None))
-    assert (checked.ready, server.asked) == ("6 queries ready without a vault", [])
+    assert (checked.ready.values["n"], server.asked) == (6, [])
     assert list(checked.estimate()) == []
 
 
 def test_without_an_unanswerable_query_no_threshold_is_missed(asked, run_file):
     rows = [{"id": "first", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}]
-    _, out, _ = evaluate(asked(run_file, rows, notes=None))
+    out = evaluate(asked(run_file, rows, notes=None)).out
     assert not any(
         "threshold" in told or "--min-score" in told for told in read(out)[1]["warnings"]
     )

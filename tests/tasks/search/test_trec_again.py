@@ -41,12 +41,12 @@ def ranks(out):
 
 @pytest.mark.parametrize("with_vault", [True, False])
 def test_an_exported_run_gives_the_very_same_rankings_and_figures(options, tmp_path, with_vault):
-    first, out, _ = evaluate(options(out=tmp_path / "first"))
+    first, out, *_ = evaluate(options(out=tmp_path / "first"))
     told = ranks(out)
     file = tmp_path / "run.trec"
     file.write_text(trec_run(told, "gigamind"), encoding="utf-8")
     changes = {} if with_vault else {"notes": None}
-    again, out, _ = evaluate(
+    again, out, *_ = evaluate(
         options(system=f"run:{file}", mode="hybrid", out=tmp_path / "again", **changes)
     )
     assert ranks(out) == told

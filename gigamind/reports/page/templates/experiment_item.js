@@ -40,11 +40,11 @@ function verdict(item) {
 function detail(item) {
   if (item.rankings.some((hits) => hits === null)) return [make("p", { text: _("This task has no rankings. The table shows what changed.") })];
   const columns = item.rankings.map((hits, at) => make("div", {}, make("h4", { text: data.runs[at] }),
-    hits.length ? make("ol", {}, ...hits.map((hit) => place(item, hit))) : make("p", { text: _("The search found nothing.") })));
+    hits.length ? make("ol", {}, ...hits.map((hit) => hitLine(item, hit))) : make("p", { text: _("The search found nothing.") })));
   return [make("div", { className: "rankings" }, ...columns)];
 }
 
-function place(item, [note, score]) {
+function hitLine(item, [note, score]) {
   const line = make("li", {}, make("span", { text: data.notes[note] }), make("span", { className: "faint", text: ` ${figure(score)}` }));
   if (item.expected.includes(note)) line.append(" ", make("span", { className: "tick", text: _("expected note") }));
   return line;

@@ -17,3 +17,8 @@ function unfold() {
 }
 addEventListener("hashchange", unfold);
 unfold();
+
+// Paper has folded sections open.
+addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll("section > details")) details.open = true;
+});

@@ -4,10 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from gigamind.i18n import translator
+from gigamind.release.compare import compare
+from gigamind.release.gates import judge_release
+from gigamind.release.policy import read_policy
 from gigamind.release.snapshot import read_run
+from gigamind.reports.html import render_html
+from gigamind.reports.run import Outcome, run_document
+from gigamind.reports.verdict import Release
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.search.options import SearchEvalOptions
-from gigamind.tasks.search.page import render_html
+from gigamind.tasks.search.view import SearchView
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 
@@ -29,4 +36,14 @@ def record(tmp_path_factory):
 @pytest.fixture
 def show(open_page):
     """Open the report of a record."""
-    return lambda record, width=1280, **how: open_page(render_html(record, **how), width)
+
+    def show(record, width=1280, lang="en", baseline=None, anchor=""):
+        outcome, say = Outcome(), translator(lang)
+        if baseline:
+            comparison = compare(baseline, KINDS["search"].take_snapshot(record))
+            gate = judge_release(comparison, read_policy(None), "mvp")
+            outcome = Outcome(Release(comparison, gate), baseline)
+        page = render_html(run_document(SearchView(), record, outcome, say), say)
+        return open_page(page, width, anchor)
+
+    return show

@@ -27,7 +27,7 @@ def test_votes_of_a_panel_stand_with_the_query(show, record):
     shown = browser.find_element(By.CSS_SELECTOR, ".detail").text
     assert "a panel member gave no vote" in shown
     assert "openai/a: answerable\n" in shown
-    assert "openai/c: no vote (the model refused)" in shown
+    assert "openai/c: no vote (the model refused the request)" in shown
     assert f"{HOSTILE}: unanswerable (" in shown
     assert browser.execute_script("return window.pwned") is None
 

@@ -86,7 +86,7 @@ def test_a_search_finds_words_of_a_query_a_note_or_an_id_in_any_case(show, reade
         search.send_keys(typed)
         _wait_for_first(browser, found)
     search.send_keys(" nothing has this")
-    reader.wait_for_status("No matching query.")
+    reader.wait_for_status("No query matches the search and the filters.")
     assert not _rows(browser)
 
 
@@ -153,13 +153,13 @@ def test_a_baseline_adds_filters_for_what_changed(show, reader, record):
     browser = show(record, baseline=baseline)
     reader.choose("better")
     reader.wait_for_status(f"1–50 of {better} queries")
-    assert "before: not found" in _rows(browser)[0].text
+    assert "in the baseline: expected note not found" in _rows(browser)[0].text
     reader.choose("worse")
-    reader.wait_for_status("No matching query.")
+    reader.wait_for_status("No query matches the search and the filters.")
 
 
 @pytest.mark.parametrize(
-    ("found", "told"), [(2, "Ranking in the baseline"), (0, "Nothing was found.")]
+    ("found", "told"), [(2, "Ranking in the baseline"), (0, "The search found nothing.")]
 )
 def test_an_item_that_moved_shows_the_ranking_of_the_baseline(show, reader, record, found, told):
     item = next(
@@ -180,3 +180,72 @@ def test_an_item_that_moved_shows_the_ranking_of_the_baseline(show, reader, reco
         + (" expected note" if hit.note in item.expected_notes else "")
         for hit in hits
     ]
+
+
+AWKWARD = "a b&q='c'%\"#d"
+
+
+@pytest.fixture
+def named(record):
+    """The run with a failed query whose id a URL must escape."""
+    item = record.items[100].model_copy(update={"id": AWKWARD, "metrics": {"mrr": 0.0}})
+    return replace(record, items=[*record.items[:100], item, *record.items[101:]])
+
+
+def _opened(browser):
+    return [toggle.text for toggle in browser.find_elements(By.CSS_SELECTOR, "tr.open .toggle")]
+
+
+def _anchor(browser):
+    return browser.execute_script("return location.hash")
+
+
+def test_the_url_has_the_filter_and_the_open_item_and_shows_them_again(show, reader, named):
+    browser = show(named)
+    assert _anchor(browser) == ""
+    reader.choose("failures")
+    assert _anchor(browser) == "#failures"
+    reader.open(named.items[100].query)
+    linked = _anchor(browser)
+    count = reader.status()
+    show(named, anchor=linked)
+    assert reader.status() == count
+    assert _opened(browser) == [named.items[100].query]
+    assert browser.find_element(By.CSS_SELECTOR, "input[value=failures]").is_selected()
+    top = "return document.querySelector('tr.open').getBoundingClientRect().top"
+    assert 0 <= browser.execute_script(top) < 200
+    browser.find_element(By.CSS_SELECTOR, "tr.open .toggle").click()
+    reader.choose("all")
+    assert _anchor(browser) == ""
+
+
+def test_a_link_opens_an_item_of_any_page_of_the_list_whatever_was_searched(show, reader, record):
+    browser = show(record)
+    browser.find_element(By.CSS_SELECTOR, "input[type=search]").send_keys("no such words")
+    reader.wait_for_status("No query matches the search and the filters.")
+    for item in (record.items[5], record.items[-1]):
+        browser.execute_script("location.hash = `q=${arguments[0]}`", item.id)
+        WebDriverWait(browser, 60).until(lambda _, text=item.query: _opened(browser) == [text])
+    assert browser.find_element(By.CSS_SELECTOR, "input[type=search]").get_attribute("value") == ""
+
+
+def test_an_example_leads_to_its_item_again_and_again(show, named):
+    browser = show(replace(named, items=named.items[100:101]))
+    link = browser.find_element(By.CSS_SELECTOR, ".example a")
+    for _ in range(2):
+        browser.execute_script("scrollTo(0, 0)")
+        browser.execute_script("arguments[0].click()", link)
+        WebDriverWait(browser, 60).until(lambda _: browser.execute_script("return scrollY") > 0)
+        assert _opened(browser) == [named.items[100].query]
+
+
+@pytest.mark.parametrize("anchor", ["#q=gone", "#q=100%", "#worse", "#nothing", "#__proto__"])
+def test_an_anchor_that_names_nothing_shows_the_list_as_usual(show, reader, record, anchor):
+    browser = show(record, anchor=anchor)
+    assert reader.status() == "1–50 of 202 queries"
+    assert not _opened(browser)
+
+
+def test_an_anchor_of_a_section_unfolds_it(show, record):
+    browser = show(record, anchor="#latency")
+    assert browser.find_element(By.CSS_SELECTOR, "#latency > details").get_property("open")

@@ -1,0 +1,125 @@
+"""What pages and the terminal show of the model that judged: how much it covers, what flipped, what it cost."""
+
+import re
+
+import pytest
+from llm_reports import llm_report
+
+from gigamind.i18n import translator
+from gigamind.llm.speed import PROBE
+from gigamind.records.judged import CoverageReport, FlipReport, PanelReport, UsageReport
+from gigamind.reports.document import Count, Money, Prose, Table
+from gigamind.reports.model import cost_lines, coverage_banner, model_blocks, role_text
+from gigamind.tasks.answers.checklist import GATE_ROLE
+from gigamind.tasks.answers.judging import ANSWER_ROLE, JUDGE_ROLE
+from gigamind.tasks.search.judging import ROLE as UNANSWERABLE
+
+FLIPS = FlipReport(judged_again=4, flipped=1, rate=0.25, low=0.046, high=0.699)
+SHARE = "25.0%; 95% CI 4.6% – 69.9%"
+
+
+def checks(scored, flips=None):
+    outcomes = {"scored": scored, "skipped_budget": 4 - scored}
+    return CoverageReport(outcomes=outcomes, items=4, coverage=scored / 4, flips=flips)
+
+
+def texts(lang="en", **changes):
+    say = translator(lang)
+    return [say(b.text) for b in model_blocks(llm_report(**changes)) if isinstance(b, Prose)]
+
+
+@pytest.mark.parametrize("role", [JUDGE_ROLE, ANSWER_ROLE, GATE_ROLE, UNANSWERABLE, PROBE])
+def test_roles_of_models_are_korean_wherever_costs_are_shown(role):
+    used = llm_report().model_dump(include=set(UsageReport.model_fields))
+    report, say = llm_report(by_role={f"{role}: openai/a: b": used}), translator("ko")
+    costs = next(block for block in model_blocks(report) if isinstance(block, Table))
+    (line,), (row,) = cost_lines(report), costs.rows
+    assert re.match("[가-힣 ]+: openai/a: b: ", say(line))
+    assert say(row[0]) == say(role_text(f"{role}: openai/a: b"))
+    assert row[1:] == (Count(5), Count(0), Count(0), Count(0), Money(0.0))
+    assert (role_text("openai/m"), role_text("other: m")) == ("openai/m", "other: m")
+
+
+@pytest.mark.parametrize(("lang", "counts"), [("en", ["4", "4"]), ("ko", ["4", "4"])])
+def test_without_checks_one_line_has_the_coverage(lang, counts):
+    (line,) = texts(lang)
+    assert re.findall(r"[\d.]*\d%?", line) == [*counts, "100.0%"]
+
+
+def test_evaluations_and_checks_have_a_line_each():
+    first, second = texts(checks=checks(3))
+    assert re.findall(r"[\d.]*\d%?", first) == ["4", "4", "100.0%"]
+    assert re.findall(r"[\d.]*\d%?", second) == ["3", "4", "75.0%", "1"]  # one was skipped
+
+
+def test_flips_of_evaluations_and_checks_are_told_apart_and_what_they_mean_once():
+    both = texts(flips=FLIPS, checks=checks(4, FLIPS))[-1]
+    assert (both.count(SHARE), both.count("evidence of a change")) == (2, 1)
+    alone = texts(flips=FLIPS)[-1]
+    assert (alone.count(SHARE), alone.count("evidence of a change")) == (1, 1)
+    assert [line for line in cost_lines(llm_report(flips=FLIPS)) if SHARE in line]
+
+
+@pytest.mark.parametrize(("judged", "is_few"), [(7, True), (8, False)])
+def test_a_banner_stands_where_few_items_were_judged_and_has_the_reasons(judged, is_few):
+    few = {"outcomes": {"scored": judged, "unscored": 10 - judged}, "items": 10}
+    banner = coverage_banner(llm_report(**few))
+    assert re.findall(r"\d+", banner) == (["3", "10", "3"] if is_few else [])
+    part = CoverageReport(**few, coverage=None)
+    assert bool(coverage_banner(llm_report(checks=part))) is is_few
+
+
+@pytest.mark.parametrize(
+    ("usd", "source", "cost"),
+    [(None, "unpriced", "unknown"), (0.5, "table", "0.500000 USD"), (0.5, "estimated", "(est")],
+)
+def test_the_terminal_has_a_line_with_the_cost(usd, source, cost):
+    used = llm_report(usd=usd, usd_source=source).model_dump(include=set(UsageReport.model_fields))
+    (line,) = cost_lines(llm_report(by_role={"judge: m": used}))
+    assert line.startswith("judge: m: 5 ")
+    assert cost in line
+
+
+@pytest.fixture
+def panel():
+    """Return what a page says about a panel of three members that judged ten items and differ on two."""
+
+    def told(lang, **changes):
+        figures = {"seats": 3, "items": 10, "split": 2, "rate": 0.2, "low": 0.057, "high": 0.51}
+        figures |= {"alpha": 0.62, "alpha_low": 0.41, "alpha_high": 0.77}
+        report = PanelReport(**figures | {"incomplete": 0, "tied": 0} | changes)
+        return texts(lang, panel=report)[-1]
+
+    return told
+
+
+def test_a_panel_says_how_often_its_members_differ_and_how_far_they_agree(panel):
+    for lang in ("en", "ko"):
+        for figures in ("20.0%", "5.7% – 51.0%", "0.620", "0.410 – 0.770"):
+            assert figures in panel(lang)
+
+
+def test_each_degree_of_agreement_has_a_meaning_of_its_own(panel):
+    readings = [panel("en", alpha=alpha).rpartition(").")[2] for alpha in (0.8, 0.7, 0.1, -0.1)]
+    assert len(set(readings)) == 4
+
+
+def test_an_alpha_below_zero_has_a_minus_and_one_that_is_zero_has_none(panel):
+    text = panel("en", alpha=-2e-16, alpha_low=-0.25, alpha_high=0.5)
+    assert "alpha: 0.000 (95% CI −0.250 – 0.500;" in text
+
+
+@pytest.mark.parametrize(
+    ("lost", "end"), [({}, ""), ({"incomplete": 3}, "3."), ({"tied": 1}, "1.")]
+)
+def test_only_what_was_lost_is_shown(panel, lost, end):
+    text, without = panel("en", **lost), panel("en")
+    assert text.startswith(without)
+    assert text.removeprefix(without).rpartition(" ")[2] == end
+
+
+@pytest.mark.parametrize("changes", [{"alone": 34}, {"split": 0}])
+def test_without_agreement_by_chance_there_is_no_alpha(panel, changes):
+    text = panel("en", alpha=None, alpha_low=None, alpha_high=None, **changes)
+    assert "alpha:" not in text
+    assert all(str(count) in text for count in changes.values())

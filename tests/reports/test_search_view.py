@@ -1,0 +1,330 @@
+"""The page of a search run as blocks."""
+
+import html
+import json
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import pyromark
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gigamind.i18n import translator
+from gigamind.records.schema import ErrorReport, IntervalReport, PassageReport
+from gigamind.release.compare import compare
+from gigamind.reports.document import (
+    Bullets,
+    Count,
+    Difference,
+    Examples,
+    KeyFigures,
+    Listing,
+    Plot,
+    Proportion,
+    Prose,
+    Section,
+    Table,
+    Time,
+    Verdict,
+)
+from gigamind.reports.html import render_html
+from gigamind.reports.markdown import render_markdown
+from gigamind.reports.run import Outcome, run_document
+from gigamind.tasks import KINDS
+from gigamind.tasks.search.schema import JudgeRates, UnjudgedHit, UnjudgedReport, WeakVerdicts
+from gigamind.tasks.search.view import SearchView
+
+EN = translator("en")
+HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=pwned()> & \"' a|b `x` ```\n# h \u202e"
+NONE_LEFT = {"queries_total": 2, "queries_unanswerable": 0}
+
+
+@pytest.fixture
+def record(make_record, make_item, make_hit):
+    """Four queries: found first, found second, correctly refused, wrongly answered."""
+    items = (
+        make_item(1, ranking=(make_hit("right.md"),), top_base_score=0.5),
+        make_item(2, ranking=(make_hit("other.md"),), metrics={"mrr": 0.5}, top_base_score=0.6),
+        make_item(3, **_unanswerable(0.2)),
+        make_item(4, **_unanswerable(0.4)),
+    )
+    return make_record(items)
+
+
+def _unanswerable(score):
+    return {
+        "answerable": False,
+        "expected_notes": (),
+        "metrics": {},
+        "top_base_score": score,
+        "judged_unanswerable": score < 0.3,
+    }
+
+
+def document(record, **outcome):
+    return run_document(SearchView(), record, Outcome(**outcome), EN)
+
+
+def section(record, name, **outcome):
+    page = document(record, **outcome)
+    return next((b.blocks for b in page.blocks if isinstance(b, Section) and b.id == name), None)
+
+
+def block(blocks, kind):
+    return next((b for b in blocks if isinstance(b, kind)), None)
+
+
+def table(blocks, columns):
+    """Return the rows of the table with this number of columns."""
+    (found,) = (b for b in blocks if isinstance(b, Table) and len(b.columns) == columns)
+    return list(found.rows)
+
+
+def numbers(text):
+    return re.findall(r"\d+ of \d+|[\d.]+%", text)
+
+
+@pytest.mark.parametrize(
+    ("answerable", "unanswerable", "numbers_shown"),
+    [
+        (2, 2, ["1 of 2", "50.0%", "0 of 2", "0.0%", "1 of 2", "50.0%"]),
+        (2, 0, ["1 of 2", "50.0%"]),
+        (0, 2, ["1 of 2", "50.0%"]),
+        (0, 0, []),
+    ],
+)
+def test_the_result_counts_the_kinds_of_queries_that_there_are(
+    make_record, answerable, unanswerable, numbers_shown
+):
+    counts = {"queries_answerable": answerable, "queries_unanswerable": unanswerable}
+    assert numbers(SearchView().result(make_record(counts=counts))) == numbers_shown
+
+
+def test_generated_queries_and_weak_verdicts_are_warnings(make_record):
+    weak = WeakVerdicts(across_languages=1, near_misses=2, unanswerable=3)
+    record = make_record(counts={"queries_generated": 3}, summary={"weak_verdicts": weak})
+    generated, across, near = SearchView().warnings(record)
+    assert (generated.values["generated"], across.values["n"], near.values["n"]) == (3, 1, 2)
+    assert not list(SearchView().warnings(make_record()))
+
+
+def test_the_three_worst_failures_are_examples_with_their_first_results(
+    make_record, make_item, make_hit
+):
+    hits = tuple(make_hit(f"{n}.md", 0.5 - n / 10) for n in range(5))
+    items = [make_item(n, metrics={"mrr": 1 / n}) for n in range(1, 5)]
+    lost = make_item(9, metrics={"mrr": 0.0}, ranking=hits, expected_notes=("4.md",))
+    examples = block(document(make_record((*items, lost))).blocks, Examples)
+    assert [example.id for example in examples.items] == ["q9", "q4", "q3"]
+    assert examples.of == 4
+    (side,) = examples.items[0].sides
+    assert [line.value for line in side.lines] == [
+        Proportion(h.base_score) for h in (*hits[:3], hits[4])
+    ]
+    assert [line.mark for line in side.lines] == ["", "", "", "expected"]
+    assert block(document(make_record(items[:1])).blocks, Examples) is None
+
+
+def test_the_verdicts_are_counted_beside_those_of_other_thresholds_and_judges(record):
+    judge = {"setting": 0.5, "unanswerable": 2, "answerable": 2}
+    rates = dict.fromkeys(("precision", "recall", "f1", "far", "false_refusals"), 0.5)
+    judges = (
+        JudgeRates(kind="threshold", chosen=True, missed=1, refused=0, **judge, **rates),
+        JudgeRates(kind="calibrated", chosen=False, missed=0, refused=1, **judge, **rates),
+    )
+    record = replace(record, summary=record.summary.model_copy(update={"judges": judges}))
+    blocks = section(record, "judge")
+    assert [row[1:] for row in table(blocks, 3)] == [(Count(1), Count(1)), (Count(0), Count(2))]
+    # Scores 0.2 and 0.4 are unanswerable, 0.5 and 0.6 answerable: 0.45 separates all four.
+    assert [row[1:4] for row in table(blocks, 6)] == [
+        (Proportion(0.3), Count(0, 2), Count(1, 2)),
+        (Proportion(pytest.approx(0.45)), Count(0, 2), Count(0, 2)),
+        (Proportion(0.5), Count(1, 2), Count(0, 2)),
+        (Proportion(None), Count(2, 2), Count(0, 2)),
+    ]
+    assert len([b for b in blocks if isinstance(b, Plot)]) == 2
+
+
+def test_a_best_threshold_that_refuses_too_many_is_not_recommended(make_record, make_item):
+    def advised(scores):
+        items = [make_item(n, top_base_score=0.5) for n in range(4)]
+        items += [make_item(9 + n, **_unanswerable(score)) for n, score in enumerate(scores)]
+        blocks = section(make_record(tuple(items)), "judge")
+        return sum(isinstance(b, Prose) for b in blocks) == 2
+
+    assert advised([0.4, 0.4])
+    assert not advised([0.7, 0.7])
+
+
+def test_without_unanswerable_queries_no_threshold_is_drawn(make_record, make_item):
+    items = (make_item(1, judged_unanswerable=True, top_base_score=0.1), make_item(2))
+    blocks = section(make_record(items, counts=NONE_LEFT), "judge")
+    assert table(blocks, 3)[1][1:] == (Count(1), Count(1))
+    assert not any(isinstance(b, Plot) for b in blocks)
+
+
+def test_results_without_a_label_are_listed_only_if_there_are_labels(make_record):
+    assert section(make_record(), "unjudged") is None
+    hit = UnjudgedHit(id="a", query="q", note="n.md", rank=3, ndcg_change=-0.25, text="")
+    holes = UnjudgedReport(k=10, hits=4, unjudged=0, worst=())
+    assert block(section(make_record(summary={"holes": holes}), "unjudged"), Table) is None
+    holes = holes.model_copy(update={"unjudged": 1, "worst": (hit,)})
+    blocks = section(make_record(summary={"holes": holes}), "unjudged")
+    assert table(blocks, 4) == [("q", Count(3), "n.md", Difference(-0.25))]
+
+
+def test_slices_come_from_the_whole_to_its_parts(make_record, make_slice):
+    summary = {
+        "by_language": {"ko": make_slice(2, 2), "en": make_slice(2, 0)},
+        "cross_lingual": make_slice(2, 0),
+        "by_difficulty": {"hard": make_slice(), "strange": make_slice(), "easy": make_slice()},
+        "by_tag": {
+            "few": make_slice(1, 1),
+            "cross-lingual": make_slice(2, 0),  # repeats that slice
+            "many": make_slice(5, 5),
+        },
+    }
+    blocks = section(make_record(summary=summary), "slices")
+    rows = table(blocks, 10)
+    assert [row[0] for row in rows] == [
+        "all queries",
+        "language: ko",
+        "language: en",
+        "cross-lingual",
+        "difficulty: easy",
+        "difficulty: hard",
+        "difficulty: strange",
+        "tag: many",
+        "tag: few",
+    ]
+    assert rows[2][1:5] == (Count(2), Count(0), Proportion(0.5), Proportion(0.75))
+    assert rows[2][-1] == Proportion(None)
+    assert block(blocks, Plot)
+
+
+def test_columns_of_slices_have_values_and_differ(make_record, make_slice):
+    search = {"hit_at_1": 0.5, "mrr": 0.5, "ndcg_at_1": 0.5, "ndcg_at_4": 0.6, "recall_at_4": 0.7}
+    known = {f"search.{name}": IntervalReport(low=0, high=1, n=2) for name in search}
+    small = make_slice(2, 0, search=search, intervals=known)
+    summary = {"overall": small, "by_language": {"en": small}}
+    blocks = section(make_record(summary=summary, counts=NONE_LEFT), "slices")
+    labels = [column.label for column in block(blocks, Table).columns]
+    assert labels[3:] == ["hit@1", "nDCG@4", "recall@4"]  # MRR is equal to hit@1, and no F1
+
+
+@pytest.mark.parametrize(("tags", "left"), [(15, False), (16, True)])
+def test_of_many_tags_the_largest_are_shown(make_record, make_slice, tags, left):
+    by_tag = {f"t{n}": make_slice(n + 1, 0) for n in range(tags)}
+    blocks = section(make_record(summary={"by_tag": by_tag}), "slices")
+    assert bool(block(blocks, Prose)) == left
+    assert ("tag: t0" in [row[0] for row in block(blocks, Table).rows]) != left
+
+
+def test_a_run_without_slices_has_no_section_on_them(make_record):
+    assert section(make_record(), "slices") is None
+
+
+def test_times_are_in_milliseconds_and_those_that_were_not_measured_left_out(make_record):
+    blocks = section(make_record(), "latency")
+    times = [Time(1234.56, 1)] * 3
+    assert [row[1] for row in table(blocks, 2)] == [*times, Time(2500.4), Time(10.0)]
+    performance = make_record().summary.performance.model_copy(update={"cold_start_ms": 3000.0})
+    cold = section(make_record(summary={"performance": performance}), "latency")
+    assert [row[1] for row in table(cold, 2)][3] == Time(3000.0)
+
+
+def test_a_baseline_is_shown_in_the_list_beside_the_run(record, make_record, make_item):
+    before = make_record((make_item(1, metrics={"mrr": 0.25}), *record.items[1:]))
+    baseline = KINDS["search"].take_snapshot(before)
+    comparison = compare(baseline, KINDS["search"].take_snapshot(record))
+    listing = SearchView().listing(record, EN, comparison, baseline)
+    data = json.loads(block(listing.blocks, Listing).data)
+    item, same = data["items"][:2]
+    assert data["compared"] is True
+    assert item[4] & 32  # better
+    assert item[11][:2] == [4, 0]  # found at rank 4
+    notes = [(data["notes"][note], score) for note, score in item[11][2]]
+    assert notes == [(hit.note, hit.base_score) for hit in before.items[0].ranking]
+    assert same[11][2] == []  # one ranking is enough
+
+
+def test_a_run_without_any_query_still_gives_a_page(make_record):
+    nothing = {"queries_total": 0, "queries_answerable": 0, "queries_unanswerable": 0}
+    page = document(make_record((), counts=nothing))
+    assert block(page.blocks, KeyFigures) is None
+    assert block(page.blocks, Verdict).state == "measured"
+    assert "<h1>" in render_html(page, EN)
+
+
+def test_warnings_of_the_run_come_first(make_record):
+    page = document(make_record(run={"warnings": ("a", "b")}))
+    assert block(page.blocks, Bullets).items == ("a", "b")
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_hostile_text_stays_text_and_the_page_runs_only_its_own_script(
+    make_record, make_item, make_hit, make_slice, lang
+):
+    passage = PassageReport(note=HOSTILE, utf16_start=0, utf16_end=len(HOSTILE), text=HOSTILE)
+    hit = make_hit(HOSTILE).model_copy(update={"chunk": passage, "evidence": passage})
+    item = make_item(
+        id=HOSTILE,
+        query=HOSTILE * 20,
+        tags=(HOSTILE,),
+        expected_notes=(HOSTILE,),
+        ranking=(hit,),
+        metrics={"mrr": 0.0},
+    )
+    record = make_record(
+        (item,),
+        (ErrorReport(kind="item", id=HOSTILE, error="E", message=HOSTILE),),
+        run={"warnings": (HOSTILE,), "dataset": HOSTILE, "notes": HOSTILE},
+        summary={"by_tag": {HOSTILE: make_slice()}, "by_language": {HOSTILE: make_slice()}},
+    )
+    say = translator(lang)
+    page = run_document(SearchView(), record, Outcome(), say)
+    shown = render_html(page, say)
+    assert shown.count("<script") == 2
+    assert "<img" not in shown
+    assert "<!--" not in shown.removeprefix("<!doctype html>")
+    assert "default-src 'none'; script-src 'sha256-" in html.unescape(shown)
+    addresses = re.findall(r'(?:src|href)="([^"]*)"', shown)
+    assert all(address.startswith(("#", "data:")) for address in addresses)
+    assert "\u202e" not in shown.partition("<script")[0]
+    data = json.loads(re.search(r'id="data">(.*?)</script>', shown)[1])
+    assert (data["notes"], data["texts"], data["tags"]) == ([HOSTILE], [HOSTILE], [HOSTILE])
+    assert "<script>" not in pyromark.html(render_markdown(page, say))
+
+
+@given(st.text(min_size=1).filter(str.strip))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_query_changes_the_shape_of_the_markdown(make_record, make_item, text):
+    def shape(query):
+        page = document(make_record((make_item(query=query, metrics={"mrr": 0.0}),)))
+        rendered = pyromark.html(render_markdown(page, EN), options=pyromark.Options.ENABLE_TABLES)
+        return re.findall(r"</?[a-zA-Z][^>]*>", rendered)
+
+    assert shape(text) == shape("x")
+
+
+def test_a_lone_surrogate_does_not_keep_the_page_from_being_written(make_record, make_item):
+    error = ErrorReport.model_construct(
+        kind="row", line=3, id=None, field=None, error="E", message="before \ud800 behind"
+    )
+    record = replace(make_record((make_item(1, id="\ud800"),)), errors=[error])
+    assert "before \ufffd behind" in render_html(document(record), EN).encode().decode()
+
+
+def test_headings_do_not_skip_a_level_and_ids_are_unique(record):
+    page = render_html(document(record), EN)
+    levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", page)]
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    ids = re.findall(r' id="([^"]*)"', page)
+    assert len(ids) == len(set(ids))
+
+
+def test_equal_runs_give_equal_pages(record):
+    assert render_html(document(record), EN) == render_html(document(record), EN)
