@@ -15,6 +15,7 @@ from gigamind.release.mismatch import WHAT
 from gigamind.release.policy import rule_label
 from gigamind.reports.charts import shortened
 from gigamind.reports.document import (
+    Block,
     Cell,
     Column,
     Count,
@@ -88,11 +89,9 @@ def experiment_document(
     )
     worst = max(range(len(experiment.comparisons)), key=lambda at: _worse(experiment, at))
     comparison = release.comparison if release else experiment.comparisons[worst]
-    every = (
-        metric_table(release, every=True)
-        if release
-        else _metric_table(experiment, [*main, *others])
-    )
+    more = metric_table(release, every=True) if release else _metric_table(experiment, others)
+    if not any(entry.changes for entry in experiment.comparisons):
+        items = ""
     return shaped(
         _("Comparison of runs"),
         joined((TASKS[experiment.task], subject), " · "),
@@ -108,9 +107,13 @@ def experiment_document(
         conditions=gate_conditions(release) if release else None,
         noise=noise_text(comparison),
         sections=(
-            Section("metrics", _("All metrics"), (every,), folded=True),
+            Section(
+                "metrics", _("All metrics") if release else _("Other metrics"), (more,), folded=True
+            )
+            if any(more.rows)
+            else None,
             _settings(experiment, report),
-            _slices(experiment),
+            _slices(experiment, main),
             _certainty(experiment, [*main, *others]),
             _listing(experiment, runs, say),
         ),
@@ -212,7 +215,7 @@ def _moved(
 def _steps(
     experiment: Experiment, main: Sequence[str], names: Sequence[str], items: str
 ) -> Iterator[Step]:
-    if items and any(comparison.changes for comparison in experiment.comparisons):
+    if items:
         yield Step(_("See every changed item"), url=items)
     yield Step(
         _("For a release verdict, compare one run with the reference"),
@@ -343,24 +346,20 @@ def _settings(experiment: Experiment, report: str) -> Section:
         )
         for run in experiment.runs
     ]
-    blocks = [
-        table(heads, rows),
-        *([] if names else [Prose(_("All runs used the same settings."), faint=True)]),
-    ]
+    blocks: list[Block] = [table(heads, rows)]
+    if not names:
+        blocks.append(Prose(_("All runs used the same settings."), faint=True))
     if report:
         link = Link(_("Report of the last run, compared with the first"), report)
         blocks.append(Facts(((_("report"), link),)))
     return Section("runs", _("Settings of the runs"), tuple(blocks), folded=True)
 
 
-def _slices(experiment: Experiment) -> Section | None:
-    if not experiment.slices:
+def _slices(experiment: Experiment, main: Sequence[str]) -> Section | None:
+    if not experiment.slices or not main:
         return None
     tables: list[Table] = []
-    for place, (run, comparison) in enumerate(
-        zip(experiment.runs[1:], experiment.comparisons, strict=True)
-    ):
-        main = distinct(main_keys([change.metric for change in comparison.metrics]), comparison)
+    for place, run in enumerate(experiment.runs[1:]):
         rows: list[tuple[Cell, ...]] = []
         for part in experiment.slices:
             by_name = {change.metric: change for change in part.metrics[place] if change.n}

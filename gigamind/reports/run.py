@@ -98,12 +98,13 @@ def run_document(
     release, run = outcome.release, record.run
     comparison = release.comparison if release else None
     llm = view.llm(record.summary)
+    verdict = _verdict(view, record, outcome, llm)
     return shaped(
         TASKS[run.task],
         _subject(record),
-        verdict=_verdict(view, record, outcome, llm),
+        verdict=verdict,
         warnings=_warnings(view, record, outcome),
-        steps=_steps(record, outcome),
+        steps=() if isinstance(verdict, Banner) else _steps(record, outcome),
         figures=None if release else key_figures(view.figures(record.summary), say),
         table=metric_table(release) if release and not release.gate.is_refused else None,
         examples=worst_examples(comparison) if comparison else view.examples(record),
@@ -179,9 +180,10 @@ def _warnings(
         yield from trust_warnings(outcome.release.comparison, outcome.release.gate)
     if record.errors:
         yield n_(
-            "{n} row or item could not be evaluated. See Errors.",
-            "{n:,} rows or items could not be evaluated. See Errors.",
+            "{n} row or item could not be evaluated. See {file}.",
+            "{n:,} rows or items could not be evaluated. See {file}.",
             n=len(by_item(record.errors)),
+            file=(outcome.out or Path()) / "errors.jsonl",
         )
     yield from view.warnings(record)
     yield from record.run.warnings
@@ -197,7 +199,7 @@ def _steps(record: Record[Any, Any], outcome: Outcome) -> Iterator[Step]:
 
 def key_figures(figures: Sequence[Figure], say: Translator) -> KeyFigures:
     """Return the main metrics of a run, each once; all metrics of a team's own judge."""
-    known = _distinct(measured(figures))
+    known = measured(figures)
     main = main_keys([figure.key for figure in known])
     return KeyFigures(
         tuple(
@@ -208,8 +210,7 @@ def key_figures(figures: Sequence[Figure], say: Translator) -> KeyFigures:
                 figure.interval.n,
                 about(figure.key, say.language),
             )
-            for figure in known
-            if figure.key in main
+            for figure in _distinct([figure for figure in known if figure.key in main])
         )
     )
 

@@ -460,11 +460,11 @@ def metric_table(release: Release, *, every: bool = False) -> Table:
     comparison, gate = release.comparison, release.gate
     rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
     rules = [rule for rule in rules if rule.baseline is not None or rule.current is not None]
-    gated = {rule.metric for rule in rules}
+    gated = [rule.metric for rule in rules]
     keys = in_order([change.metric for change in comparison.metrics])
     moved = {change.metric for change in comparison.metrics if change.changed}
     wanted = keys if every else [key for key in main_keys(keys) if key in moved]
-    shown = [key for key in distinct(keys, comparison) if key in wanted and key not in gated]
+    shown = [key for key in distinct([*gated, *wanted], comparison) if key not in gated]
     sizes = Counter(change.n for change in comparison.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0
     columns = (
@@ -782,9 +782,8 @@ def worst_value_text(worst: Sequence[str]) -> Message:
     """Return the warning that these gated metrics of a baseline are at their worst value, and how to fix it."""
     if all(name.startswith("unanswerable.") for name in worst):
         fix = _(
-            "Evaluate again with `gigamind eval search ... --unanswerable-mode calibrated` and make that run the"
-            " baseline. Before that, check the false refusals in its summary.md: this mode wrongly refuses many"
-            " paraphrased questions."
+            "Choose another `--unanswerable-mode` by its errors in report.html, evaluate again, and make that run the"
+            " baseline."
         )
     else:
         fix = _(

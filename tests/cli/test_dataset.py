@@ -88,12 +88,12 @@ def test_check_looks_up_links_too(gigamind, rows, tmp_path):
     row = {"id": "1", "source_note": "n", "anchor": "text", "expected_links": ["zzz"]}
     ended = gigamind("dataset", "check", "--dataset", rows(row), "--notes", tmp_path / "v")
     assert ended.code == 1
-    assert ended.stdout.endswith("0 of 1 rows are usable\n")
+    assert '"zzz"' in ended.stdout
 
 
 def test_stats_are_a_table_and_json(gigamind):
     table = gigamind("dataset", "stats", "--dataset", EXAMPLES / "queries.jsonl").stdout
-    assert table.startswith("202 queries\n")
+    assert table.startswith("202 ")
     assert ["answerable", "yes", "158", "78%"] in [line.split() for line in table.splitlines()]
     given = ("--dataset", EXAMPLES / "queries.jsonl", "--format", "json")
     found = json.loads(gigamind("dataset", "stats", *given).stdout)
@@ -103,7 +103,8 @@ def test_stats_are_a_table_and_json(gigamind):
 def test_a_sample_is_made_of_the_rows_as_they_were(gigamind, rows, tmp_path):
     path = rows(*(GOOD | {"id": str(n)} for n in range(10)), "broken")
     given = ("dataset", "sample", "--dataset", path, "--size", "3")
-    assert gigamind(*given, "--out", tmp_path / "one").stdout.startswith("3 of 10 rows")
+    shown = gigamind(*given, "--out", tmp_path / "one").stdout
+    assert all(part in shown for part in ("3", "10", str(tmp_path / "one")))
     gigamind(*given, "--out", tmp_path / "two")
     gigamind(*given, "--out", tmp_path / "other", "--seed", 1)
     one = (tmp_path / "one").read_text()

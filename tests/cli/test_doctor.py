@@ -45,8 +45,8 @@ def test_a_sound_installation_needs_no_mending_and_no_key_is_shown(healthy, giga
     assert healthy.is_dir()
     ended = gigamind("doctor")
     assert (ended.code, ended.stderr) == (0, "")
-    assert ended.stdout.endswith("no problems\n")
-    assert "ok  keys      set: ANTHROPIC_API_KEY\n" in ended.stdout
+    (keys,) = [line for line in ended.stdout.splitlines() if line.startswith("ok  keys ")]
+    assert keys.endswith(": ANTHROPIC_API_KEY")
     assert SECRET not in ended.stdout + gigamind("doctor", "--json").stdout
 
 
@@ -80,8 +80,10 @@ def test_everything_wrong_in_the_file_of_options_is_told_at_once(doctor, healthy
     (healthy / "gigamind.toml").write_text("\n".join((*lines, *more, "[judge.tets]")), "utf-8")
     _, problems = doctor()
     wrong = sorted(what for area, what in problems if area == "config")
-    places = ("gigamind.toml:10: [judge.tets]", "gigamind.toml:6: topk", "gigamind.toml:7: [serch]")
-    assert all(what.startswith(place) for what, place in zip(wrong, places, strict=True)), wrong
+    places = (("10", "[judge.tets]"), ("6", "topk = 0"), ("7", "[serch]"))
+    for what, (line, name) in zip(wrong, places, strict=True):
+        assert what.startswith(f"gigamind.toml:{line}: ")
+        assert name in what
     assert problems["vault", "[search] notes: nowhere is not a folder"]
     assert any(what.startswith("e9: ") for area, what in problems if area == "embedder")
     mend = problems["keys", "[judge.test] key_variable: OUR_KEY is not set"]
@@ -130,7 +132,7 @@ def test_a_variable_that_nothing_reads_is_noted(doctor, monkeypatch):
 def test_init_writes_what_eval_and_doctor_then_read(doctor, healthy, gigamind):
     ended = gigamind("init", "--notes", "vault", "--dataset", "queries.jsonl", "--lang", "ko")
     assert (ended.code, ended.stderr) == (0, "")
-    assert ended.stdout.endswith("다음: gigamind eval search\n")
+    assert ended.stdout.endswith(": gigamind eval search\n")
     written = tomllib.loads((healthy / "gigamind.toml").read_text("utf-8"))
     search = {"notes": "vault", "dataset": "queries.jsonl", "lang": "ko"}
     assert written == {"search": search, "suggest-links": {"notes": "vault"}}

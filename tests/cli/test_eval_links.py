@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -37,7 +38,9 @@ def test_the_examples_run_from_vault_to_report_in_one_go(gigamind, generated, tm
 def test_a_dry_run_writes_nothing(gigamind, generated, tmp_path):
     ended = gigamind("eval", "links", *generated, "--out", tmp_path / "out", "--dry-run")
     assert ended.code == 0
-    assert ended.stdout.startswith("34 links ready, in 22 notes\ndataset_hash ")
+    counts, dataset, notes = ended.stdout.splitlines()
+    assert re.findall(r"\d+", counts) == ["34", "22"]
+    assert (dataset.split()[0], notes.split()[0]) == ("dataset_hash", "notes_hash")
     assert not (tmp_path / "out").exists()
 
 
@@ -45,12 +48,14 @@ def test_the_original_vault_draws_a_warning(gigamind, generated, tmp_path):
     wrong = ("--notes", EXAMPLES, *generated[2:], "--out", tmp_path / "out")
     ended = gigamind("eval", "links", *wrong)
     assert ended.code == 0
-    assert "original vault" in ended.stderr
+    warnings = [line for line in ended.stdout.splitlines() if line.startswith("  ! ")]
+    assert any("--out-notes" in line for line in warnings)
 
 
 def test_options_that_cannot_be_are_invalid_input(gigamind, generated):
     ended = gigamind("eval", "links", *generated, "--min-confidence", 2)
-    assert (ended.code, ended.stderr) == (1, "Error: --min-confidence 2.0: must be 1 or less\n")
+    assert ended.code == 1
+    assert ended.stderr.startswith("Error: --min-confidence 2.0: ")
 
 
 @pytest.fixture
@@ -72,20 +77,27 @@ def gates(tmp_path):
     return ("--gates", tmp_path / "gates.toml", "--fail-on-regression")
 
 
-def test_the_same_run_again_passes_the_gates(links, base):
+def verdict_of(folder):
+    """Return verdict and phase in the compare.json of a folder."""
+    gate = json.loads((folder / "compare.json").read_text("utf-8"))["gate"]
+    return gate["verdict"], gate["phase"]
+
+
+def test_the_same_run_again_passes_the_gates(links, base, tmp_path):
     ended = links("again", "--compare", base, "--phase", "ga", "--fail-on-regression")
     assert ended.code == 0
-    assert "Release gate (ga): PASSED" in ended.stdout
-    assert "22 notes" in ended.stdout.splitlines()[0]
+    assert verdict_of(tmp_path / "again") == ("passed", "ga")
+    assert "22" in ended.stdout.splitlines()[0]
 
 
 def test_in_mvp_worse_links_are_told_and_do_not_stop_the_release(links, base, gates, tmp_path):
     ended = links("worse", *WORSE, "--compare", base, *gates)
     assert ended.code == 0
-    assert "Release gate (mvp): WARNED" in ended.stdout
-    assert "-> 0.0000, worse by 0.8" in ended.stdout
+    assert verdict_of(tmp_path / "worse") == ("warned", "mvp")
     page = (tmp_path / "worse" / "compare.md").read_text("utf-8")
-    assert all(part in page.splitlines()[0] for part in ("# ", "22 notes", "21 "))
+    for text in (ended.stdout, page):
+        assert re.search(r"recall@5 .*0\.000.* [−-]82\.4", text)
+    assert all(part in ended.stdout.splitlines()[0] for part in ("recall@5", "22", "21"))
 
 
 def test_in_beta_worse_links_stop_the_release(links, base, gates, tmp_path):
@@ -93,12 +105,13 @@ def test_in_beta_worse_links_stop_the_release(links, base, gates, tmp_path):
     flags = ("--compare", snapshot, "--phase", "beta", *gates, "--junit", junit)
     ended = links("worse", *WORSE, *flags)
     assert ended.code == 4
-    assert "Release gate (beta): FAILED" in ended.stdout
-    assert "(min_confidence " in ended.stdout
+    assert verdict_of(tmp_path / "worse") == ("failed", "beta")
+    assert "min_confidence" in (tmp_path / "worse" / "compare.md").read_text("utf-8").replace(
+        "\\", ""
+    )
     suite = ET.parse(junit).getroot()
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
     assert "links.recall_at_5" in failed
-    assert "Release gate failed" in (tmp_path / "worse" / "report.html").read_text("utf-8")
 
 
 def test_two_finished_link_runs_are_compared_without_running_anything(
@@ -109,9 +122,7 @@ def test_two_finished_link_runs_are_compared_without_running_anything(
     assert gigamind(*asked, "--fail-on-regression").code == 1  # set otherwise: no verdict
     ended = gigamind(*asked, *gates)
     assert ended.code == 4
-    assert all(
-        part in ended.stdout.splitlines()[0] for part in ("Do not release", "22 notes", "21 ")
-    )
+    assert all(part in ended.stdout.splitlines()[0] for part in ("recall@5", "22", "21"))
 
 
 def test_a_search_run_and_a_links_run_cannot_be_compared(search, base, gigamind, tmp_path):
@@ -134,7 +145,8 @@ def test_a_promoted_links_run_leaves_the_baseline_of_search_alone(
         assert gigamind("baseline", "promote", run, "--folder", kept).code == 0
     assert search("--out", "again", "--compare", kept).code == 0
     ended = links("again-links", "--compare", kept, "--fail-on-regression")
-    assert "PASSED" in ended.stdout
+    assert ended.code == 0
+    assert verdict_of(tmp_path / "again-links")[0] == "passed"
 
 
 def test_the_report_speaks_the_language_that_was_asked_for(links, tmp_path):

@@ -1,3 +1,5 @@
+import re
+
 from gigamind.vault.walk import notes_hash
 
 
@@ -17,7 +19,7 @@ def test_generate_links_says_what_it_removed(gigamind, tmp_path):
     )
     ended = gigamind("eval", "generate-links", *options, "--remove-ratio", 1)
     assert ended.code == 0
-    assert ended.stdout.startswith("Removed 3 of 3 links from 2 notes.\n")
+    assert re.findall(r"\d+", ended.stdout.splitlines()[0]) == ["3", "3", "2"]
     assert (tmp_path / "copy" / "a.md").read_text() == "b and again"
     assert notes_hash(vault) == before
 
@@ -42,11 +44,10 @@ def test_generate_queries_counts_them_and_names_empty_notes(gigamind, tmp_path):
         "eval", "generate-queries", "--notes", vault, "--out", out, "--include-headers"
     )
     assert ended.code == 0
-    assert ended.stdout.splitlines()[:3] == [
-        f"2 questions for review: {out}",
-        "  title: 1, possible in 1 of 1 notes",
-        "  heading: 1, possible in 1 of 1 notes",
-    ]
+    total, *forms = ended.stdout.splitlines()[:3]
+    assert total.startswith("2 ")
+    assert total.endswith(f": {out}")
+    assert [re.findall(r"\w+", line)[:2] for line in forms] == [["title", "1"], ["heading", "1"]]
     assert "b.md" in ended.stderr
     assert len(out.read_text().splitlines()) == 2
 
@@ -64,9 +65,9 @@ def test_a_report_over_generated_queries_says_that_they_are_easier(gigamind, tmp
     run = ("--dataset", out, "--notes", vault, "--mode", "keyword", "--lang", "ko")
     ended = gigamind("eval", "search", *run, "--out", tmp_path / "run")
     (told,) = (line for line in ended.stdout.splitlines() if "4건" in line and "3건" in line)
-    assert f"> {told}" in (tmp_path / "run" / "summary.md").read_text("utf-8")
-    page = (tmp_path / "run" / "report.html").read_text("utf-8")
-    assert told in page
+    warning = told.removeprefix("  ! ")
+    for name in ("summary.md", "report.html"):
+        assert warning in (tmp_path / "run" / name).read_text("utf-8")
 
 
 def test_a_form_that_is_none_and_forms_for_a_model_are_refused(gigamind, tmp_path):

@@ -75,7 +75,7 @@ def test_the_report_of_attacks_stands_on_the_card(gigamind, judged, server, case
     attacks = read_card(case / "card").attacks
     # Every clean twin is judged rightly but three, of which the model says the opposite.
     assert (attacks.succeeded, attacks.attempted, attacks.rate.value) == (0, 47, 0.0)
-    assert "The judge was not attacked" not in ended.stderr
+    assert "--attacks" not in ended.stdout
 
 
 def test_attacks_in_another_language_are_of_another_judge(gigamind, judged, server):
@@ -99,33 +99,26 @@ def test_each_case_is_asked_about_in_its_own_language(gigamind, server, case, mo
     assert {True, False} == set(korean)
 
 
-@pytest.mark.parametrize(
-    ("lang", "without", "figures"),
-    [
-        ("en", "not certified", "unanswerable: balanced accuracy"),
-        ("ko", "인증되지 않음", "균형 정확도"),
-    ],
-)
-def test_the_report_of_a_run_says_how_far_its_judge_is_certified(
-    gigamind, judged, case, lang, without, figures
-):
+# On every page of a run whose judge has no report of its own.
+ADVICE = "gigamind judge certify"
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_the_report_of_a_run_says_how_far_its_judge_is_certified(gigamind, judged, case, lang):
     model = ("--model", "openai/judge", "--lang", lang)
     judged("one", *model)
-    assert without in (case / "one" / "report.html").read_text("utf-8")
-    assert without in (case / "one" / "summary.md").read_text("utf-8")
+    assert ADVICE in (case / "one" / "report.html").read_text("utf-8")
+    assert ADVICE in (case / "one" / "summary.md").read_text("utf-8")
     assert gigamind("judge", "certify", "one", "--out", "card").code == 0
     judged("two", *model, "--judge-card", "card")
-    assert without not in (case / "two" / "report.html").read_text("utf-8")
     summary = (case / "two" / "summary.md").read_text("utf-8")
-    assert figures in summary
-    (line,) = [line for line in summary.splitlines() if figures in line]
-    assert {"3", "30"} <= set(re.findall(r"\d+", line))  # labels, and how many the gates require
-    assert without not in summary
+    # labels, and how many the gates require
+    assert any({"3", "30"} <= {*re.findall(r"\d+", line)} for line in summary.splitlines())
     judged("three", "--model", "openai/other", "--lang", lang, "--judge-card", "card")
-    assert without in (case / "three" / "report.html").read_text("utf-8")
-    told = (case / "three" / "summary.md").read_text("utf-8")
-    (line,) = [line for line in told.splitlines() if without in line]
-    assert "openai/judge" in line
+    for name in ("report.html", "summary.md"):
+        page = (case / "three" / name).read_text("utf-8")
+        assert "openai/judge" in page
+        assert "openai/judge" not in (case / "three" / "run.json").read_text("utf-8")
 
 
 def test_a_judge_that_asks_no_model_needs_no_card(search, case):
@@ -201,7 +194,6 @@ def test_labels_for_a_part_of_the_items_correct_the_headline_on_the_card(gigamin
     assert ended.code == 0, ended.stderr
     headline = read_card(case / "card").scales[0].headline
     assert (headline.items, headline.corrected.n) == (3, 2)
-    assert "(PPI++)" in (case / "card" / "judge_card.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("panel", [(), ("openai/a", "openai/b")], ids=["one model", "a panel"])
@@ -233,5 +225,5 @@ def test_a_judge_of_answers_is_attacked_certified_and_told_of_in_its_report(
     ended = gigamind("eval", "answers", *given, "--judge-card", "card", "--out", "two")
     assert ended.code == 0, ended.stderr
     for name in ("summary.md", "report.html"):
-        assert "not certified" in (case / "one" / name).read_text("utf-8")
-        assert "quadratic kappa" in (case / "two" / name).read_text("utf-8")
+        assert ADVICE in (case / "one" / name).read_text("utf-8")
+        assert "utility: " in (case / "two" / name).read_text("utf-8")

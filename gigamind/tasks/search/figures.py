@@ -178,7 +178,9 @@ def _scores(record: RunRecord, kind: str, current: Mark, say: Translator) -> Ste
         shares = 100 * np.histogram(scores, edges)[0] / len(scores)
         lines.append(Line(say(name), shares.tolist(), pens[answerable]))
     x_label, counted = say(_SCORE_NAMES[kind]), say(_("share of queries"))
-    return Steps(x_label, x_label, edges.tolist(), lines, [current], counted, "%")
+    return Steps(
+        say(_("Score distribution")), x_label, edges.tolist(), lines, [current], counted, "%"
+    )
 
 
 def _score_range(items: Sequence[ItemReport], marks: Sequence[Mark]) -> tuple[float, float]:

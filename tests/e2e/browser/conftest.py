@@ -5,6 +5,15 @@ from typing import Any
 
 import pytest
 
+from gigamind.i18n import translator
+from gigamind.release.compare import compare
+from gigamind.release.gates import judge_release
+from gigamind.release.policy import read_policy
+from gigamind.reports.html import render_html
+from gigamind.reports.run import Outcome, run_document
+from gigamind.reports.verdict import Release
+from gigamind.tasks import KINDS, TASKS
+
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -69,6 +78,22 @@ def open_page(browser, tmp_path):
     # `chrome:` and `chrome-untrusted:` are the browser's own: its first tab may still be loading.
     inside = {"file", "data", "chrome", "chrome-untrusted"}
     assert {address.partition(":")[0] for address in _requested(browser)} <= inside
+
+
+@pytest.fixture
+def show(open_page):
+    """Open the report of a record, compared with a baseline if there is one."""
+
+    def show(record, width=1280, lang="en", baseline=None):
+        outcome, say, task = Outcome(), translator(lang), record.run.task
+        if baseline:
+            comparison = compare(baseline, KINDS[task].take_snapshot(record))
+            gate = judge_release(comparison, read_policy(None), "ga")
+            outcome = Outcome(Release(comparison, gate), baseline)
+        page = run_document(TASKS[task].view, record, outcome, say)
+        return open_page(render_html(page, say), width)
+
+    return show
 
 
 @dataclass(frozen=True)

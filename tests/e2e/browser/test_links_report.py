@@ -8,18 +8,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from gigamind.datasets.generate_links import generate_links
-from gigamind.i18n import translator
-from gigamind.release.compare import compare
-from gigamind.release.gates import judge_release
-from gigamind.release.policy import read_policy
 from gigamind.release.snapshot import read_run
-from gigamind.reports.html import render_html
-from gigamind.reports.run import Outcome, run_document
-from gigamind.reports.verdict import Release
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.schema import MissReport, RankedReport
-from gigamind.tasks.links.view import LinkView
 
 pytestmark = pytest.mark.browser
 
@@ -39,21 +31,6 @@ def record(tmp_path_factory):
         cache_dir=folder / "cache",
     )
     return read_run(evaluate(options).out, KINDS)
-
-
-@pytest.fixture
-def show(open_page):
-    """Open the report of a record."""
-
-    def show(record, width=1280, lang="en", baseline=None):
-        outcome, say = Outcome(), translator(lang)
-        if baseline:
-            comparison = compare(baseline, KINDS["links"].take_snapshot(record))
-            gate = judge_release(comparison, read_policy(None), "ga")
-            outcome = Outcome(Release(comparison, gate), baseline)
-        return open_page(render_html(run_document(LinkView(), record, outcome, say), say), width)
-
-    return show
 
 
 def test_filters_show_what_they_count(show, reader, record):

@@ -13,7 +13,6 @@ from gigamind.cli.main import main
 from gigamind.llm.fake import running
 from gigamind.release.snapshot import read_run
 from gigamind.tasks import KINDS
-from gigamind.tasks.answers.page import render_answer_html
 from gigamind.tasks.answers.schema import AnswerVoteReport
 
 pytestmark = pytest.mark.browser
@@ -89,12 +88,6 @@ def record(tmp_path_factory):
 
 
 @pytest.fixture
-def show(open_page):
-    """Open the report of a record."""
-    return lambda record, width=1280, **how: open_page(render_answer_html(record, **how), width)
-
-
-@pytest.fixture
 def voted(record):
     """The record with other votes on its one answer, its evaluation changed as given."""
 
@@ -129,7 +122,7 @@ def test_every_seat_stands_under_the_result_of_the_panel(show, reader, record):
     detail = reader.open(QUESTION)
     assert _rows(detail) == [
         ["panel member", "Correctness", "Utility", "Claims"],
-        ["panel", "1.000", "0.750", "1 supported2 supported"],
+        ["whole panel", "1.000", "0.750", "1 supported2 supported"],
         ["openai/judge #1", "1.000", "1.000", "1 supported2 supported"],
         ["openai/judge #2", "0.500", "0.750", "1 supported2 not in the notes"],
         ["openai/judge #3", "1.000", "0.500", "1 supported2 supported"],
@@ -146,7 +139,7 @@ def test_a_claim_on_which_seats_differ_says_how_many_have_it_so(show, reader, re
     claims = reader.open(QUESTION).find_elements(By.CSS_SELECTOR, ".claims td:last-child")
     assert [claim.text.splitlines() for claim in claims] == [
         ["supported"],
-        ["supported", "2 of 3 panel members"],
+        ["supported", "2 of 3 panel members give this verdict"],
     ]
 
 
@@ -214,7 +207,7 @@ def test_without_a_panel_the_page_says_nothing_of_one(show, reader, voted):
     browser = show(replace(alone, summary=alone.summary.model_copy(update={"llm": llm})))
     assert "seats" not in reader.open(QUESTION).text
     assert not browser.find_elements(By.CSS_SELECTOR, ".votes, .alike, input[value=split]")
-    assert "panel" not in browser.find_element(By.ID, "judging").text
+    assert "panel" not in browser.find_element(By.ID, "cost").get_property("textContent")
 
 
 def test_an_answer_without_claims_has_no_marks_and_no_column_for_them(show, reader, record, voted):
@@ -225,7 +218,7 @@ def test_an_answer_without_claims_has_no_marks_and_no_column_for_them(show, read
     browser = show(voted(vote, evaluation=told))
     assert _rows(reader.open(QUESTION)) == [
         ["panel member", "Correctness", "Utility"],
-        ["panel", "–", "0.750"],
+        ["whole panel", "–", "0.750"],
         ["openai/a", "–", "0.250"],
     ]
     assert not browser.find_elements(By.CSS_SELECTOR, ".votes + .legend mark")
