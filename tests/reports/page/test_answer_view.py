@@ -10,6 +10,7 @@ from gigamind.records.judged import JudgeReport, MetricReport, VerdictReport
 from gigamind.records.schema import IntervalReport
 from gigamind.reports.document import (
     Count,
+    Examples,
     Interval,
     KeyFigures,
     Listing,
@@ -192,6 +193,14 @@ def test_the_worst_answers_show_their_claim_beside_the_nearest_sentence(make_ans
     assert [(line.text, line.value) for line in nearest.lines] == [(NEAREST, "Leave")]
     assert LABELS["contradicted"] in examples.items[0].what
     assert re.findall(r"\d+", examples.items[0].what) == ["2", "3"]
+
+
+def test_ten_of_the_worst_answers_are_listed_in_all_media(make_answers):
+    record = make_answers(*(answer(f"a{n:02}", "not_found") for n in range(12)))
+    worst = block(sections(record)["worst"], Examples)
+    assert ([one.id for one in worst.items], worst.of) == ([f"a{n:02}" for n in range(10)], 12)
+    assert len(VIEW.examples(record).items) == 3
+    assert "worst" not in sections(make_answers(answer("a", "not_found")))
 
 
 def test_a_claim_without_any_sentence_and_an_omission_are_examples_with_less(make_answers):
