@@ -106,10 +106,12 @@ def test_a_judge_of_ones_own_does_all_that_ours_do(gigamind, fake, team):
         .replace("judged = [", 'judged = ["answers.direct", '),
         "utf-8",
     )
-    said = gigamind("eval", "answers", *asking, "--out", "after", "--compare", "before", "--gates", "gates.toml",
+    output = gigamind("eval", "answers", *asking, "--out", "after", "--compare", "before", "--gates", "gates.toml",
                     "--phase", "ga", "--lang", "ko", "--fail-on-regression", code=4)  # fmt: skip
-    assert "바로 답함(answers.direct): 1.0000 → 0.2500" in said
-    assert "답변 12건 중 9건이 나빠졌고" in said
+    assert "바로 답함" in output
+    comparison = json.loads((team / "after/compare.json").read_text("utf-8"))
+    (change,) = (c for c in comparison["comparison"]["metrics"] if c["metric"] == "answers.direct")
+    assert (change["baseline"], change["current"], change["worse"]) == (1.0, 0.25, 9)
 
     run = json.loads((team / "after/run.json").read_text("utf-8"))
     assert run["judge"]["kind"] == "directness"
@@ -119,7 +121,8 @@ def test_a_judge_of_ones_own_does_all_that_ours_do(gigamind, fake, team):
     page = (team / "after/report.html").read_text("utf-8")
     assert "바로 답함" in page
     assert "It is 15 days, says line a11." in page
-    assert "물은 것부터 말하는 답변의 비율" in page
+    first_page = (team / "before/report.html").read_text("utf-8")
+    assert "answers that begin with what was asked" in first_page
 
     # A process that never saw the judge knows its figures from the files, and that a rise of them is for the better.
     compared = gigamind(
@@ -133,7 +136,7 @@ def test_a_judge_of_ones_own_does_all_that_ours_do(gigamind, fake, team):
         "--fail-on-regression",
         code=4,
     )
-    assert "answers.direct" in compared
+    assert re.search(r"바로 답함.*75\.0", compared)
 
     labels = "".join(
         json.dumps({"id": name, "direct": float(at >= 9)}) + "\n" for at, name in enumerate(IDS)
@@ -173,7 +176,7 @@ def test_a_judge_that_calls_exit_gives_no_verdict_and_ends_no_process(gigamind, 
     answered(fake, [True] * 12)
     asked = "eval answers --dataset answers.jsonl --notes vault --judge leaving:Leaving --model openai/m"
     said = gigamind(*asked.split(), "--api-base", fake.url, "--cache-dir", "cache", code=3)
-    assert "the code of the judge called sys.exit (SystemExit: 0)" in said
+    assert "SystemExit: 0" in said
 
 
 def test_an_installed_metric_that_fails_is_told_in_a_line(monkeypatch):

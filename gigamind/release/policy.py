@@ -442,8 +442,8 @@ def _remark(remark: str, values: Mapping[str, str]) -> Message:  # noqa: C901, P
             )
         case "of_verdicts":
             return _(
-                "The judge of both runs does not separate answerable from unanswerable questions. Repeat this run"
-                " and create a new baseline with `gigamind eval search --unanswerable-mode calibrated`."
+                "The judge of both runs does not separate answerable from unanswerable questions. Choose"
+                " another `--unanswerable-mode` by its errors in report.html, and create a new baseline with it."
             )
         case "needs":
             return _("About {needed} items would be enough for a decision.", **values)

@@ -15,6 +15,7 @@ from gigamind.release.mismatch import WHAT
 from gigamind.release.policy import rule_label
 from gigamind.reports.charts import shortened
 from gigamind.reports.document import (
+    Block,
     Cell,
     Column,
     Count,
@@ -54,7 +55,7 @@ from gigamind.reports.verdict import (
 
 _HITS = 10
 _IDS = 5
-_LABEL_COLUMNS = 24  # of a run in the head of a table
+_LABEL_COLUMNS = 32  # of a run
 
 
 def experiment_document(
@@ -76,6 +77,11 @@ def experiment_document(
         report: URL of the last run's report, compared with the first run; "" if there is none.
     """
     names = [shlex.quote(str(path)) for path in paths or [run.label for run in experiment.runs]]
+    labelled = (
+        run.model_copy(update={"label": shortened(run.label, _LABEL_COLUMNS)})
+        for run in experiment.runs
+    )
+    experiment = experiment.model_copy(update={"runs": tuple(labelled)})
     keys = distinct(in_order(experiment.metrics), *experiment.comparisons)
     main = [key for key in main_keys(keys) if _differs_in(key, experiment)]
     others = [key for key in keys if key not in main]
@@ -88,11 +94,9 @@ def experiment_document(
     )
     worst = max(range(len(experiment.comparisons)), key=lambda at: _worse(experiment, at))
     comparison = release.comparison if release else experiment.comparisons[worst]
-    every = (
-        metric_table(release, every=True)
-        if release
-        else _metric_table(experiment, [*main, *others])
-    )
+    more = metric_table(release, every=True) if release else _metric_table(experiment, others)
+    if not any(entry.changes for entry in experiment.comparisons):
+        items = ""
     return shaped(
         _("Comparison of runs"),
         joined((TASKS[experiment.task], subject), " · "),
@@ -108,9 +112,13 @@ def experiment_document(
         conditions=gate_conditions(release) if release else None,
         noise=noise_text(comparison),
         sections=(
-            Section("metrics", _("All metrics"), (every,), folded=True),
+            Section(
+                "metrics", _("All metrics") if release else _("Other metrics"), (more,), folded=True
+            )
+            if any(more.rows)
+            else None,
             _settings(experiment, report),
-            _slices(experiment),
+            _slices(experiment, main),
             _certainty(experiment, [*main, *others]),
             _listing(experiment, runs, say),
         ),
@@ -212,7 +220,7 @@ def _moved(
 def _steps(
     experiment: Experiment, main: Sequence[str], names: Sequence[str], items: str
 ) -> Iterator[Step]:
-    if items and any(comparison.changes for comparison in experiment.comparisons):
+    if items:
         yield Step(_("See every changed item"), url=items)
     yield Step(
         _("For a release verdict, compare one run with the reference"),
@@ -313,9 +321,7 @@ def _metric_table(experiment: Experiment, keys: Sequence[str]) -> Table:
 
 
 def _minus_reference(experiment: Experiment, run: str) -> Message:
-    both = (run, experiment.reference.label)
-    run, reference = (shortened(label, _LABEL_COLUMNS) for label in both)
-    return _("{run} − {reference}", run=run, reference=reference)
+    return _("{run} − {reference}", run=run, reference=experiment.reference.label)
 
 
 _SETTINGS = {**WHAT, "gigamind": _("gigamind version"), "mode": _("search mode")}
@@ -343,24 +349,20 @@ def _settings(experiment: Experiment, report: str) -> Section:
         )
         for run in experiment.runs
     ]
-    blocks = [
-        table(heads, rows),
-        *([] if names else [Prose(_("All runs used the same settings."), faint=True)]),
-    ]
+    blocks: list[Block] = [table(heads, rows)]
+    if not names:
+        blocks.append(Prose(_("All runs used the same settings."), faint=True))
     if report:
         link = Link(_("Report of the last run, compared with the first"), report)
         blocks.append(Facts(((_("report"), link),)))
     return Section("runs", _("Settings of the runs"), tuple(blocks), folded=True)
 
 
-def _slices(experiment: Experiment) -> Section | None:
-    if not experiment.slices:
+def _slices(experiment: Experiment, main: Sequence[str]) -> Section | None:
+    if not experiment.slices or not main:
         return None
     tables: list[Table] = []
-    for place, (run, comparison) in enumerate(
-        zip(experiment.runs[1:], experiment.comparisons, strict=True)
-    ):
-        main = distinct(main_keys([change.metric for change in comparison.metrics]), comparison)
+    for place, run in enumerate(experiment.runs[1:]):
         rows: list[tuple[Cell, ...]] = []
         for part in experiment.slices:
             by_name = {change.metric: change for change in part.metrics[place] if change.n}

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from gigamind.i18n import Language
 from gigamind.metrics.links import CEILING
-from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import keys_in, label
-from gigamind.records.judged import JudgeReport
+from gigamind.metrics.table import label
 from gigamind.records.schema import IntervalReport
 
 
@@ -60,10 +58,3 @@ def figures_of(part: Part, keys: Iterable[str]) -> list[Figure]:
 def measured(figures: Iterable[Figure]) -> list[Figure]:
     """Return the metrics with a value."""
     return [figure for figure in figures if figure.value is not None]
-
-
-def keys_of(judge: JudgeReport | None, place: Literal["main", "page", "summary"]) -> list[str]:
-    """Return the metrics of answers for a place; for a team's own judge, all its metrics."""
-    if judge and judge.metrics:
-        return [f"answers.{metric.name}" for metric in judge.metrics]
-    return keys_in(place, blocks_of("answers"), 0)

@@ -57,6 +57,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _SCRIPTS = ("messages.js", "common.js")
 _LIST = "report.js"
 _PAGE = "page.js"
+_NARROW = 6  # columns; a table with more scrolls within the page
 _AXIS = 100  # units of the drawn axis of differences
 
 
@@ -231,9 +232,14 @@ class _Page:
         groups = Markup("").join(
             self._group(group, block, scale) for group in block.groups if group.rows
         )
-        return Markup(
+        drawn = Markup(
             '<table class="figures stacks">{}<thead><tr>{}</tr></thead>{}</table>'
         ).format(caption, heads, groups)
+        if len(kinds) <= _NARROW and sum(isinstance(cell, Difference) for cell in first) <= 1:
+            return drawn
+        return Markup(
+            '<div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div>'
+        ).format(self.say(block.caption or block.columns[0].label), drawn)
 
     def _group(self, group: Group, block: Table, scale: float) -> Markup:
         labels = [self.say(column.label) for column in block.columns]

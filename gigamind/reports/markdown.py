@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from gigamind.i18n import Translator, _
+from gigamind.i18n import Text, Translator, _
 from gigamind.reports.charts import svg_file
 from gigamind.reports.document import (
     NUMBERS,
@@ -88,8 +88,11 @@ class _Page:
         return inline(self.say(block.text))
 
     def bullets(self, block: Bullets) -> str:
-        title = f"**{inline(self.say(_('Before you trust the figures')))}**\n\n"
+        title = self._head(_("Before you trust the figures"))
         return (title if block.warning else "") + self._list(map(self.say, block.items))
+
+    def _head(self, text: Text) -> str:
+        return f"**{inline(self.say(text))}**\n\n"
 
     def _list(self, items: Iterable[str]) -> str:
         return "\n".join(f"- {inline(item)}" for item in items)
@@ -98,7 +101,7 @@ class _Page:
         lines = (
             f"- {self._state(item.state)}: {inline(self.say(item.text))}" for item in block.items
         )
-        return f"**{inline(self.say(_('Conditions')))}**\n\n" + "\n".join(lines)
+        return self._head(_("Conditions")) + "\n".join(lines)
 
     def _state(self, state: str) -> str:
         mark = MARKS.get(state, "")
@@ -111,7 +114,7 @@ class _Page:
             if step.url:
                 label = f"[{label}]({step.url})"
             lines.append(f"- {label}" + (f": {code(step.command)}" if step.command else ""))
-        return f"**{inline(self.say(_('What to do next')))}**\n\n" + "\n".join(lines)
+        return self._head(_("What to do next")) + "\n".join(lines)
 
     def table(self, block: Table) -> str:
         first = next(block.rows, ())
@@ -151,7 +154,8 @@ class _Page:
             lines.append(f"{place}. **{inline(item.title)}** ({code(item.id)}): {what}")
             if item.expected:
                 expected = ", ".join(map(code, item.expected))
-                lines.append(f"    - {self.say(_('expected'))}: {expected}")
+                head = self.say(_("expected"))
+                lines.append(f"    - {head}: {expected}")
             lines += [f"    - {line}" for side in item.sides for line in self._side(side)]
         return "\n".join(lines)
 
@@ -160,7 +164,8 @@ class _Page:
             f"**{inline(self.say(line.text))}**" if line.mark else inline(self.say(line.text))
             for line in side.lines
         ]
-        yield f"{inline(self.say(side.label))}: {' · '.join(shown) or self.say(_('nothing'))}"
+        content = " · ".join(shown) or self.say(_("nothing"))
+        yield f"{inline(self.say(side.label))}: {content}"
 
     def facts(self, block: Facts) -> str:
         rows = (f"| {inline(self.say(name))} | {self.cell(cell)} |" for name, cell in block.rows)

@@ -782,9 +782,8 @@ def worst_value_text(worst: Sequence[str]) -> Message:
     """Return the warning that these gated metrics of a baseline are at their worst value, and how to fix it."""
     if all(name.startswith("unanswerable.") for name in worst):
         fix = _(
-            "Evaluate again with `gigamind eval search ... --unanswerable-mode calibrated` and make that run the"
-            " baseline. Before that, check the false refusals in its summary.md: this mode wrongly refuses many"
-            " paraphrased questions."
+            "Choose another `--unanswerable-mode` by its errors in report.html, evaluate again, and make that run the"
+            " baseline."
         )
     else:
         fix = _(

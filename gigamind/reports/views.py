@@ -1,8 +1,8 @@
-"""What each task defines to show a run: summary.md, report.html, its charts, and its main metrics in a table."""
+"""What each task defines to show a run, as parts of its document."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
@@ -13,31 +13,21 @@ from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record
 from gigamind.release.comparison import Comparison
 from gigamind.release.model import EvalSnapshot
+from gigamind.reports.charts import Chart
 from gigamind.reports.document import Examples, Section
 from gigamind.reports.figures import Figure, figures_of
-
-if TYPE_CHECKING:
-    from gigamind.reports.charts import Chart
 
 Summary = TypeVar("Summary", bound=BaseModel)
 Line = TypeVar("Line", bound=BaseModel)
 Baseline = TypeVar("Baseline", bound=EvalSnapshot[Any, Any])
 
 
-Pages = tuple[Callable[..., str], Callable[..., Mapping[str, "Chart"]]]
-
-
 class View(ABC, Generic[Summary, Line, Baseline]):
     """One task."""
 
-    @property
-    def pages(self) -> Pages:
-        """Return the functions that make report.html and its charts; they are loaded only for a page."""
-        raise NotImplementedError
-
-    def charts(self, record: Record[Summary, Line]) -> "Mapping[str, Chart]":
-        """Return the charts of report.html, by name."""
-        return self.pages[1](record)
+    @abstractmethod
+    def charts(self, record: Record[Summary, Line]) -> Mapping[str, Chart]:
+        """Return the charts of a run by name, for --figures."""
 
     def files(self, record: Record[Summary, Line]) -> dict[str, str]:
         """Return further files for the out folder: texts by name."""
@@ -50,24 +40,23 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         keys = [key for key in part.overall.intervals if not key.endswith(CEILING)]
         return figures_of(part.overall, in_order(keys))
 
+    @abstractmethod
     def result(self, record: Record[Summary, Line]) -> Text:
         """Return the result of a run in one sentence, the most important figure first."""
-        del record
-        return ""
 
-    def examples(self, record: Record[Summary, Line]) -> "Examples | None":
+    def examples(self, record: Record[Summary, Line]) -> Examples | None:
         """Return the worst items of a run without a baseline."""
         del record
         return None
 
-    def warnings(self, record: Record[Summary, Line]) -> "Iterator[Text]":
+    def warnings(self, record: Record[Summary, Line]) -> Iterator[Text]:
         """Yield what a reader must know before trusting the figures, the most important first; run.json has others."""
         del record
         return iter(())
 
     def sections(
         self, record: Record[Summary, Line], say: Translator, baseline: Baseline | None
-    ) -> "Iterator[Section]":
+    ) -> Iterator[Section]:
         """Yield the sections that only this task has; `say` gives the texts inside charts."""
         del record, say, baseline
         return iter(())
@@ -76,9 +65,9 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         self,
         record: Record[Summary, Line],
         say: Translator,
-        comparison: "Comparison | None",
+        comparison: Comparison | None,
         baseline: Baseline | None,
-    ) -> "Section | None":
+    ) -> Section | None:
         """Return the section with all items, which only HTML shows."""
         del record, say, comparison, baseline
         return None

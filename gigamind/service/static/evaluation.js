@@ -115,8 +115,10 @@ export const missing = (name, why) =>
 
 const tick = (yes) => make("span", { class: `tick ${yes ? "yes" : "no"}`, "aria-hidden": "true" }, yes ? icon("check") : null);
 
+const reason = (claims) => _("{supported} of {total} claims are confirmed by a note.", { supported: claims.filter((claim) => claim.verdict === "supported").length, total: claims.length });
+
 /**
- * The evaluation of an answer.
+ * The evaluation of an answer: its verdict, the reason, what is doubtful, then the figures and the evidence.
  * @param about {lang, notes: [{note_id, title}], open(number, evidences), wrong(claim) -> element or null, id}
  */
 export function evaluationCard(evaluation, about) {
@@ -126,14 +128,15 @@ export function evaluationCard(evaluation, about) {
   const left = omissions.filter((one) => one.doubt === null);
   return make("section", { class: `evaluation ${confidence ?? "none"}`, label: _("Evaluation of the answer's reliability") },
     make("div", { class: "headline" }, badge, make("span", { class: "figures", word: () => figures(evaluation) })),
+    claims.length ? make("p", { class: "reason", word: reason(claims) }) : null,
+    ...evaluation.notices.filter((notice) => notice in NOTICES).map((notice) => make("p", { class: "aside", word: NOTICES[notice] })),
+    Object.keys(evaluation.flagged).length ? make("p", { class: "aside", word: _("The answer or a note contains text that looks like instructions to the evaluating model. Check the answer yourself.") }) : null,
     summary ? make("p", { class: "summary", lang: about.lang, text: summary }) : null,
-    make("div", { class: "bars" }, bar("correctness", _("Correctness"), correctness), bar("utility", _("Utility"), utility)),
-    evaluation.utility_reason && utility < FROM.utility[0] ? make("p", { class: "aside", lang: about.lang, text: evaluation.utility_reason }) : null,
-    coverage(evaluation, about),
     claims.length || evaluation.grounding_issues.length ? issues(evaluation, about) : null,
     left.length ? omitted(left, about) : null,
-    ...evaluation.notices.filter((notice) => notice in NOTICES).map((notice) => make("p", { class: "aside", word: NOTICES[notice] })),
-    Object.keys(evaluation.flagged).length ? make("p", { class: "aside", word: _("The answer or a note contains text that looks like instructions to the evaluating model. Check the answer yourself.") }) : null);
+    make("div", { class: "bars" }, bar("correctness", _("Correctness"), correctness), bar("utility", _("Utility"), utility)),
+    evaluation.utility_reason && utility < FROM.utility[0] ? make("p", { class: "aside", lang: about.lang, text: evaluation.utility_reason }) : null,
+    coverage(evaluation, about));
 }
 
 function bar(name, word, value) {

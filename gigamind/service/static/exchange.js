@@ -177,13 +177,13 @@ export class Exchange {
     this.running?.remove();
     this.running = this.state === "evaluating" && this.evaluation === undefined && this.view.config.quality_gate
       ? make("p", { class: "quietly", role: "status" }, make("span", { class: "dots", "aria-hidden": "true" }), make("span", { word: _("Evaluating…") })) : null;
-    if (part.quality) this.assessment.prepend(qualityBadge(part.quality));
+    if (part.quality) this.assessment.append(qualityBadge(part.quality));
     if (part.evaluation) {
-      this.assessment.append(evaluationCard(part.evaluation, {
+      this.assessment.prepend(evaluationCard(part.evaluation, {
         id: this.id, lang: this.answer.lang, notes: this.notes, open: (...place) => this.open(...place), wrong: (claim) => this.wrong(claim),
       }));
     }
-    if (this.running) this.assessment.append(this.running);
+    if (this.running) this.assessment.prepend(this.running);
     this.assessment.hidden = this.assessment.childElementCount === 0;
     this.view.changed(this);
   }
@@ -197,8 +197,8 @@ export class Exchange {
       const why = (name) => make("span", {
         word: reasons instanceof Error ? _("Why the result is missing could not be loaded: {reason}", { reason: reasons.message }) : REASONS[reasons[name]] ?? _("The result is missing for an unknown reason. Check the log of the server."),
       });
-      if (lacks.quality === null) this.assessment.prepend(missing(_("No checklist result"), why("quality")));
-      if (lacks.qa_evaluation === null) this.assessment.append(missing(_("The answer's reliability was not evaluated"), why("qa_evaluation")));
+      if (lacks.qa_evaluation === null) this.assessment.prepend(missing(_("The answer's reliability was not evaluated"), why("qa_evaluation")));
+      if (lacks.quality === null) this.assessment.append(missing(_("No checklist result"), why("quality")));
     }
     this.assessment.hidden = this.assessment.childElementCount === 0;
     if (this.view.config.feedback && this.content) this.opinion.replaceChildren(...this.opinions());

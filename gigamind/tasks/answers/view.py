@@ -1,15 +1,15 @@
 """Shows answer runs: what their pages add to the pages of all tasks. `page` makes the list of answers."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from gigamind.evidence.record import AlignmentQuality
 from gigamind.formats import share
 from gigamind.i18n import Text, Translator, _, joined, n_, translator
 from gigamind.metrics.table import label_text
 from gigamind.records.judged import JudgeReport, LlmReport, MetricReport
-from gigamind.records.schema import Record
+from gigamind.records.schema import IntervalReport
 from gigamind.release.comparison import Comparison
+from gigamind.release.model import PASS_RATE
 from gigamind.reports.cards.line import tried
 from gigamind.reports.charts import Chart, Shown, drawn, forest
 from gigamind.reports.document import (
@@ -31,13 +31,9 @@ from gigamind.reports.document import (
     Time,
     table,
 )
-from gigamind.reports.figures import (
-    figure_of,
-    figures_of,
-    keys_of,
-)
+from gigamind.reports.figures import Figure, figure_of
 from gigamind.reports.labels import LABELS
-from gigamind.reports.verdict import EXAMPLES, WORDS_BLIND, slice_name
+from gigamind.reports.verdict import EXAMPLES, WORDS_BLIND, main_figures, slice_name
 from gigamind.reports.views import View
 from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.page import list_data
@@ -48,28 +44,65 @@ from gigamind.tasks.answers.schema import (
     AnswerRunRecord,
     AnswerSliceReport,
     AnswerSummaryReport,
-    CorrelationReport,
     EvaluatedClaim,
 )
 from gigamind.tasks.answers.support_checks import reasons
 
 _FEW = 30  # answers of a slice; with fewer, its figures are unreliable
 _TAGS = 15
+_WORST = 10  # answers that are listed beside the list, which only HTML has
 _WORST_FIRST = ("contradicted", "unverified", "not_found", "supported")
 
 
 class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
     """Shows answer runs."""
 
-    def result(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> Text:
-        text, quality = _result(record), record.summary.quality
-        if quality is None or not quality.overall.checked:
-            return text
-        values = {"passed": quality.overall.passed, "checked": quality.overall.checked}
-        passed = _("{passed:,} of {checked:,} answers pass the checklist.", **values)
-        return joined([text, passed], " ")
+    def figures(self, summary: AnswerSummaryReport) -> list[Figure]:
+        figures, quality = super().figures(summary), summary.quality
+        if quality and quality.overall.checked:
+            rate = quality.overall
+            interval = IntervalReport(low=rate.low, high=rate.high, n=rate.checked)
+            block, _dot, name = PASS_RATE.partition(".")
+            figures.append(Figure(block, name, rate.pass_rate, interval))
+        return figures
 
-    def warnings(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> Iterator[Text]:
+    def result(self, record: AnswerRunRecord) -> Text:
+        summary, counts = record.summary, record.summary.counts
+        own, scores = _own(record.run.judge), record.summary.overall.answers
+        supported = summary.verdicts.get("supported", 0)
+        values = {
+            "answers": counts.answers_evaluated,
+            "supported": supported,
+            "claims": counts.claims,
+            "share": supported / counts.claims if counts.claims else 0.0,
+        }
+        if not counts.answers_evaluated:
+            return _("No answers were evaluated.")
+        if own:
+            return n_(
+                "{n} answer judged: {scores}.",
+                "{n:,} answers judged: {scores}.",
+                n=counts.answers_evaluated,
+                scores=[
+                    joined([label_text(f"answers.{m.name}"), share(scores.get(m.name))], " ")
+                    for m in own
+                ],
+            )
+        if not counts.claims:
+            return _("The {answers:,} evaluated answers make no claims.", answers=values["answers"])
+        if summary.told:
+            return _(
+                "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are proven by a quote from a"
+                " note.",
+                **values,
+            )
+        return _(
+            "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers match a sentence of the notes (by"
+            " words).",
+            **values,
+        )
+
+    def warnings(self, record: AnswerRunRecord) -> Iterator[Text]:
         summary = record.summary
         if summary.flagged:
             yield n_(
@@ -96,23 +129,20 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
                 n=others,
             )
 
-    def examples(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> Examples:
-        if own := _own(record.run.judge):
-            found = _worst_by(own[0], record.items)
-        else:
-            bad = [item for item in record.items if item.left_out or _failing(item)]
-            found = [_example(item) for item in sorted(bad, key=_goodness)]
-        return Examples(_("Worst answers"), tuple(found[:EXAMPLES]), len(found))
+    def examples(self, record: AnswerRunRecord) -> Examples:
+        return _worst(record, EXAMPLES)
 
     def sections(
         self,
-        record: Record[AnswerSummaryReport, AnswerItemReport],
+        record: AnswerRunRecord,
         say: Translator,
         baseline: AnswerSnapshot | None,
     ) -> Iterator[Section]:
         summary, judge = record.summary, record.run.judge
         if refusals := _refusals(record.items):
             yield Section("refusals", _("Answered or refused"), (refusals,))
+        if (worst := _worst(record, _WORST)).of > EXAMPLES:
+            yield Section("worst", _("More answers with problems"), (worst,), folded=True)
         if summary.counts.answers_evaluated and not _own(judge):
             yield Section("claims", _("Claims"), tuple(_claims(summary, say)), folded=True)
         if summary.quality:
@@ -121,7 +151,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         chart = _charts(record, say, baseline).get("slices")
         if len(slices := _slices(summary)) > 1 and chart:
             plot = Plot(chart, _("The main metric by slice, with 95% CIs."))
-            blocks = (_slice_table(slices, keys_of(judge, "page")), plot)
+            blocks = (_slice_table(slices), plot)
             yield Section("slices", _("Results by slice"), blocks, folded=True)
         if summary.agreement:
             agreement = _agreement(summary.agreement)
@@ -138,7 +168,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
 
     def listing(
         self,
-        record: Record[AnswerSummaryReport, AnswerItemReport],
+        record: AnswerRunRecord,
         say: Translator,
         comparison: Comparison | None,
         baseline: AnswerSnapshot | None,
@@ -149,7 +179,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         )
         return Section("list", _("Answers"), (Listing("answer_item.js", data, no_script),))
 
-    def charts(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> Mapping[str, Chart]:
+    def charts(self, record: AnswerRunRecord) -> Mapping[str, Chart]:
         return _charts(record, translator("en"), None)
 
     def not_run(self, summary: AnswerSummaryReport) -> int:
@@ -164,37 +194,14 @@ def _own(judge: JudgeReport | None) -> Sequence[MetricReport]:
     return judge.metrics if judge else ()
 
 
-def _result(record: AnswerRunRecord) -> Text:
-    summary, counts = record.summary, record.summary.counts
-    own, scores = _own(record.run.judge), record.summary.overall.answers
-    supported = summary.verdicts.get("supported", 0)
-    values = {"answers": counts.answers_evaluated, "supported": supported, "claims": counts.claims}
-    values["share"] = supported / counts.claims if counts.claims else 0.0
-    if not counts.answers_evaluated:
-        return _("No answers were evaluated.")
-    if own:
-        return n_(
-            "{n} answer judged: {scores}.",
-            "{n:,} answers judged: {scores}.",
-            n=counts.answers_evaluated,
-            scores=[
-                joined([label_text(f"answers.{m.name}"), share(scores.get(m.name))], " ")
-                for m in own
-            ],
-        )
-    if not counts.claims:
-        return _("The {answers:,} evaluated answers make no claims.", answers=values["answers"])
-    if summary.told:
-        return _(
-            "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are proven by a quote from a"
-            " note.",
-            **values,
-        )
-    return _(
-        "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers match a sentence of the notes (by"
-        " words).",
-        **values,
-    )
+def _worst(record: AnswerRunRecord, most: int) -> Examples:
+    """Return the answers with unsupported claims or omissions, or below the best score of a custom judge."""
+    if own := _own(record.run.judge):
+        found = _worst_by(own[0], record.items)
+    else:
+        bad = [item for item in record.items if item.left_out or _failing(item)]
+        found = [_example(item) for item in sorted(bad, key=_goodness)]
+    return Examples(_("Worst answers"), tuple(found[:most]), len(found))
 
 
 def _failing(item: AnswerItemReport) -> list[EvaluatedClaim]:
@@ -330,9 +337,30 @@ def _findings(summary: AnswerSummaryReport, say: Translator) -> Iterator[Text]:
     """Yield how far verdicts, quotes, roles and omissions of the judge can be trusted."""
     yield rejected_support(summary)
     yield second_look(summary, say)
-    if summary.told:
-        yield _separation(summary.correlation)
-        yield _quotes(summary.quotes) if summary.quotes else ""
+    correlation, quotes, cuts = summary.correlation, summary.quotes, summary.cuts
+    if summary.told and correlation.r is not None:
+        values = {"answers": correlation.n, "r": f"{correlation.r:.2f}".replace("-", "−")}
+        yield (
+            _(
+                "Correctness and utility measure different things (r = {r}, {answers:,} answers).",
+                **values,
+            )
+            if correlation.separate
+            else _(
+                "Correctness and utility measure almost the same thing on this data (r = {r}, {answers:,} answers).",
+                **values,
+            )
+        )
+    if summary.told and quotes:
+        yield _(
+            "Of the {quotes:,} quotes, {exact:.1%} are verbatim in their note, {normalized:.1%} match after"
+            " normalization of spelling, {fuzzy:.1%} match with a few edits, and {failed:.1%} are not in the note.",
+            quotes=quotes.quotes,
+            exact=quotes.exact,
+            normalized=quotes.normalized,
+            fuzzy=quotes.fuzzy,
+            failed=quotes.failed,
+        )
     if summary.omissions:
         yield _(
             "The model reported {reported} omissions in answers. Quotes from the notes prove {proven} of these"
@@ -346,7 +374,6 @@ def _findings(summary: AnswerSummaryReport, say: Translator) -> Iterator[Text]:
             "{n:,} facts labelled by people are in no note, so completeness does not count them.",
             n=summary.facts_unbacked,
         )
-    cuts = summary.cuts
     if cuts.get("part") or cuts.get("uncut"):
         yield _(
             "A model split the sentences into claims: {part:,} parts of sentences and {sentence:,} whole sentences."
@@ -400,38 +427,6 @@ def second_look(summary: AnswerSummaryReport, say: Translator) -> Text:
     )
 
 
-def _separation(correlation: CorrelationReport) -> Text:
-    """Return whether correctness and utility measure different things on this data."""
-    values = {"answers": correlation.n, "r": f"{correlation.r or 0.0:.2f}".replace("-", "−")}
-    if correlation.r is None:
-        return _(
-            "The correlation of correctness and utility is unknown: only {answers:,} answers have both metrics, or"
-            " one metric has the same value for all answers.",
-            answers=correlation.n,
-        )
-    if correlation.separate:
-        return _(
-            "Correctness and utility measure different things (r = {r}, {answers:,} answers).",
-            **values,
-        )
-    return _(
-        "Correctness and utility measure almost the same thing on this data (r = {r}, {answers:,} answers).",
-        **values,
-    )
-
-
-def _quotes(quotes: AlignmentQuality) -> Text:
-    return _(
-        "Of the {quotes:,} quotes, {exact:.1%} are verbatim in their note, {normalized:.1%} match after normalization"
-        " of spelling, {fuzzy:.1%} match with a few edits, and {failed:.1%} are not in the note.",
-        quotes=quotes.quotes,
-        exact=quotes.exact,
-        normalized=quotes.normalized,
-        fuzzy=quotes.fuzzy,
-        failed=quotes.failed,
-    )
-
-
 def _checklist(quality: QualitySummaryReport, say: Translator) -> tuple[Block, ...]:
     """Return the share of answers that pass the checklist and meet each of its items, by language."""
     overall, parts = quality.overall, quality.by_language if len(quality.by_language) > 1 else {}
@@ -468,18 +463,15 @@ def _slices(summary: AnswerSummaryReport) -> list[tuple[Text, AnswerSliceReport]
     ]
 
 
-def _slice_table(slices: list[tuple[Text, AnswerSliceReport]], keys: Sequence[str]) -> Table:
-    names = [key.partition(".")[2] for key in keys]
-    shown = [
-        name for name in names if any(part.answers.get(name) is not None for _n, part in slices)
-    ]
+def _slice_table(slices: list[tuple[Text, AnswerSliceReport]]) -> Table:
+    names = [figure.name for figure in main_figures(slices[0][1])]
     rows = [
-        (title, Count(part.items), *(Proportion(part.answers.get(name)) for name in shown))
+        (title, Count(part.items), *(Proportion(part.answers.get(name)) for name in names))
         for title, part in slices
     ]
     few = any(part.items < _FEW for _name, part in slices)
     caption = _("Slices with fewer than {n} answers are unreliable.", n=_FEW) if few else ""
-    heads = (_("slice"), _("answers"), *(label_text(f"answers.{name}") for name in shown))
+    heads = (_("slice"), _("answers"), *(label_text(f"answers.{name}") for name in names))
     return table(heads, rows, caption)
 
 
@@ -487,22 +479,22 @@ def _charts(
     record: AnswerRunRecord, say: Translator, baseline: AnswerSnapshot | None
 ) -> dict[str, Chart]:
     """Return the charts: the main metrics, and the first one by slice, beside the baseline."""
-    judge, old = record.run.judge, baseline.metrics if baseline else None
-    own = _own(judge)
-    sliced = f"answers.{own[0].name}" if own else "answers.correctness"
+    own = _own(record.run.judge)
+    sliced = f"answers.{own[0].name if own else 'correctness'}"
 
-    def metrics(summary: AnswerSummaryReport) -> Shown:
-        figures = figures_of(summary.overall, keys_of(judge, "main"))
-        return {figure.label(say.language): figure for figure in figures}
+    def chart(title: Text, shown: Callable[[AnswerSummaryReport], Shown]) -> Chart | None:
+        before = shown(baseline.metrics) if baseline else None
+        return forest(say(title), say, shown(record.summary), before)
 
-    def parts(summary: AnswerSummaryReport) -> Shown:
-        return {say(name): figure_of(part, sliced) for name, part in _slices(summary)}
-
-    title = say(_("Metrics with 95% CIs"))
-    by_slice = say(_("{metric} by slice", metric=label_text(sliced)))
     return drawn(
-        metrics=forest(title, say, metrics(record.summary), metrics(old) if old else None),
-        slices=forest(by_slice, say, parts(record.summary), parts(old) if old else None),
+        metrics=chart(
+            _("Metrics with 95% CIs"),
+            lambda of: {figure.label(say.language): figure for figure in main_figures(of.overall)},
+        ),
+        slices=chart(
+            _("{metric} by slice", metric=label_text(sliced)),
+            lambda of: {say(name): figure_of(part, sliced) for name, part in _slices(of)},
+        ),
     )
 
 

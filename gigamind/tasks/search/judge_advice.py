@@ -10,18 +10,6 @@ _MOST_REFUSED = 0.2  # of the answerable queries; a judge that refuses more is n
 _MOST_MISSED = 0.5  # of the unanswerable queries
 
 
-def cost_line(rates: JudgeRates) -> Text:
-    """Return the errors of a judge in one sentence."""
-    return _(
-        "Wrongly refused: {refused:,} of {answerable:,} answerable queries. Wrongly judged answerable:"
-        " {missed:,} of {unanswerable:,} unanswerable queries.",
-        refused=rates.refused,
-        answerable=rates.answerable,
-        missed=rates.missed,
-        unanswerable=rates.unanswerable,
-    )
-
-
 def counts_of(rates: JudgeRates) -> Confusion:
     """Return the verdicts of a judge."""
     return Confusion(

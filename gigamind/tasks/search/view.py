@@ -14,6 +14,7 @@ from gigamind.reports.charts import Chart
 from gigamind.reports.document import (
     Block,
     Cell,
+    Code,
     Count,
     Difference,
     Example,
@@ -25,6 +26,7 @@ from gigamind.reports.document import (
     Section,
     Side,
     Time,
+    more_text,
     table,
 )
 from gigamind.reports.figures import figure_of
@@ -45,6 +47,7 @@ from gigamind.tasks.search.schema import (
 from gigamind.tasks.search.unjudged import unjudged_files
 
 _TAGS = 15
+_FAILURES = 10
 _PERCENTILES = ("p50", "p95", "p99")
 
 
@@ -112,6 +115,15 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
     def sections(
         self, record: RunRecord, say: Translator, baseline: SearchSnapshot | None
     ) -> Iterator[Section]:
+        failed = failed_items(record.items)
+        rows = [
+            (one.query, Code(one.id), failure_text(one), ", ".join(one.expected_notes))
+            for one in failed[:_FAILURES]
+        ]
+        if rows:
+            heads = (_("query"), _("id"), _("what happened"), _("expected note"))
+            listed = table(heads, rows, more_text(len(rows), len(failed)))
+            yield Section("failures", _("Worst failures"), (listed,), folded=True)
         judged = judging(record)
         charts = search_figures(record, judged, baseline, say)
         blocks = tuple(_judged(record, judged, charts))

@@ -72,9 +72,7 @@ _FILES = (
     row(
         489,
         "주요 메트릭 테이블",
-        Test(
-            "reports/test_markdown.py::test_metrics_stand_in_the_order_of_rank_with_their_intervals"
-        ),
+        Test("reports/test_search_view.py::test_metrics_have_their_intervals_in_the_order_of_rank"),
     ),
     row(
         490,
@@ -82,13 +80,13 @@ _FILES = (
         Test(
             "reports/test_failures.py::test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset"
         ),
-        Test("reports/test_markdown.py::test_ten_failures_are_shown_of_all"),
+        Test("reports/test_search_view.py::test_ten_failures_are_listed_of_all"),
     ),
     row(
         491,
         "회귀/개선 요약",
         Test(
-            "reports/test_release.py::test_the_section_has_the_verdict_what_moved_and_which_items"
+            "reports/test_verdict.py::test_a_failed_verdict_names_the_worst_drop_its_limit_and_the_items"
         ),
     ),
 )

@@ -10,6 +10,7 @@ from gigamind.records.judged import JudgeReport, MetricReport, VerdictReport
 from gigamind.records.schema import IntervalReport
 from gigamind.reports.document import (
     Count,
+    Examples,
     Interval,
     KeyFigures,
     Listing,
@@ -156,11 +157,16 @@ def test_the_result_counts_supported_claims(make_answers):
     assert len({by_words, by_quotes, silent, nothing}) == 4
 
 
-def test_the_result_has_the_checklist_if_answers_were_checked(make_answers):
-    item = answer("a", "supported")
-    assert "2 of 4 " in VIEW.result(make_answers(item, quality=quality()))
-    plain = VIEW.result(make_answers(item))
-    assert VIEW.result(make_answers(item, quality=quality(checked=0))) == plain
+def test_the_checklist_is_a_figure_if_answers_were_checked(make_answers):
+    def keys(**changes):
+        summary = make_answers(answer("a", "supported"), **changes).summary
+        return {figure.key: figure for figure in VIEW.figures(summary)}
+
+    rate = keys(quality=quality())["quality.pass_rate"]
+    interval = rate.interval
+    assert (rate.value, interval.low, interval.high, interval.n) == (0.5, 0.15, 0.85, 4)
+    for unchecked in (keys(), keys(quality=quality(checked=0))):
+        assert list(unchecked) == ["answers.correctness", "answers.utility"]
 
 
 def test_warnings_name_what_makes_figures_doubtful(make_answers):
@@ -192,6 +198,14 @@ def test_the_worst_answers_show_their_claim_beside_the_nearest_sentence(make_ans
     assert [(line.text, line.value) for line in nearest.lines] == [(NEAREST, "Leave")]
     assert LABELS["contradicted"] in examples.items[0].what
     assert re.findall(r"\d+", examples.items[0].what) == ["2", "3"]
+
+
+def test_ten_of_the_worst_answers_are_listed_in_all_media(make_answers):
+    record = make_answers(*(answer(f"a{n:02}", "not_found") for n in range(12)))
+    worst = block(sections(record)["worst"], Examples)
+    assert ([one.id for one in worst.items], worst.of) == ([f"a{n:02}" for n in range(10)], 12)
+    assert len(VIEW.examples(record).items) == 3
+    assert "worst" not in sections(make_answers(answer("a", "not_found")))
 
 
 def test_a_claim_without_any_sentence_and_an_omission_are_examples_with_less(make_answers):

@@ -166,7 +166,7 @@ function start() {
     event.preventDefault();
     search.focus();
   });
-  matchMedia("(max-width: 44rem)").addEventListener("change", update);
+  matchMedia("(max-width: 44rem)").addEventListener("change", () => update());
   addEventListener("hashchange", recall);
   for (const link of document.querySelectorAll('a[href^="#q="]')) {
     link.addEventListener("click", () => link.hash === location.hash && recall()); // which is no change of the hash
