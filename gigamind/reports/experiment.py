@@ -55,7 +55,7 @@ from gigamind.reports.verdict import (
 
 _HITS = 10
 _IDS = 5
-_LABEL_COLUMNS = 24  # of a run in the head of a table
+_LABEL_COLUMNS = 32  # of a run
 
 
 def experiment_document(
@@ -77,6 +77,11 @@ def experiment_document(
         report: URL of the last run's report, compared with the first run; "" if there is none.
     """
     names = [shlex.quote(str(path)) for path in paths or [run.label for run in experiment.runs]]
+    labelled = (
+        run.model_copy(update={"label": shortened(run.label, _LABEL_COLUMNS)})
+        for run in experiment.runs
+    )
+    experiment = experiment.model_copy(update={"runs": tuple(labelled)})
     keys = distinct(in_order(experiment.metrics), *experiment.comparisons)
     main = [key for key in main_keys(keys) if _differs_in(key, experiment)]
     others = [key for key in keys if key not in main]
@@ -316,9 +321,7 @@ def _metric_table(experiment: Experiment, keys: Sequence[str]) -> Table:
 
 
 def _minus_reference(experiment: Experiment, run: str) -> Message:
-    both = (run, experiment.reference.label)
-    run, reference = (shortened(label, _LABEL_COLUMNS) for label in both)
-    return _("{run} − {reference}", run=run, reference=reference)
+    return _("{run} − {reference}", run=run, reference=experiment.reference.label)
 
 
 _SETTINGS = {**WHAT, "gigamind": _("gigamind version"), "mode": _("search mode")}

@@ -7,7 +7,9 @@ from gigamind.formats import share
 from gigamind.i18n import Text, Translator, _, joined, n_, translator
 from gigamind.metrics.table import label_text
 from gigamind.records.judged import JudgeReport, LlmReport, MetricReport
+from gigamind.records.schema import IntervalReport
 from gigamind.release.comparison import Comparison
+from gigamind.release.model import PASS_RATE
 from gigamind.reports.cards.line import tried
 from gigamind.reports.charts import Chart, Shown, drawn, forest
 from gigamind.reports.document import (
@@ -29,7 +31,7 @@ from gigamind.reports.document import (
     Time,
     table,
 )
-from gigamind.reports.figures import figure_of
+from gigamind.reports.figures import Figure, figure_of
 from gigamind.reports.labels import LABELS
 from gigamind.reports.verdict import EXAMPLES, WORDS_BLIND, main_figures, slice_name
 from gigamind.reports.views import View
@@ -55,13 +57,50 @@ _WORST_FIRST = ("contradicted", "unverified", "not_found", "supported")
 class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
     """Shows answer runs."""
 
+    def figures(self, summary: AnswerSummaryReport) -> list[Figure]:
+        figures, quality = super().figures(summary), summary.quality
+        if quality and quality.overall.checked:
+            rate = quality.overall
+            interval = IntervalReport(low=rate.low, high=rate.high, n=rate.checked)
+            block, _dot, name = PASS_RATE.partition(".")
+            figures.append(Figure(block, name, rate.pass_rate, interval))
+        return figures
+
     def result(self, record: AnswerRunRecord) -> Text:
-        text, quality = _result(record), record.summary.quality
-        if quality is None or not quality.overall.checked:
-            return text
-        values = {"passed": quality.overall.passed, "checked": quality.overall.checked}
-        passed = _("{passed:,} of {checked:,} answers pass the checklist.", **values)
-        return joined([text, passed], " ")
+        summary, counts = record.summary, record.summary.counts
+        own, scores = _own(record.run.judge), record.summary.overall.answers
+        supported = summary.verdicts.get("supported", 0)
+        values = {
+            "answers": counts.answers_evaluated,
+            "supported": supported,
+            "claims": counts.claims,
+            "share": supported / counts.claims if counts.claims else 0.0,
+        }
+        if not counts.answers_evaluated:
+            return _("No answers were evaluated.")
+        if own:
+            return n_(
+                "{n} answer judged: {scores}.",
+                "{n:,} answers judged: {scores}.",
+                n=counts.answers_evaluated,
+                scores=[
+                    joined([label_text(f"answers.{m.name}"), share(scores.get(m.name))], " ")
+                    for m in own
+                ],
+            )
+        if not counts.claims:
+            return _("The {answers:,} evaluated answers make no claims.", answers=values["answers"])
+        if summary.reported_verdicts:
+            return _(
+                "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are proven by a quote from a"
+                " note.",
+                **values,
+            )
+        return _(
+            "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers match a sentence of the notes (by"
+            " words).",
+            **values,
+        )
 
     def warnings(self, record: AnswerRunRecord) -> Iterator[Text]:
         summary = record.summary
@@ -153,43 +192,6 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
 def _own(judge: JudgeReport | None) -> Sequence[MetricReport]:
     """Return the metrics of a custom judge, the main one first."""
     return judge.metrics if judge else ()
-
-
-def _result(record: AnswerRunRecord) -> Text:
-    summary, counts = record.summary, record.summary.counts
-    own, scores = _own(record.run.judge), record.summary.overall.answers
-    supported = summary.verdicts.get("supported", 0)
-    values = {
-        "answers": counts.answers_evaluated,
-        "supported": supported,
-        "claims": counts.claims,
-        "share": supported / counts.claims if counts.claims else 0.0,
-    }
-    if not counts.answers_evaluated:
-        return _("No answers were evaluated.")
-    if own:
-        return n_(
-            "{n} answer judged: {scores}.",
-            "{n:,} answers judged: {scores}.",
-            n=counts.answers_evaluated,
-            scores=[
-                joined([label_text(f"answers.{m.name}"), share(scores.get(m.name))], " ")
-                for m in own
-            ],
-        )
-    if not counts.claims:
-        return _("The {answers:,} evaluated answers make no claims.", answers=values["answers"])
-    if summary.reported_verdicts:
-        return _(
-            "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are proven by a quote from a"
-            " note.",
-            **values,
-        )
-    return _(
-        "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers match a sentence of the notes (by"
-        " words).",
-        **values,
-    )
 
 
 def _worst(record: AnswerRunRecord, most: int) -> Examples:

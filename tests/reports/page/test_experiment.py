@@ -177,3 +177,10 @@ def test_a_slice_has_its_items_and_the_number_behind_a_difference(run):
     assert row[1] == Count(3)
     difference = next(cell for cell in row if isinstance(cell, Difference))
     assert (difference.value, difference.note.values) == (-0.25, {"n": 2})
+
+
+def test_long_names_of_runs_are_cut_but_not_in_commands(run):
+    found = compare_with_first(["a" * 200, "b"], (run(1.0, 0.5), run(0.5, 0.5)))
+    page = experiment_document(found, (run(1.0, 0.5), run(0.5, 0.5)), EN)
+    assert "a" * 40 not in render_markdown(page.only(), EN).replace(f"compare {'a' * 200}", "")
+    assert find(page.blocks, Steps).items[-1].command.split()[2] == "a" * 200
