@@ -144,7 +144,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         if (worst := _worst(record, _WORST)).of > EXAMPLES:
             yield Section("worst", _("More answers with problems"), (worst,), folded=True)
         if summary.counts.answers_evaluated and not _own(judge):
-            yield Section("claims", _("Claims"), tuple(_claims(summary, say)), folded=True)
+            yield Section("claims", _("Claims"), tuple(_claims(record, say)), folded=True)
         if summary.quality:
             checklist = _checklist(summary.quality, say)
             yield Section("checklist", _("Checklist"), checklist, folded=True)
@@ -249,25 +249,16 @@ def _worst_by(metric: MetricReport, items: Sequence[AnswerItemReport]) -> list[E
     """Return the answers below the best score of a custom judge, worst first, with the judge's text."""
     low, name = metric.lower_is_better, label_text(f"answers.{metric.name}")
     scored = [
-        (value, item) for item in items if (value := item.metrics.get(metric.name)) is not None
+        (value, item)
+        for item in items
+        if (value := item.metrics.get(metric.name)) is not None and value != (0.0 if low else 1.0)
     ]
-    bad = [(value if low else 1 - value, value, item) for value, item in scored]
-    bad.sort(key=lambda row: (-row[0], row[2].id))
-    return [
-        Example(
-            item.id,
-            item.question,
-            joined(
-                filter(
-                    None,
-                    (joined([name, share(value)], " "), item.verdict.text if item.verdict else ""),
-                ),
-                ": ",
-            ),
-        )
-        for badness, value, item in bad
-        if badness
-    ]
+    scored.sort(key=lambda row: (-row[0] if low else row[0], row[1].id))
+    found: list[Example] = []
+    for value, item in scored:
+        texts = [joined([name, share(value)], " "), item.verdict.text if item.verdict else ""]
+        found.append(Example(item.id, item.question, joined(filter(None, texts), ": ")))
+    return found
 
 
 def _refusals(items: Sequence[AnswerItemReport]) -> Table | None:
@@ -296,9 +287,10 @@ def _refusals(items: Sequence[AnswerItemReport]) -> Table | None:
     return table(heads, shown) if shown else None
 
 
-def _claims(summary: AnswerSummaryReport, say: Translator) -> Iterator[Block]:
+def _claims(record: AnswerRunRecord, say: Translator) -> Iterator[Block]:
     """Yield the claims by verdict, then why quotes do not prove claims and how far the judge can be trusted."""
-    counts, told = summary.counts, bool(summary.told)
+    summary, judge = record.summary, record.run.judge
+    counts, told = summary.counts, bool(judge and judge.asks_a_model)
     yield Prose(
         _(
             "A claim is supported only if the model says so, the model's quote is in the note, and the sentence"
