@@ -144,7 +144,8 @@ def _verdict(  # noqa: PLR0911  one case a kind of end
     if release and release.gate.verdict == "failed":
         return release_verdict(release)  # a regression stays one, whatever else is missing
     if record.run.status == "interrupted":
-        left = view.not_run(record.summary)
+        unjudged = (error for error in record.errors if error.kind in {"verdict", "check"})
+        left = view.not_run(record.summary) + len(by_item(unjudged))
         sentence = n_(
             "Interrupted: {n} of the {units} was not evaluated. The figures cover the others.",
             "Interrupted: {n:,} of the {units} were not evaluated. The figures cover the others.",
