@@ -90,7 +90,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             )
         if not counts.claims:
             return _("The {answers:,} evaluated answers make no claims.", answers=values["answers"])
-        if summary.told:
+        if summary.reported_verdicts:
             return _(
                 "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are proven by a quote from a"
                 " note.",
@@ -112,7 +112,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
                 " yourself.",
                 n=summary.flagged,
             )
-        if summary.counts.claims and not summary.told:
+        if summary.counts.claims and not summary.reported_verdicts:
             yield WORDS_BLIND
         if summary.counts.without_context:
             yield n_(
@@ -330,7 +330,7 @@ def _findings(summary: AnswerSummaryReport, say: Translator) -> Iterator[Text]:
     yield rejected_support(summary)
     yield second_look(summary, say)
     correlation, quotes, cuts = summary.correlation, summary.quotes, summary.cuts
-    if summary.told and correlation.r is not None:
+    if summary.reported_verdicts and correlation.r is not None:
         values = {"answers": correlation.n, "r": f"{correlation.r:.2f}".replace("-", "−")}
         yield (
             _(
@@ -343,7 +343,7 @@ def _findings(summary: AnswerSummaryReport, say: Translator) -> Iterator[Text]:
                 **values,
             )
         )
-    if summary.told and quotes:
+    if summary.reported_verdicts and quotes:
         yield _(
             "Of the {quotes:,} quotes, {exact:.1%} are verbatim in their note, {normalized:.1%} match after"
             " normalization of spelling, {fuzzy:.1%} match with a few edits, and {failed:.1%} are not in the note.",
@@ -378,8 +378,8 @@ def _findings(summary: AnswerSummaryReport, say: Translator) -> Iterator[Text]:
 
 def rejected_support(summary: AnswerSummaryReport) -> Text:
     """Return how many claims only the model calls supported, and why; without a model, how loose its verdicts are."""
-    model_supported, rejected = summary.told.get("supported", 0), summary.not_believed
-    if not summary.told and summary.loose:
+    model_supported, rejected = summary.reported_verdicts.get("supported", 0), summary.not_believed
+    if not summary.reported_verdicts and summary.loose:
         return _(
             "{loose:,} of {supported:,} supported claims contain a word that is missing from their source sentence,"
             " its heading, the note's title and the question. Rely on changes between runs, not on the verdict of a"
