@@ -136,7 +136,7 @@ def test_a_judge_of_ones_own_does_all_that_ours_do(gigamind, fake, team):
         "--fail-on-regression",
         code=4,
     )
-    assert re.search(r"\bdirect\b", compared)
+    assert re.search(r"바로 답함.*75\.0", compared)
 
     labels = "".join(
         json.dumps({"id": name, "direct": float(at >= 9)}) + "\n" for at, name in enumerate(IDS)

@@ -119,7 +119,7 @@ OUTPUTS: Mapping[str, str] = {
         (
             *("eval generate-links", "eval generate-queries", "dataset sample", "dataset label"),
             *("baseline promote", "import trec", "import beir", "import squad", "import ragas"),
-            *("import deepeval", "export trec", "export csv", "export ragas", "init"),
+            *("import deepeval", "export trec", "export csv", "export ragas", "init", "gate waive"),
         ),
         "output/written",
     ),

@@ -79,7 +79,7 @@ def cases_of(name: str) -> Iterator[OneCase]:
         alone, second = _apart(judge, language)
         yield OneCase(short, language, judge.settings, _judging(alone, language))
         if second:
-            name = _("{judge}: second check of doubtful claims", judge=short)
+            name = _("{judge}: second check", judge=short)
             yield OneCase(name, language, judge.settings, _looking(second))
 
 

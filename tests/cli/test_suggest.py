@@ -150,33 +150,29 @@ def test_phrases_that_mean_a_note_are_suggested_unless_names_alone_are_asked_for
 
 def test_an_unknown_embedder_is_invalid_input(suggest):
     ended = suggest("--note", "gigamind", "--semantic", "--embedder", "no-such")
-    assert (ended.code, 'unknown embedder "no-such"' in ended.stderr) == (1, True)
+    assert (ended.code, "no-such" in ended.stderr) == (1, True)
 
 
 def test_all_notes_are_summed_up(suggest, tmp_path):
     confidence = re.search(r"Confidence: (0\.\d\d)\n", suggest("--note", "gigamind").stdout)[1]
     reason = re.search(r"Reason: (.*)\n", suggest("--note", "gigamind").stdout)[1]
-    assert suggest("--all").stdout == (
-        "1 link suggestion in 1 of 3 notes.\n"
-        "\n"
-        "Highest confidence:\n"
-        f'  {confidence}  projects/gigamind.md:4: "RAG 시스템" → [[RAG 아키텍처]]\n'
-        f"        {reason}\n"
-        "\n"
-        "For all suggestions by note, add --out FILE.md (or .jsonl).\n"
-    )
+    counts, best, _more = suggest("--all").stdout.split("\n\n")
+    assert re.findall(r"\d+", counts) == ["1", "1", "3"]
+    assert best.splitlines()[1:] == [
+        f'  {confidence}  projects/gigamind.md:4: "RAG 시스템" → [[RAG 아키텍처]]',
+        f"        {reason}",
+    ]
     rows = json.loads(suggest("--all", "--format", "json").stdout)
     assert [row["note"] for row in rows] == [note.path for note in read_vault(tmp_path / "v").notes]
 
 
 def test_every_suggestion_goes_into_a_file(suggest, tmp_path):
     assert suggest("--all", "--out", tmp_path / "every.md").stdout.endswith(
-        f"\nAll suggestions: {tmp_path / 'every.md'}\n"
+        f": {tmp_path / 'every.md'}\n"
     )
     text = (tmp_path / "every.md").read_text("utf-8")
-    assert text == (
-        "1 link suggestion in 1 of 3 notes.\n\n# projects/gigamind.md\n"
-        + suggest("--note", "gigamind").stdout
+    assert text.partition("\n\n")[2] == (
+        "# projects/gigamind.md\n" + suggest("--note", "gigamind").stdout
     )
     suggest("--all", "--out", tmp_path / "every.jsonl")
     (row,) = [
@@ -206,11 +202,11 @@ def test_a_summary_of_thousands_is_a_page_with_the_surest_first(tmp_path):
     lines = summary(
         every, LinkWriter(vault, Identities(vault.notes)), translator("en")
     ).splitlines()
-    assert lines[0] == "2,101 link suggestions in 100 of 102 notes."
+    assert re.findall(r"[\d,]+", lines[0]) == ["2,101", "100", "102"]
     rows = [line for line in lines if line.startswith("  0.99  ")]
     assert rows[0] == '  0.99  n00.md:1: "gate" → [[gate]]'
     assert len([line for line in lines if '"gate" → ' in line]) == 20
-    assert lines[-3:] == ["Suggested most often:", "  2000  [[gate]]", "   100  [[other]]"]
+    assert lines[-2:] == ["  2000  [[gate]]", "   100  [[other]]"]
     assert len(lines) < 60
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from gigamind.i18n import Text, _, joined
-from gigamind.metrics.table import is_lower_better
+from gigamind.metrics.table import is_lower_better, label_text
 from gigamind.records.judged import Finite
 from gigamind.release import model
 from gigamind.tasks.answers.quality import QualityReport
@@ -26,11 +26,6 @@ def check_of(quality: QualityReport | None) -> model.SnapshotCheck | None:
 
 CORRECTNESS = "correctness"
 _LEADING = (CORRECTNESS, "completeness", "utility")
-_NAMES = {
-    "correctness": _("correctness"),
-    "completeness": _("completeness"),
-    "utility": _("utility"),
-}
 
 
 class AnswerItem(model.SnapshotItem):
@@ -136,7 +131,7 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
                 parts.append(
                     _(
                         "{metric} {before:.2f} -> {after:.2f}",
-                        metric=_NAMES.get(name, name),
+                        metric=label_text(f"answers.{name}"),
                         before=old,
                         after=new,
                     )

@@ -157,11 +157,16 @@ def test_the_result_counts_supported_claims(make_answers):
     assert len({by_words, by_quotes, silent, nothing}) == 4
 
 
-def test_the_result_has_the_checklist_if_answers_were_checked(make_answers):
-    item = answer("a", "supported")
-    assert "2 of 4 " in VIEW.result(make_answers(item, quality=quality()))
-    plain = VIEW.result(make_answers(item))
-    assert VIEW.result(make_answers(item, quality=quality(checked=0))) == plain
+def test_the_checklist_is_a_figure_if_answers_were_checked(make_answers):
+    def keys(**changes):
+        summary = make_answers(answer("a", "supported"), **changes).summary
+        return {figure.key: figure for figure in VIEW.figures(summary)}
+
+    rate = keys(quality=quality())["quality.pass_rate"]
+    interval = rate.interval
+    assert (rate.value, interval.low, interval.high, interval.n) == (0.5, 0.15, 0.85, 4)
+    for unchecked in (keys(), keys(quality=quality(checked=0))):
+        assert list(unchecked) == ["answers.correctness", "answers.utility"]
 
 
 def test_warnings_name_what_makes_figures_doubtful(make_answers):

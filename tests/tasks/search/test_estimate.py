@@ -25,7 +25,8 @@ MODEL = {"unanswerable_mode": "llm", "model": "openai/x"}
 @pytest.mark.parametrize("mode", ["threshold", "calibrated"])
 def test_a_run_that_asks_no_model_costs_nothing_and_says_so(foretold, mode):
     (one,) = foretold(unanswerable_mode=mode)
-    assert one.describe() == f"searching and judging 6 queries ({mode}): 0 USD, 1 s"
+    assert mode in one.what
+    assert one.describe().endswith(": 0 USD, 1 s")
 
 
 def test_a_limit_a_minute_makes_the_run_longer(foretold):
