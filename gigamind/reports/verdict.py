@@ -686,11 +686,13 @@ def main_keys(keys: Sequence[str]) -> list[str]:
     return list(chosen.values()) or ordered
 
 
-def release_document(release: Release, run: str = "RUN", *, shown: int = _LISTED) -> Document:
+def release_document(
+    release: Release, run: str = "RUN", *, baseline: str = "BASELINE", shown: int = _LISTED
+) -> Document:
     """Return the comparison of a run with its baseline: compare.md.
 
     Args:
-        run: the folder of the current run, for commands.
+        run, baseline: the folders of the current run and the baseline, for commands.
         shown: how many changed items are listed.
     """
     comparison, gate = release.comparison, release.gate
@@ -706,7 +708,7 @@ def release_document(release: Release, run: str = "RUN", *, shown: int = _LISTED
         subject,
         verdict=release_verdict(release),
         warnings=trust_warnings(comparison, gate),
-        steps=next_steps(release, run),
+        steps=next_steps(release, run, baseline=baseline),
         table=metric_table(release),
         examples=worst_examples(comparison),
         conditions=gate_conditions(release),
