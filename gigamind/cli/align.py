@@ -10,8 +10,7 @@ import click
 
 from gigamind.cli.command import command
 from gigamind.cli.errors import translated
-from gigamind.cli.files import STDIN, read_text
-from gigamind.cli.output import prints_json, show_result
+from gigamind.cli.output import STDIN, prints_json, read_text, show_result
 from gigamind.errors import InputError
 from gigamind.evidence.result import (
     DEFAULT,

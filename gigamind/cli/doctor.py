@@ -18,10 +18,9 @@ from typing import Any, Literal, cast
 import click
 from pydantic import BaseModel, ConfigDict
 
-from gigamind.cli.command import CONFIG_VARIABLE, command
+from gigamind.cli.command import CONFIG_VARIABLE, command, every_command
 from gigamind.cli.config import check_config, find_config, read_config
 from gigamind.cli.errors import print_line, translated
-from gigamind.cli.lazy import every_command
 from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import InputError
 from gigamind.i18n import Text, _, n_

@@ -17,8 +17,8 @@ from typing import NoReturn
 
 import click
 
+from gigamind.cli.command import LazyGroup
 from gigamind.cli.errors import CallLanguage, missing_extra, show_error, show_usage_error
-from gigamind.cli.lazy import LazyGroup
 from gigamind.errors import GigamindError, InputError, reason_of
 from gigamind.i18n import _, translator
 from gigamind.version import __version__
@@ -41,7 +41,7 @@ _COMMANDS = {
         "release:baseline",
         _("Choose the run that later runs are compared with (the baseline)."),
     ),
-    "gate": _("Record who accepts a failed release gate, and until when."),
+    "gate": ("release:gate", _("Record who accepts a failed release gate, and until when.")),
     "suggest-links": (
         "suggest:suggest",
         _("Suggest links between notes, each with a confidence and a reason."),

@@ -144,7 +144,7 @@ def suggest(
     say = translator(language)
     if undo_file is not None:
         _check_alone(context)
-        from gigamind.cli.suggest_apply import undone
+        from gigamind.cli.suggestions import undone
 
         undone(undo_file, say)
         return
@@ -153,7 +153,7 @@ def suggest(
     _check_choices(name, every=every, out=out, applied=applied)
     _check_places(notes, out, copy)
     if applied and not yes:
-        from gigamind.cli.suggest_apply import check_terminal
+        from gigamind.cli.suggestions import check_terminal
 
         if is_quiet():
             raise InputError(
@@ -265,12 +265,12 @@ def _apply(
     *,
     yes: bool,
 ) -> None:
-    from gigamind.cli import suggest_apply
+    from gigamind.cli import suggestions
 
     if copy is None:
-        suggest_apply.in_place(all_suggested, vault, writer, say, yes=yes)
+        suggestions.in_place(all_suggested, vault, writer, say, yes=yes)
     else:
-        suggest_apply.into_copy(all_suggested, vault, writer, copy, say, yes=yes)
+        suggestions.into_copy(all_suggested, vault, writer, copy, say, yes=yes)
 
 
 def _show(
