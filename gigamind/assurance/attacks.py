@@ -11,23 +11,21 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gigamind.assurance.scenarios import (
-    AnswerName,
-    Scenario,
-    ScenarioRow,
-    TrialText,
-    read_scenario_rows,
-)
 from gigamind.assurance.trials import (
+    AnswerName,
     Case,
     JudgeKind,
     Observations,
     Observed,
     OnTrial,
     Reading,
+    Scenario,
+    ScenarioRow,
     Share,
     TrialReport,
+    TrialText,
     observe,
+    read_scenario_rows,
 )
 from gigamind.errors import InputError, LlmError
 from gigamind.i18n import _

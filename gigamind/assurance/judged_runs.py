@@ -12,8 +12,8 @@ from gigamind.datasets.labels import Label, ScoreLabel
 from gigamind.errors import InputError
 from gigamind.i18n import _, n_
 from gigamind.judges.protocol import Scale
+from gigamind.records.folder import read_report, read_reports, read_written
 from gigamind.records.judged import JudgeReport, LlmReport, SecondLookReport
-from gigamind.records.reading import read_report, read_reports, read_written
 from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.release.model import ComparedTask
 

@@ -158,7 +158,7 @@ def show_blocks(*blocks: Block) -> None:
 
 
 def _regress(reason: Message) -> NoReturn:
-    from gigamind.evaluation.release import REGRESSION_EXIT_CODE
+    from gigamind.release.waiver import REGRESSION_EXIT_CODE
 
     print_line(reason, err=True)
     sys.exit(REGRESSION_EXIT_CODE)

@@ -25,7 +25,7 @@ from gigamind.memory.events import DEFAULT_LOG, EventLog, read_events
 from gigamind.text import printable
 
 if TYPE_CHECKING:
-    from gigamind.memory.entries import Entry
+    from gigamind.memory.pipeline import Entry
     from gigamind.memory.sessions import SessionReport
 
 

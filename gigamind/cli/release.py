@@ -70,7 +70,7 @@ def compare(
     if there is no verdict.
     """
     from gigamind.cli.show import show_document
-    from gigamind.evaluation.experiment import compare_runs
+    from gigamind.evaluation.release import compare_runs
     from gigamind.records.folder import check_out_folder, write_texts
     from gigamind.tasks import TASKS
 
@@ -145,7 +145,7 @@ def waive(run: Path, reason: str, until: datetime, by: str) -> None:
     The gates stay failed and every page shows the waiver. Later runs with the same dataset, notes, judge and settings
     in the same parent folder are waived as well. A gate that was not failed before is not waived.
     """
-    from gigamind.evaluation.attempts import WAIVER_FILE
+    from gigamind.evaluation.release import WAIVER_FILE
     from gigamind.tasks.promotion import waive_run
 
     waiver = waive_run(run, reason=reason, until=until.date(), by=by)

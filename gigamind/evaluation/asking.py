@@ -19,7 +19,7 @@ from gigamind.errors import (
     LlmError,
     UnwrittenError,
 )
-from gigamind.evaluation import shards, unfinished
+from gigamind.evaluation import shards
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Narrator, Progress, Quiet
 from gigamind.i18n import Message, Text, _, from_json, joined
@@ -74,7 +74,7 @@ def ask_all(
     stage: Callable[[ItemKey], Text] = lambda _key: _("Judging"),
     needs: Callable[[ItemKey, Item], int] = lambda _key, _item: 1,
     shard: shards.Shard | None = None,
-) -> unfinished.ModelRun:
+) -> shards.ModelRun:
     """Evaluate every item that has no final result yet.
 
     Args:
@@ -91,11 +91,11 @@ def ask_all(
         LlmError: a model cannot be called at all: its key is missing, or its provider unknown.
         EvaluationError: no item could be evaluated; says why most failed, and what may help.
     """
-    run = unfinished.unfinished_folder(out)
+    run = shards.unfinished_folder(out)
     others, gathers = shards.folders_of(run, shard), shard is not None and shard.gathers
     folder = run if shard is None or gathers else _begun(shard, run, identity)
     interrupted = False
-    again = folder == run and (resume or (gathers and unfinished.is_resumable(out)))
+    again = folder == run and (resume or (gathers and shards.is_resumable(out)))
     with RunStore(folder, identity, resume=again) as store:
         if others != [folder]:
             known_before = shards.results_in(others)
@@ -139,7 +139,7 @@ def ask_all(
     if items and not interrupted and not unasked and folder == run:
         _refuse_hopeless(known, out, allow_none=allow_none)
     rows = shards.rows_in(others[1:]) if folder == run else ()
-    return unfinished.ModelRun(known, (*ledger.rows, *rows), interrupted, unasked)
+    return shards.ModelRun(known, (*ledger.rows, *rows), interrupted, unasked)
 
 
 def _begun(shard: shards.Shard, run: Path, identity: Mapping[str, str]) -> Path:
@@ -187,11 +187,11 @@ class Account:
         shard: shards.Shard | None = None,
     ) -> "Account":
         """Return the account of a run, resumed run or shard; InputError if it has open batches but no `--batch`."""
-        folder = unfinished.unfinished_folder(out)
+        folder = shards.unfinished_folder(out)
         if shard and not shard.gathers:
             budget = shard.budget(options, folder)
             return cls(ledger, options.replies, budget, Gates(alone=False), None, shard)
-        spent = totals(unfinished.attempts_of(out)) if options.resume else None
+        spent = totals(shards.attempts_of(out)) if options.resume else None
         batches = None
 
         def narrate(line: Text) -> None:
@@ -339,7 +339,7 @@ class _Guarded:
         return nullcontext()
 
     def _failed(self, error: LlmError) -> None:
-        if error.code in unfinished.HOPELESS:
+        if error.code in shards.HOPELESS:
             self._hopeless = error
         elif not self._succeeded and error.code in _ALIKE:
             alike = self._alike[-1:] in ([], [error.code])
@@ -391,7 +391,7 @@ def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path, *, allow_
     """Raise if a run has no verdict at all, with the error that stopped it or the most frequent one."""
     if any(result.outcome == "scored" for result in results.values()):
         return
-    if allow_none and not any(result.code in unfinished.HOPELESS for result in results.values()):
+    if allow_none and not any(result.code in shards.HOPELESS for result in results.values()):
         return
     codes = Counter(result.code for result in results.values())
     code = "not_asked" if "not_asked" in codes else codes.most_common(1)[0][0]
@@ -416,7 +416,7 @@ def _advice(first: ItemResult, out: Path) -> Message:
             " {file}.",
             folder=out,
             fix=_FIX_BY_CODE.get(first.code, _FIX),
-            file=unfinished.unfinished_folder(out) / shards.ATTEMPTS_FILE,
+            file=shards.unfinished_folder(out) / shards.ATTEMPTS_FILE,
         )
     match first.code:
         case "auth_failed" | "quota_exhausted" | "not_asked":

@@ -16,17 +16,17 @@ from gigamind.errors import (
     GigamindError,
     InputError,
 )
-from gigamind.evaluation.attempts import with_history
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions, PartialOptions, ReleaseOptions
 from gigamind.evaluation.release import (
     Reference,
-    ReleaseVerdict,
     announce,
     read_reference,
     read_verdict,
+    verdict_files,
+    with_history,
 )
+from gigamind.evaluation.shards import HOPELESS, check_unfinished
 from gigamind.evaluation.task import Task
-from gigamind.evaluation.unfinished import HOPELESS, check_unfinished
 from gigamind.i18n import Language, Message, Text, _, joined, n_, translator
 from gigamind.metrics.spec import units_of
 from gigamind.records.card import read_card
@@ -40,6 +40,7 @@ from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import GateResult, read_policy
 from gigamind.release.shortfall import checked_card, judged_languages
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
+from gigamind.release.waiver import Release
 from gigamind.reports.document import Document, Step, Steps
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
@@ -74,7 +75,7 @@ class Evaluated(NamedTuple, Generic[Summary]):
 
     summary: Summary
     out: Path  # its output folder
-    verdict: ReleaseVerdict | None  # of the release gates; None without a baseline
+    verdict: Release | None  # of the release gates; None without a baseline
     page: Document | None = None  # None if the run was read from its folder
 
 
@@ -94,7 +95,7 @@ def read_page(
         return None
     record, verdict = read_run(out, kinds), read_verdict(out)
     outcome = Outcome(
-        release=verdict.release if verdict else None,
+        release=verdict,
         bounds=read_bounds(out, options, kinds),
         out=out,
     )
@@ -130,7 +131,7 @@ class FlowResult(TypedDict):
     run_id: str
     headline: str
     page: str
-    release: dict[str, Any] | None  # see `ReleaseVerdict.dump`; None without a baseline
+    release: dict[str, Any] | None  # see `Release`; None without a baseline
     refused: Refused | None  # None if the run succeeded
 
 
@@ -178,7 +179,7 @@ def finish(
 class _Written(NamedTuple):
     """What writing a run found: the verdict of the gates, why the run counts as failed, and its page."""
 
-    verdict: ReleaseVerdict | None
+    verdict: Release | None
     refused: GigamindError | None
     page: Document
 
@@ -207,14 +208,14 @@ def _write(
                     _("{reason}. The results are in {folder}.", reason=error.message, folder=out)
                 )
             else:
-                files |= verdict.files(outputs.lang, out)
+                files |= verdict_files(verdict, outputs.lang, out)
         if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
             least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
             refused = no_result(task, record, least, out)
     else:
         refused = _empty(record, out)
     outcome = Outcome(
-        release=verdict.release if verdict else None,
+        release=verdict,
         baseline=reference.baseline if reference and verdict else None,
         bounds=bounds,
         refused=refused.message if refused else "",
@@ -278,7 +279,7 @@ def finish_flow(
         "run_id": record.run.run_id,
         "headline": say(page.headline),
         "page": render_markdown(page, say, plots=True),
-        "release": verdict.dump() if verdict else None,
+        "release": verdict.model_dump(mode="json") if verdict else None,
         "refused": _refused(refused) if refused else None,
     }
 

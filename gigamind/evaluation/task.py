@@ -13,8 +13,7 @@ from gigamind.choices import TaskName
 from gigamind.evaluation.inputs import PreparedInput
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.progress import Progress
-from gigamind.evaluation.shards import Shard
-from gigamind.evaluation.unfinished import ModelRun
+from gigamind.evaluation.shards import ModelRun, Shard
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.records import schema
 from gigamind.records.environment import describe_hardware

@@ -15,9 +15,8 @@ from gigamind.evidence.schema import read_text
 from gigamind.evidence.settings import AlignOptions
 from gigamind.i18n import Text, _, n_
 from gigamind.loading import numbered_lines
-from gigamind.memory.entries import Entry
 from gigamind.memory.events import DEFAULT_LOG, EventLog
-from gigamind.memory.pipeline import graduate
+from gigamind.memory.pipeline import Entry, graduate
 from gigamind.memory.schema import parse_extraction, parse_session
 from gigamind.outcome import Failure, attempt
 

@@ -11,12 +11,12 @@ from pydantic import BaseModel
 from gigamind.errors import GigamindError
 from gigamind.evaluation.finish import FlowResult
 from gigamind.evaluation.options import EvalOptions
-from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.formats import between, share
 from gigamind.i18n import Text, _, translator
 from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_run_language
 from gigamind.publish.restarts import deployment_name, through_restart
 from gigamind.release.policy import rule_label
+from gigamind.release.waiver import Release
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import failed_document
 from gigamind.reports.verdict import release_verdict
@@ -108,20 +108,20 @@ def end_of_gate(run_id: str, result: Mapping[str, Any]) -> Any:  # noqa: ANN401 
     """
     from prefect.states import Completed
 
-    verdict = ReleaseVerdict.load(result["release"])
+    verdict = Release.model_validate(result["release"])
     gate = verdict.gate
     values = {"run": run_id, "phase": gate.phase, "verdict": _VERDICTS[gate.verdict]}
     about = _("Release gate of {run} (phase {phase}): {verdict}", **values)
     _emit_verdict(verdict, Path(result["out"]))
     if verdict.waiver:
-        message = in_run_language(release_verdict(verdict.release).sentence)
+        message = in_run_language(release_verdict(verdict).sentence)
         return Completed(name="Waived", message=message, data=dict(result))
     if gate.verdict == "warned":
         return Completed(name="RegressedSoft", message=in_run_language(about), data=dict(result))
     if gate.verdict in {"passed", "inconclusive"}:
         return None
     is_failed = gate.verdict == "failed"
-    text = _("{verdict}: {reason}", verdict=about, reason=release_verdict(verdict.release).sentence)
+    text = _("{verdict}: {reason}", verdict=about, reason=release_verdict(verdict).sentence)
     stopped = ReleaseStopped(text) if is_failed else NoVerdict(text)
     stopped.result = result
     return failed(stopped, "Regressed" if is_failed else "NotComparable")
@@ -136,7 +136,7 @@ def publish_card(written: Mapping[str, Any]) -> None:
     _publish(create_markdown_artifact, CARD_KEY, about, markdown=written["markdown"])
 
 
-def _emit_verdict(verdict: ReleaseVerdict, out: Path) -> None:
+def _emit_verdict(verdict: Release, out: Path) -> None:
     from prefect.events import emit_event
     from prefect.logging import get_run_logger
 

@@ -26,7 +26,7 @@ from gigamind.evaluation.finish import FlowResult, Refused
 from gigamind.evaluation.options import OWN_SECTION, SECTIONS, EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Lines
 from gigamind.evaluation.run import Batch, Verdicts
-from gigamind.evaluation.unfinished import abandon, attempts_of, is_resumable, last_unfinished
+from gigamind.evaluation.shards import abandon, attempts_of, is_resumable, last_unfinished
 from gigamind.i18n import Message, Text, _, joined
 from gigamind.publish.artifacts import (
     artifact_keys,

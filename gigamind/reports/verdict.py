@@ -6,7 +6,7 @@ The policy decides and significance explains: the sentence names the rule that d
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from gigamind.formats import points
 from gigamind.i18n import Message, Text, _, joined, n_
@@ -24,7 +24,7 @@ from gigamind.release.policy import (
     rule_label,
 )
 from gigamind.release.shortfall import METRIC as CARD
-from gigamind.release.waiver import Attempt, Waiver
+from gigamind.release.waiver import Release, Waiver
 from gigamind.reports.document import (
     STATES,
     Cell,
@@ -58,15 +58,6 @@ EXAMPLES = 3
 _HITS = 3
 _LISTED = 20
 _TIMES = frozenset({"search_p95", "cold_start"})
-
-
-class Release(NamedTuple):
-    """A comparison and the result of its gates, with a waiver and earlier attempts if there are any."""
-
-    comparison: Comparison
-    gate: GateResult
-    waiver: Waiver | None = None
-    attempts: tuple[Attempt, ...] = ()
 
 
 TASKS: Mapping[str, Message] = {

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 from gigamind.errors import GigamindError, LlmError
 from gigamind.i18n import translator
 from gigamind.judges.protocol import AnswerCase
-from gigamind.service.account import Figures, Timer
 from gigamind.service.asking import Ask, Context, Desk
-from gigamind.service.models import Judged, Models
+from gigamind.service.models import Figures, Judged, Models, Timer
 from gigamind.service.options import ServiceOptions
 
 _MAX_ANSWERS = 500  # kept for feedback and `why`

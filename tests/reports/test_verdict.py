@@ -44,7 +44,7 @@ def judged(make_record, make_item, tmp_path):
         after = snapshot(lambda i: not won <= i < won + lost)
         comparison = compare(before, after)
         policy = read_policy(tmp_path / "gates.toml")
-        return Release(comparison, judge_release(comparison, policy, "mvp"))
+        return Release(comparison=comparison, gate=judge_release(comparison, policy, "mvp"))
 
     return release
 
@@ -78,7 +78,7 @@ def test_incomparable_runs_say_how_many_items_got_worse_and_how_to_go_on(judged)
     gate = release.gate.model_copy(
         update={"verdict": "not-comparable", "rules": (), "reasons": ("other notes",)}
     )
-    refused = Release(release.comparison, gate)
+    refused = Release(comparison=release.comparison, gate=gate)
     verdict = release_verdict(refused)
     assert verdict.state == "not-comparable"
     assert "other notes" in verdict.sentence
