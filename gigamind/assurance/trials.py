@@ -22,7 +22,6 @@ from gigamind.judges.protocol import AnswerCase, Judge, QuestionCase, Verdict, n
 from gigamind.judges.search_qa.judgement import PanelOfAnswer, correctness
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Source
-from gigamind.llm.prompts import Prompt
 from gigamind.loading import numbered_lines, parsed
 from gigamind.records.judged import Report
 from gigamind.stats.estimate import Estimate
@@ -88,7 +87,9 @@ class OnTrial:
 
     @property
     def instructions(self) -> str:
-        return "\n\n".join(map(_system_message, self.tested.prompts))
+        prompts = self.tested.prompts
+        rendered = (prompt.render(**dict.fromkeys(prompt.variables, "")) for prompt in prompts)
+        return "\n\n".join(str(messages[0]["content"]) for messages in rendered)
 
     async def judge(self, case: Case) -> Observed:
         """Judge one case; raise LlmError if the model gave no usable reply."""
@@ -103,7 +104,6 @@ class OnTrial:
 
 
 Result = TypeVar("Result")
-Group = TypeVar("Group")
 
 
 class TrialReport(Report):
@@ -122,11 +122,13 @@ class TrialReport(Report):
         **others: object,
     ) -> Self:
         """Return the report: `overall` groups all results, and `by_FIELD` groups them by the values of a field."""
-        by = {
-            name: _grouped(results, name.removeprefix("by_"), group)
-            for name in cls.model_fields
-            if name.startswith("by_")
-        }
+        by: dict[str, object] = {}
+        for name in cls.model_fields:
+            if name.startswith("by_"):
+                parts: dict[str, list[Result]] = {}
+                for result in results:
+                    parts.setdefault(getattr(result, name.removeprefix("by_")), []).append(result)
+                by[name] = tuple(group(key, own) for key, own in parts.items())
         overall = group("all", results)
         return cls.like(judge, model=judge.model_name, overall=overall, **by, **others)
 
@@ -146,15 +148,6 @@ class Share(Report):
         hits, of = sum(outcomes), len(outcomes)
         share = Estimate.share(hits, of)
         return cls(hits=hits, of=of, rate=share.value, low=share.low, high=share.high)
-
-
-def _grouped(
-    results: Sequence[Result], field: str, group: Callable[[str, Sequence[Result]], Group]
-) -> tuple[Group, ...]:
-    members: dict[str, list[Result]] = {}
-    for result in results:
-        members.setdefault(getattr(result, field), []).append(result)
-    return tuple(group(name, own) for name, own in members.items())
 
 
 Observations = dict[str, Observed | LlmError]
@@ -244,10 +237,6 @@ def why_unscored(errors: Sequence[LlmError], otherwise: str) -> LlmError:
     """Return why a panel gave no verdict: an error, first those that prevented a request, or else a tie."""
     faults = sorted(errors, key=lambda error: error.code in _CAUSED_BY_ATTACKS)
     return faults[0] if faults else LlmError(otherwise, "panel_tied")
-
-
-def _system_message(prompt: Prompt) -> str:
-    return str(prompt.render(**dict.fromkeys(prompt.variables, ""))[0]["content"])
 
 
 AnswerName = Literal["right", "wrong", "useless"]

@@ -3,9 +3,8 @@
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import click
 from pydantic import BaseModel, Field
@@ -39,7 +38,7 @@ from gigamind.retrieval.settings import default_cache_folder
 
 if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
-    from gigamind.assurance.trials import Observations, OnTrial, Share
+    from gigamind.assurance.trials import Observations, OnTrial
     from gigamind.assurance.unit_tests import UnitTestReport
     from gigamind.records.card import CardLiars
 
@@ -64,18 +63,14 @@ class TrialOptions(ModelOptions):
     out: Path | None = Field(None, description="also write the report to this file as JSON")
 
 
-@dataclass(frozen=True, slots=True)
-class Trial(Generic[Report]):
-    """How to run a trial, and how to report the cases seen so far if it is interrupted."""
-
-    run: Callable[["OnTrial", "Observations"], Awaitable[Report]]
-    so_far: Callable[["OnTrial", "Observations"], Report]
-
-
 def try_judge(
-    name: str, options: TrialOptions, trial: Trial[Report], print_report: Callable[[Report], None]
+    name: str,
+    options: TrialOptions,
+    run_trial: Callable[["OnTrial", "Observations"], Awaitable[Report]],
+    report_so_far: Callable[["OnTrial", "Observations"], Report],
+    print_report: Callable[[Report], None],
 ) -> Report:
-    """Run a trial, show its report and print the cost in any case.
+    """Run a trial, show its report (if interrupted, that of the cases so far), and print the cost in any case.
 
     Raises:
         InputError: the judge or an option is invalid.
@@ -101,7 +96,7 @@ def try_judge(
 
     async def run() -> Report:
         try:
-            return await trial.run(on_trial, seen)
+            return await run_trial(on_trial, seen)
         finally:
             for model in models.values():
                 await model.close()
@@ -113,7 +108,7 @@ def try_judge(
         raise UnaskedError(joined(filter(None, (error.message, hint)), ". ")) from error
     except KeyboardInterrupt:
         if seen:
-            so_far = trial.so_far(on_trial, seen)
+            so_far = report_so_far(on_trial, seen)
             show_result(so_far, lambda: print_report(so_far))
         stopped = n_(
             "Stopped: the results cover only the first case.",
@@ -139,17 +134,6 @@ def write_report(options: TrialOptions, report: BaseModel) -> None:
 
     if options.out:
         write_lines(options.out, [report.model_dump_json(indent=2)])
-
-
-def require_rate(share: "Share", problem: Message) -> float:
-    """Return the rate of a share that an option limits.
-
-    Raises:
-        EvaluationError: nothing was measured, so the limit cannot be checked; says `problem`.
-    """
-    if share.rate is None:
-        raise EvaluationError(problem)
-    return share.rate
 
 
 def show_blocks(*blocks: Block) -> None:
@@ -196,11 +180,13 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
 
     options = validated(AttackOptions, values)
     attacks = load_attacks()
-    trial = Trial(
+    report = try_judge(
+        judge,
+        options,
         lambda on_trial, seen: attack_judge(on_trial, attacks, seen),
         lambda on_trial, seen: attack_report(on_trial, attacks, seen),
+        _show_attacks,
     )
-    report = try_judge(judge, options, trial, _show_attacks)
     if report.proves_little:
         caution = _(
             "Caution: {x:,} of {n:,} attacks could not be measured, because the judge is wrong even without them."
@@ -211,18 +197,19 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
         print_line(caution, err=True)
     if options.max_success_rate is not None:
         fooled, limit = report.overall.fooled, options.max_success_rate
-        problem = _(
-            "--max-success-rate {limit:g} cannot be checked, because no attack could be measured",
-            limit=limit,
-        )
-        if (rate := require_rate(fooled, problem)) > limit:
-            _regress(
-                _(
-                    "success rate of the attacks ({rate:.3f}) is above --max-success-rate {limit:g}",
-                    limit=limit,
-                    rate=rate,
-                )
+        if fooled.rate is None:
+            problem = _(
+                "--max-success-rate {limit:g} cannot be checked, because no attack could be measured",
+                limit=limit,
             )
+            raise EvaluationError(problem)
+        if fooled.rate > limit:
+            reason = _(
+                "success rate of the attacks ({rate:.3f}) is above --max-success-rate {limit:g}",
+                limit=limit,
+                rate=fooled.rate,
+            )
+            _regress(reason)
 
 
 def _show_attacks(report: "AttackReport") -> None:
@@ -293,17 +280,19 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
     if deceptive:
         show_blocks(*deceptive_blocks(deceptive))
     if untested:
-        report = asyncio.run(run_unit_tests(untested, (), deceptive))
+        report = unit_test_report(untested, (), deceptive, {})
         show_result(report, lambda: None)
         write_report(options, report)
         print_line(_("The unit tests need --model and were not run."), err=True)
     else:
         tests = load_unit_tests()
-        trial = Trial(
+        report = try_judge(
+            judge,
+            options,
             lambda on_trial, seen: run_unit_tests(on_trial, tests, deceptive, seen),
             lambda on_trial, seen: unit_test_report(on_trial, tests, deceptive, seen),
+            _show_tests,
         )
-        report = try_judge(judge, options, trial, _show_tests)
     if report.overall.unscored:
         unscored, n = report.overall.unscored, report.overall.tests
         text = _(
@@ -314,17 +303,19 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
         print_line(text, err=True)
     if options.min_passed is not None:
         passed, limit = report.overall.passed, options.min_passed
-        problem = _(
-            "--min-passed {limit:g} cannot be checked, because no test got a verdict", limit=limit
-        )
-        if (rate := require_rate(passed, problem)) < limit:
-            _regress(
-                _(
-                    "pass rate of the tests ({rate:.3f}) is below --min-passed {limit:g}",
-                    limit=limit,
-                    rate=rate,
-                )
+        if passed.rate is None:
+            problem = _(
+                "--min-passed {limit:g} cannot be checked, because no test got a verdict",
+                limit=limit,
             )
+            raise EvaluationError(problem)
+        if passed.rate < limit:
+            reason = _(
+                "pass rate of the tests ({rate:.3f}) is below --min-passed {limit:g}",
+                limit=limit,
+                rate=passed.rate,
+            )
+            _regress(reason)
 
 
 def _run_deceptive_judges(

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
@@ -27,7 +27,7 @@ from gigamind.evaluation.release import (
 )
 from gigamind.evaluation.shards import HOPELESS, check_unfinished
 from gigamind.evaluation.task import Task
-from gigamind.i18n import Language, Message, Text, _, joined, n_, translator
+from gigamind.i18n import Message, Text, _, joined, n_, translator
 from gigamind.metrics.spec import units_of
 from gigamind.records.card import read_card
 from gigamind.records.folder import check_out_folder, served_at, write_run
@@ -51,23 +51,6 @@ SUMMARY_FILE = "summary.md"
 
 Summary = TypeVar("Summary", bound=BaseModel)
 Line = TypeVar("Line", bound=BaseModel)
-
-
-@dataclass(frozen=True, slots=True)
-class Outputs:
-    """The options that writing needs."""
-
-    format: Literal["json", "md", "both"]
-    lang: Language
-    figures: bool  # whether the report's figures are also written as files
-    save_snapshot: bool
-    replaces: bool  # whether the folder belongs to the run that is resumed
-
-    @classmethod
-    def of(cls, options: EvalOptions) -> "Outputs":
-        replaces = isinstance(options, ModelRunOptions) and options.resume is not None
-        figures = options.figures is not None
-        return cls(options.format, options.language, figures, options.save_snapshot, replaces)
 
 
 class Evaluated(NamedTuple, Generic[Summary]):
@@ -137,10 +120,9 @@ class FlowResult(TypedDict):
 
 def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | None:
     """Check, before any work, that the run can be written and, if requested, compared; raise InputError if not."""
-    replaces = Outputs.of(options).replaces
     if isinstance(options, ModelRunOptions):
-        check_unfinished(out, resume=replaces)
-    check_out_folder(out, replace=replaces)
+        check_unfinished(out, resume=options.resume is not None)
+    check_out_folder(out, replace=_resumes(options))
     if options.judge_card:
         read_card(options.judge_card)
     if options.judge_card or options.gates:
@@ -156,6 +138,10 @@ def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | 
     return _reference(options, kinds)
 
 
+def _resumes(options: EvalOptions) -> bool:
+    return isinstance(options, ModelRunOptions) and options.resume is not None
+
+
 def finish(
     task: Task[Any, Summary, Line],
     record: Record[Summary, Line],
@@ -169,19 +155,11 @@ def finish(
         EvaluationError: the folder cannot be written; or items have no verdict, unless partial results are allowed.
         InputError: the run cannot be compared with the baseline; the folder is written without a comparison.
     """
-    written = _write(_with_card(record, options), task, options, out, reference)
-    if written.refused:
-        written.refused.run = out
-        raise written.refused
-    return Evaluated(record.summary, out, written.verdict, written.page)
-
-
-class _Written(NamedTuple):
-    """What writing a run found: the verdict of the gates, why the run counts as failed, and its page."""
-
-    verdict: Release | None
-    refused: GigamindError | None
-    page: Document
+    verdict, refused, page = _write(_with_card(record, options), task, options, out, reference)
+    if refused:
+        refused.run = out
+        raise refused
+    return Evaluated(record.summary, out, verdict, page)
 
 
 def _write(
@@ -190,15 +168,15 @@ def _write(
     options: EvalOptions,
     out: Path,
     reference: Reference | None,
-) -> _Written:
-    outputs = Outputs.of(options)
+) -> tuple[Release | None, GigamindError | None, Document]:
+    """Write a run; return the verdict of the gates, why the run counts as failed, and its page."""
     verdict = refused = bounds = None
     files: dict[str, str] = {}
     past = past_runs(out, MOST_RUNS, past_run(out.resolve().name, record))
     if record.items:
         snapshot = task.compared.take_snapshot(record)
         bounds = bounds_of(snapshot, record.run.status, options)
-        if outputs.save_snapshot:
+        if options.save_snapshot:
             files[SNAPSHOT_FILE] = snapshot_text(snapshot)
         if reference and record.run.status == "complete":
             try:
@@ -208,7 +186,7 @@ def _write(
                     _("{reason}. The results are in {folder}.", reason=error.message, folder=out)
                 )
             else:
-                files |= verdict_files(verdict, outputs.lang, out)
+                files |= verdict_files(verdict, options.language, out)
         if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
             least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
             refused = no_result(task, record, least, out)
@@ -222,15 +200,14 @@ def _write(
         past=past,
         out=out,
     )
-    say = translator(outputs.lang)
+    say = translator(options.language)
     page = run_document(task.view, record, outcome, say)
-    if outputs.format != "json":
+    if options.format != "json":
         files[SUMMARY_FILE] = render_markdown(page, say)
         if record.items:
             files[HTML_FILE] = render_html(page, say)
-    write_run(
-        out, record, outputs.format, files | _files(task, record, outputs), replace=outputs.replaces
-    )
+    files |= task.view.files(record) | _figures(task, record, options)
+    write_run(out, record, options.format, files, replace=_resumes(options))
     if refused is None and bounds and bounds.failed and options.fail_on_regression:
         refused = BrokenBoundError(
             _(
@@ -248,7 +225,18 @@ def _write(
         bounds=bounds,
         status=record.run.status,
     )
-    return _Written(verdict, refused, page)
+    return verdict, refused, page
+
+
+def _figures(
+    task: Task[Any, Summary, Line], record: Record[Summary, Line], options: EvalOptions
+) -> dict[str, str]:
+    if not options.figures or not record.items:
+        return {}
+    from gigamind.reports.charts import svg_file
+
+    charts = task.view.charts(record)
+    return {f"figures/{name}.svg": svg_file(chart) for name, chart in charts.items()}
 
 
 def bounds_of(
@@ -269,10 +257,18 @@ def finish_flow(
 ) -> FlowResult:
     """Do the same as `finish` for a flow, whose tasks return JSON values; failed runs are published as well."""
     record = _with_card(record, options)
-    written = _write(record, task, options, out, _reference(options, kinds))
-    verdict, refused, page = written
+    reference = _reference(options, kinds)
+    verdict, refused, page = _write(record, task, options, out, reference)
     say = translator(options.language)
     page = replace(page, blocks=(*_served(out), *page.only(*PUBLISHED).blocks))
+    failure: Refused | None = None
+    if refused:
+        over_budget = isinstance(refused, BudgetError)
+        failure = {
+            "exit_code": refused.exit_code,
+            "message": str(refused),
+            "over_budget": over_budget,
+        }
     return {
         "task": record.run.task,
         "summary": record.summary.model_dump(mode="json"),
@@ -280,7 +276,7 @@ def finish_flow(
         "headline": say(page.headline),
         "page": render_markdown(page, say, plots=True),
         "release": verdict.model_dump(mode="json") if verdict else None,
-        "refused": _refused(refused) if refused else None,
+        "refused": failure,
     }
 
 
@@ -292,14 +288,6 @@ def _served(out: Path) -> Iterator[Steps]:
     """Yield the link to report.html, if something serves it."""
     if (address := served_at(out)) and (out / HTML_FILE).is_file():
         yield Steps((Step(_("Open the report"), url=f"{address}{HTML_FILE}"),))
-
-
-def _refused(error: GigamindError) -> Refused:
-    return {
-        "exit_code": error.exit_code,
-        "message": str(error),
-        "over_budget": isinstance(error, BudgetError),
-    }
 
 
 def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record[Summary, Line]:
@@ -319,31 +307,13 @@ def _reference(options: EvalOptions, kinds: Kinds) -> Reference | None:
     )
 
 
-def _files(
-    task: Task[Any, Summary, Line], record: Record[Summary, Line], outputs: Outputs
-) -> dict[str, str]:
-    files = task.view.files(record)
-    if outputs.figures and record.items:
-        from gigamind.reports.charts import svg_file
-
-        charts = task.view.charts(record)
-        files |= {f"figures/{name}.svg": svg_file(chart) for name, chart in charts.items()}
-    return files
-
-
 def no_result(
     task: Task[Any, Summary, Line], record: Record[Summary, Line], least: float, out: Path
 ) -> EvaluationError | None:
     """Return why a run counts as failed unless partial results are allowed; `least` is the minimum coverage."""
-    return _short(task, record, out) or _partial(record, least, out)
-
-
-def _short(
-    task: Task[Any, Summary, Line], record: Record[Summary, Line], out: Path
-) -> EvaluationError | None:
     why = task.shortfall(record) if record.run.status == "complete" else None
     if not why:
-        return None
+        return _partial(record, least, out)
     return EvaluationError(
         _(
             "{reason}. See {folder}, or accept partial results with --allow-partial.",
