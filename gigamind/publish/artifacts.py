@@ -93,12 +93,8 @@ def publish_failure(error: GigamindError, options: EvalOptions, subject: str, ke
 
     say = translator(options.language)
     page = failed_document(options.task, error.message, error.exit_code, subject)
-    _publish(
-        create_markdown_artifact,
-        keys.page,
-        say(page.headline),
-        markdown=render_markdown(page, say),
-    )
+    text = render_markdown(page, say)
+    _publish(create_markdown_artifact, keys.page, say(page.headline), markdown=text)
 
 
 def end_of_gate(run_id: str, result: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State or None

@@ -20,9 +20,7 @@ from gigamind.release.comparison import (
 from gigamind.release.mismatch import checklists, mismatches
 from gigamind.release.model import (
     SLICE_KINDS,
-    Change,
     ComparedTask,
-    Shown,
     SliceName,
     SnapshotItem,
     Speed,
@@ -73,8 +71,17 @@ def compare(
         speed=_speed(task, baseline, current),
         unchanged=len(pairs) - len(changed),
         changes=tuple(
-            _item_change(after.id, change, task.shown(before), task.shown(after))
+            ItemChange(
+                id=after.id,
+                text=shown.text,
+                change="improved" if change.gain > 0 else "worse",
+                what=change.what,
+                expected_notes=shown.expected_notes,
+                baseline_ranking=task.shown(before).ranking,
+                current_ranking=shown.ranking,
+            )
             for change, before, after in changed
+            if (shown := task.shown(after))
         ),
         worse_in=_worse_in(
             [after for _, after in pairs],
@@ -102,18 +109,6 @@ def _worse_in(items: Sequence[SnapshotItem], worse: Sequence[SnapshotItem]) -> S
     return min(significant, key=order, default=None)
 
 
-def _item_change(item_id: str, change: Change, before: Shown, after: Shown) -> ItemChange:
-    return ItemChange(
-        id=item_id,
-        text=after.text,
-        change="improved" if change.gain > 0 else "worse",
-        what=change.what,
-        expected_notes=after.expected_notes,
-        baseline_ranking=before.ranking,
-        current_ranking=after.ranking,
-    )
-
-
 def _lost(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, ...]:
     """Return the items missing from the current run; none if the runs drew different samples."""
     if any(baseline.config.get(name) != current.config.get(name) for name in ("sample", "seed")):
@@ -131,17 +126,13 @@ def _silent(
 
 
 def _lost_item(task: Task, item: Any) -> LostItem:  # noqa: ANN401  of the task's own kind
-    shown = task.shown(item)
-    return LostItem(id=item.id, text=shown.text, expected_notes=shown.expected_notes)
+    return LostItem.like(task.shown(item), id=item.id)
 
 
 def name_of(snapshot: Snapshot) -> RunName:
     """Return which run a snapshot belongs to."""
-    return RunName(
-        run_id=snapshot.run_id,
-        created_at=snapshot.created_at,
-        app_version=snapshot.environment.app_version,
-        git_commit=snapshot.environment.git_commit,
+    return RunName.like(
+        snapshot.environment, run_id=snapshot.run_id, created_at=snapshot.created_at
     )
 
 
@@ -158,15 +149,14 @@ def metric_changes(
     }
     differences = {name: both[:, 1] - both[:, 0] for name, both in values.items()}
     twins = _twins(task, pairs, {**differences, **terms})
-    (changes,) = adjusted(
-        [tuple(_change_of(name, paired, twins.get(name)) for name, paired in compared.items())]
-    )
-    sides = [task.counts(items) for items in zip(*pairs, strict=True)] or [{}, {}]
-    tested: list[MetricChange] = []
-    for change in changes:
-        n_before, n_after = (side.get(change.metric, 0) for side in sides)
-        update = {"baseline_n": n_before, "current_n": n_after}
-        tested.append(change.model_copy(update=update))
+    n_before, n_after = [task.counts(items) for items in zip(*pairs, strict=True)] or [{}, {}]
+    changes = [
+        _change_of(name, paired, twins.get(name)).model_copy(
+            update={"baseline_n": n_before.get(name, 0), "current_n": n_after.get(name, 0)}
+        )
+        for name, paired in compared.items()
+    ]
+    (tested,) = adjusted([changes])
     untested = [
         _untested(figure.metric, len(pairs), figure.baseline, figure.current)
         for figure in task.untested(pairs)
@@ -215,10 +205,10 @@ def adjusted(compared: Sequence[Sequence[MetricChange]]) -> list[tuple[MetricCha
     p_values = iter(holm(tested))
     adjusted_changes: list[tuple[MetricChange, ...]] = []
     for own in compared:
-        holm_p_values = {change.metric: next(p_values) for change in own}
-        updates = ({"p_adjusted": holm_p_values[c.same_as or c.metric]} for c in own)
-        both = zip(own, updates, strict=True)
-        adjusted_changes.append(tuple(change.model_copy(update=new) for change, new in both))
+        holm_p = {change.metric: next(p_values) for change in own}
+        adjusted_changes.append(
+            tuple(c.model_copy(update={"p_adjusted": holm_p[c.same_as or c.metric]}) for c in own)
+        )
     return adjusted_changes
 
 

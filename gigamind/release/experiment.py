@@ -1,6 +1,5 @@
 """Compare any runs over one dataset with the first, on the items that all evaluated; no verdict on a release."""
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Literal
 
@@ -145,20 +144,22 @@ def compare_with_first(
         shared=len(common),
         partial=tuple(name for name in union if name not in common),
         correction=Correction(intervals=method, confidence=confidence),
-        comparisons=_adjusted(compared),
+        comparisons=tuple(
+            comparison.model_copy(update={"metrics": metrics})
+            for comparison, metrics in zip(
+                compared, adjusted([entry.metrics for entry in compared]), strict=True
+            )
+        ),
         slices=slices,
         tags_left_out=left_out,
     )
 
 
 def _distinct(labels: Sequence[str]) -> list[str]:
-    times = Counter(labels)
-    seen: Counter[str] = Counter()
-    named: list[str] = []
-    for label in labels:
-        seen[label] += 1
-        named.append(f"{label} #{seen[label]}" if times[label] > 1 else label)
-    return named
+    return [
+        f"{label} #{labels[: place + 1].count(label)}" if labels.count(label) > 1 else label
+        for place, label in enumerate(labels)
+    ]
 
 
 def _check(labels: Sequence[str], runs: Sequence[Snapshot]) -> None:
@@ -192,14 +193,6 @@ def _only(run: Snapshot, ids: Collection[str]) -> Snapshot:
     return run.model_copy(update={"items": tuple(item for item in run.items if item.id in ids)})
 
 
-def _adjusted(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    changes = adjusted([comparison.metrics for comparison in compared])
-    return tuple(
-        comparison.model_copy(update={"metrics": metrics})
-        for comparison, metrics in zip(compared, changes, strict=True)
-    )
-
-
 def _slices(
     runs: Sequence[Snapshot], seed: int, confidence: float
 ) -> tuple[tuple[SliceChanges, ...], int]:
@@ -222,10 +215,10 @@ def _slice(
     pairs = [[(item, other[key]) for key, item in before.items()] for other in others]
     task = runs[0].kind
     changes = (metric_changes(task, both, seed=seed, confidence=confidence) for both in pairs)
-    metrics = tuple(tuple(map(_cautious, group)) for group in changes)
+    # Of few items, two equal changes would give an interval of zero width.
+    hidden = {"low": None, "high": None}
+    metrics = tuple(
+        tuple(c.model_copy(update=hidden) if c.n < MIN_PAIRS else c for c in group)
+        for group in changes
+    )
     return SliceChanges(kind=name[0], key=name[1], items=len(ids), metrics=metrics)
-
-
-def _cautious(change: MetricChange) -> MetricChange:
-    """Return the change without its interval if there are few items: two equal changes would give zero width."""
-    return change.model_copy(update={"low": None, "high": None}) if change.n < MIN_PAIRS else change

@@ -1,7 +1,6 @@
 """The models of the service: one answers, the others check and evaluate."""
 
 import functools
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,14 +14,14 @@ from gigamind.i18n import Language, _
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.quality_gate import QualityGate, load_quality_gate
-from gigamind.judges.search_qa.judge import SearchQA, load_search_qa
+from gigamind.judges.search_qa.judge import load_search_qa
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.fences import fence, fence_key
 from gigamind.llm.ledger import Attempt, Ledger
 from gigamind.llm.limiter import Gates
 from gigamind.llm.options import ModelOptions
-from gigamind.llm.prompts import Prompt, as_json, load_prompt
+from gigamind.llm.prompts import as_json, load_prompt
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.usage import PICO_PER_MICRO
 from gigamind.service.asking import Ask, Context, Feature
@@ -85,16 +84,6 @@ class Figures:
         return generate_latest(self.registry)
 
 
-class Timer:
-    """Seconds since its creation."""
-
-    def __init__(self) -> None:
-        self._start = time.monotonic()
-
-    def __call__(self) -> float:
-        return time.monotonic() - self._start
-
-
 _TIMEOUT_S = 60.0
 _ANSWER_TEMPERATURE = 0.3
 # One id for all: turns are taken by item, and the service has no last item.
@@ -129,7 +118,10 @@ class Models:
     def __init__(self, options: ServiceOptions, figures: Figures) -> None:
         store = options.store or options.cache / "replies"
         self._fence_key = fence_key(store, options.store_mode)
-        self._judge = _judge_of(options)
+        judge = options.judge or asset("judges") / "search_qa.toml"
+        self._judge = load_search_qa(judge, options.judge_lang)
+        if not options.second_look:
+            self._judge = self._judge.looking_once()
         self._gates_of: dict[Feature, QualityGate] = {
             feature: load_quality_gate(
                 asset("judges") / "quality_gate.toml", feature, options.judge_lang
@@ -191,17 +183,14 @@ class Models:
         if ask.is_evaluated and not context.sources:
             await on_text(NO_NOTES[language])
             return NO_NOTES[language]
-        prompt, task = self._prompt_of(ask, language)
+        prompt, task = self._prompts["search_chat", language], ""
+        if ask.feature != "search_qa":
+            prompt, task = self._prompts["assist", language], _TASKS[language][ask.feature]
         fenced = fence(context.sources, self._fence_key)
         messages = prompt.render(
             nonce=fenced.nonce, notes=fenced.text, question=as_json(ask.content), task=task
         )
         return await self._answering.tell(messages, on_text, item_id=_ITEM)
-
-    def _prompt_of(self, ask: Ask, language: Language) -> tuple[Prompt, str]:
-        if ask.feature == "search_qa":
-            return self._prompts["search_chat", language], ""
-        return self._prompts["assist", language], _TASKS[language][ask.feature]
 
     async def check(self, ask: Ask, case: AnswerCase) -> dict[str, Any]:
         """Return the checklist result of the feature, as JSON values of a `QualityReport`.
@@ -230,8 +219,3 @@ class Models:
     async def close(self) -> None:
         for model in (self._answering, *self._judging.values(), *self._checking.values()):
             await model.close()
-
-
-def _judge_of(options: ServiceOptions) -> SearchQA:
-    judge = load_search_qa(options.judge or asset("judges") / "search_qa.toml", options.judge_lang)
-    return judge if options.second_look else judge.looking_once()
