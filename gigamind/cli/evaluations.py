@@ -43,7 +43,7 @@ def _evaluate(
     from gigamind.cli.config import config_used
     from gigamind.cli.evaluation_document import evaluation_document
     from gigamind.cli.progress import progress_bar
-    from gigamind.cli.show import show_checked, show_finished, show_warnings
+    from gigamind.cli.show import plain_console, show_checked, show_finished, show_warning_lines
     from gigamind.evaluation.finish import read_bounds, read_finished
     from gigamind.evaluation.release import announcing_failure
     from gigamind.tasks import KINDS, TASKS, evaluate
@@ -63,7 +63,7 @@ def _evaluate(
     # A CI job that reads the JUnit file finds the reason, whatever stopped the run.
     with announcing_failure(options):
         warnings = TASKS[options.task].forewarn(options)
-    show_warnings(warnings, translator(options.language))
+    show_warning_lines(plain_console(stderr=True), warnings, translator(options.language))
     try:
         if flow:
             from gigamind.publish.here import run_flow

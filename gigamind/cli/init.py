@@ -65,15 +65,12 @@ def init(*, notes: str | None, dataset: str | None, lang: str | None) -> None:
 
 def config_text(notes: str, dataset: str, lang: LanguageChoice) -> str:
     """Return the text of gigamind.toml."""
-    folder, file = (_quoted(path) for path in (notes, dataset))
+    # JSON and TOML write basic strings alike.
+    folder, file = (json.dumps(path, ensure_ascii=False) for path in (notes, dataset))
     return (
         f'{_HEAD}\n[search]\nnotes = {folder}\ndataset = {file}\nlang = "{lang}"\n'
         f"\n[suggest-links]\nnotes = {folder}\n"
     )
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)  # JSON and TOML write basic strings alike
 
 
 def _ask(question: Message, default: str) -> str:

@@ -93,6 +93,7 @@ def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checke
     failures.
     """
     from gigamind.llm.ask import connect
+    from gigamind.llm.check import check as check_model
     from gigamind.llm.check import single_call
     from gigamind.llm.faults import advice_for
     from gigamind.llm.prices import read_prices
@@ -106,7 +107,14 @@ def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checke
     except LlmError as error:
         print_line(advice_for(error, settings), err=True)
         raise
-    checkup = asyncio.run(_check_once(model))
+
+    async def check_once() -> "Checkup":
+        try:
+            return await check_model(model)
+        finally:
+            await model.close()
+
+    checkup = asyncio.run(check_once())
     _show_checkup(model, checkup)
     reads = [] if checkup.error else asyncio.run(_run_cases(cases, settings, prices))
     advice = checkup.advice if checkup.error else _advice(reads, settings)
@@ -122,15 +130,6 @@ def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checke
         raise EvaluationError(
             _("failed test cases: {failed:,} of {n:,}", failed=failed, n=len(reads))
         )
-
-
-async def _check_once(model: "LanguageModel") -> "Checkup":
-    from gigamind.llm.check import check as check_model
-
-    try:
-        return await check_model(model)
-    finally:
-        await model.close()
 
 
 def _cases(judges: Sequence[str]) -> "Iterator[OneCase]":

@@ -113,11 +113,6 @@ def stoppable() -> Generator[Stop]:
             signal.signal(signal.SIGTERM, before)
 
 
-def ctrl_c_is_ignored() -> bool:
-    """Return whether the process was started with SIGINT ignored."""
-    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-
-
 @click.group(
     cls=LazyGroup,
     lazy=_COMMANDS,
@@ -188,7 +183,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else list(arguments)
     with stoppable() as stop:
-        if given and given[0] in _LONG and not _HELP & set(given) and ctrl_c_is_ignored():
+        ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        if ignored and given and given[0] in _LONG and not _HELP & set(given):
             hint = _(
                 "The command runs in the background and ignores Ctrl-C. To stop it: kill {pid}",
                 pid=os.getpid(),

@@ -161,7 +161,7 @@ def suggest(
             )
         check_terminal()
     from gigamind.cli.progress import progress_bar
-    from gigamind.cli.suggestions import Suggested, note_document
+    from gigamind.cli.suggestions import Suggested, note_document, write_links
     from gigamind.linking.link_text import LinkWriter
     from gigamind.linking.suggest import SuggestOptions, load_suggester
     from gigamind.vault.identity import Identities
@@ -194,7 +194,7 @@ def suggest(
     writer = LinkWriter(vault, identities)
     is_unknown = suggester.habits.calibration.is_of_other_vaults
     if applied:
-        _apply(all_suggested, vault, writer, copy, say, yes=yes)
+        write_links(all_suggested, vault, writer, copy, say, yes=yes)
         if has_phrases:
             print_line(_PHRASES_LEFT_OUT)
     else:
@@ -254,23 +254,6 @@ def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:
             raise InputError(
                 _("--out {file} is in the vault. Use a file outside the vault.", file=out)
             )
-
-
-def _apply(
-    all_suggested: "Sequence[Suggested]",
-    vault: "Vault",
-    writer: "LinkWriter",
-    copy: Path | None,
-    say: Translator,
-    *,
-    yes: bool,
-) -> None:
-    from gigamind.cli import suggestions
-
-    if copy is None:
-        suggestions.in_place(all_suggested, vault, writer, say, yes=yes)
-    else:
-        suggestions.into_copy(all_suggested, vault, writer, copy, say, yes=yes)
 
 
 def _show(

@@ -183,48 +183,41 @@ def check_terminal() -> None:
         )
 
 
-def into_copy(
+def write_links(
     every: Sequence[Suggested],
     vault: Vault,
     writer: LinkWriter,
-    out: Path,
+    copy: Path | None,
     say: Translator,
     *,
     yes: bool,
 ) -> None:
-    """Write a copy of the vault with the links.
+    """Write the links into a copy of the vault; without `copy` into its notes, each once its links are decided.
 
     Raises:
-        NotesError: the vault cannot be copied, or notes changed meanwhile and are in the copy without links.
-    """
-    linked = list(_accepted(every, writer, say, yes=yes))
-    if not linked:
-        click.echo(say(_("No link was added, so no copy was written.")))
-        return
-    written, problems = write_copy(vault, out, linked)
-    unchanged = _(
-        "The links are in the copy {copy}. The vault {vault} is unchanged.",
-        copy=out,
-        vault=vault.root,
-    )
-    click.echo(say(joined((_added(written), unchanged), " ")))
-    _end(problems)
-
-
-def in_place(
-    every: Sequence[Suggested], vault: Vault, writer: LinkWriter, say: Translator, *, yes: bool
-) -> None:
-    """Write the links into the notes of the vault, each note as soon as all of its links are decided.
-
-    Raises:
-        NotesError: some notes changed meanwhile or cannot be written; the others are written.
+        NotesError: the vault cannot be copied, or some notes changed meanwhile or cannot be written.
         UnwrittenError: the undo file cannot be written; no further notes are written.
     """
+    accepted = _accepted(every, writer, say, yes=yes)
     written: list[LinkedNote] = []
     problems: list[NotesError] = []
+    if copy:
+        linked = list(accepted)
+        if not linked:
+            click.echo(say(_("No link was added, so no copy was written.")))
+            return
+        added, problems = write_copy(vault, copy, linked)
+        unchanged = _(
+            "The links are in the copy {copy}. The vault {vault} is unchanged.",
+            copy=copy,
+            vault=vault.root,
+        )
+        click.echo(say(joined((_added(added), unchanged), " ")))
+        _end(problems)
+        return
     with InPlaceWriter(vault) as notes:
         try:
-            for linked in _accepted(every, writer, say, yes=yes):
+            for linked in accepted:
                 try:
                     notes.write(linked)
                 except NotesError as error:

@@ -165,8 +165,8 @@ def step(name: str, call: Callable[..., Any], named: str | None = None, retries:
     from prefect import task
     from prefect.cache_policies import NO_CACHE
 
-    settings = {"task_run_name": named or name, "retries": retries, "cache_policy": NO_CACHE}
-    return task(name=name, **settings)(call)
+    run_name = named or name
+    return task(name=name, task_run_name=run_name, retries=retries, cache_policy=NO_CACHE)(call)
 
 
 Opened = tuple["TaskRunner[Any]", int]
