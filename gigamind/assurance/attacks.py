@@ -306,7 +306,7 @@ def attack_report(judge: OnTrial, attacks: Sequence[Attack], seen: Observations)
 def _group(name: str, results: Sequence[AttackResult]) -> AttackGroup:
     outcomes = [result.outcome for result in results]
 
-    def fooled(outcomes: Sequence[AttackOutcome]) -> Share:
+    def fooled(outcomes: Sequence[str]) -> Share:
         return Share.among([one == "fooled" for one in outcomes if one in {"fooled", "held"}])
 
     return AttackGroup(

@@ -93,8 +93,10 @@ def ask_all(
     """
     run = shards.unfinished_folder(out)
     others, gathers = shards.folders_of(run, shard), shard is not None and shard.gathers
-    folder = run if shard is None or gathers else _begun(shard, run, identity)
-    interrupted = False
+    folder, interrupted = run, False
+    if shard is not None and not gathers:
+        check_run(run, identity)
+        folder = shard.begin(run)
     again = folder == run and (resume or (gathers and shards.is_resumable(out)))
     with RunStore(folder, identity, resume=again) as store:
         if others != [folder]:
@@ -130,9 +132,7 @@ def ask_all(
         finally:
             ledger.close()  # models close it, too, where there are any
         if folder != run:
-            for skipped in (
-                result for result in known.values() if result.outcome == "skipped_budget"
-            ):
+            for skipped in (end for end in known.values() if end.outcome == "skipped_budget"):
                 store.append(skipped)  # so that gathering knows that it was tried
         known = known or {key: store.results[key] for key in items if key in store.results}
     unasked = tuple(key for key in items if key not in known)
@@ -140,11 +140,6 @@ def ask_all(
         _refuse_hopeless(known, out, allow_none=allow_none)
     rows = shards.rows_in(others[1:]) if folder == run else ()
     return shards.ModelRun(known, (*ledger.rows, *rows), interrupted, unasked)
-
-
-def _begun(shard: shards.Shard, run: Path, identity: Mapping[str, str]) -> Path:
-    check_run(run, identity)
-    return shard.begin(run)
 
 
 async def _while_awaited(
@@ -373,18 +368,16 @@ async def _all(
         unwritten, others = errors.split(UnwrittenError)
         if unwritten is None or others is not None:
             raise
-        raise _first(unwritten) from None
+        first: Exception = unwritten
+        while isinstance(first, ExceptionGroup):
+            first = first.exceptions[0]
+        raise first from None
     else:
         return results
     finally:
         beat.cancel()
         for model in every_model(guarded.models):
             await model.close()
-
-
-def _first(errors: ExceptionGroup[UnwrittenError]) -> UnwrittenError:
-    first = errors.exceptions[0]
-    return _first(first) if isinstance(first, ExceptionGroup) else first
 
 
 def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path, *, allow_none: bool) -> None:

@@ -92,9 +92,12 @@ class Shard:
     def share(self, settings: ModelSettings) -> ModelSettings:
         """Return settings with its part of the rate limits; unlimited requests in flight stay unlimited."""
         requests, tokens = settings.requests_per_minute, settings.tokens_per_minute
+        in_flight = settings.max_in_flight
+        if settings.in_flight_fixed:
+            in_flight = max(1, in_flight // self.at_once)
         return replace(
             settings,
-            max_in_flight=_in_flight(settings, self.at_once),
+            max_in_flight=in_flight,
             requests_per_minute=requests and max(1, requests // self.at_once),
             tokens_per_minute=tokens and max(1, tokens // self.at_once),
         )
@@ -112,11 +115,6 @@ class ShardEnd(TypedDict):
     hopeless: tuple[Any, str] | None  # error that affects every item, and its code
     stopped: bool  # whether its run ended first
     runtime_ms: float
-
-
-def _in_flight(settings: ModelSettings, at_once: int) -> int:
-    given = settings.max_in_flight
-    return max(1, given // at_once) if settings.in_flight_fixed else given
 
 
 def _name(items: Range) -> str:
@@ -206,9 +204,10 @@ class Leases:
     def lease(self, items: Range, among: int) -> Spent | None:
         """Lease a part for one of `among` shards; return what the rest of the run takes, None if others hold all."""
         own = spent_in(shard_folders(self._run, items))
+        leased = [sum(lease[kind] for lease in self._leased.values()) for kind in (0, 1)]
         parts = [
-            self._part(cap, spent + sum(lease[kind] for lease in self._leased.values()), among)
-            for kind, (cap, spent) in enumerate(zip(self._caps, self._spent, strict=True))
+            None if cap is None else -(-max(0, cap - spent - lease) // among)  # rounded up
+            for cap, spent, lease in zip(self._caps, self._spent, leased, strict=True)
         ]
         if self._leased and 0 in parts:
             return None
@@ -219,9 +218,6 @@ class Leases:
             for cap, part, spent in zip(self._caps, parts, own, strict=True)
         )
         return Spent(*taken)
-
-    def _part(self, cap: int | None, taken: int, among: int) -> int | None:
-        return None if cap is None else -(-max(0, cap - taken) // among)  # rounded up
 
     def give_back(self, items: Range) -> None:
         """Book the costs of a finished shard and release the rest of its lease."""
@@ -299,7 +295,12 @@ class Shards:
         self._running.discard(items)
         self._leases.give_back(items)
         if end["scored"]:
-            self._succeed()
+            self._shared = replace(self._shared, succeeded=True)
+            if self._shared.hopeless and self._shared.hopeless[1] == "not_asked":
+                self._shared = replace(self._shared, hopeless=None)
+                self._tried_again.update(self._hopeless_ranges)
+                self._waiting.extend(self._hopeless_ranges)
+                self._hopeless_ranges.clear()
         if end["skipped"] and items not in self._tried_alone:
             self._skipped.append(items)
         if (hopeless := end["hopeless"]) is None:
@@ -322,14 +323,6 @@ class Shards:
     def unasked(self) -> list[Shard]:
         """Return the shards that were never started because nothing can be requested any more."""
         return [replace(self._shared, items=items) for items in self._waiting]
-
-    def _succeed(self) -> None:
-        self._shared = replace(self._shared, succeeded=True)
-        if self._shared.hopeless and self._shared.hopeless[1] == "not_asked":
-            self._shared = replace(self._shared, hopeless=None)
-            self._tried_again.update(self._hopeless_ranges)
-            self._waiting.extend(self._hopeless_ranges)
-            self._hopeless_ranges.clear()
 
 
 # Errors that every further item would have as well.
@@ -379,12 +372,8 @@ def is_resumable(out: Path) -> bool:
 
 def last_unfinished(home: Path) -> Path | None:
     """Return the output folder in `home` of the latest stopped run that can be resumed, or None."""
-    kept = [
-        folder.with_suffix("")
-        for folder in sorted(home.glob("*.unfinished"), reverse=True)
-        if is_resumable(folder.with_suffix(""))
-    ]
-    return kept[0] if kept else None
+    outs = (folder.with_suffix("") for folder in sorted(home.glob("*.unfinished"), reverse=True))
+    return next(filter(is_resumable, outs), None)
 
 
 def abandon(out: Path) -> Path:
@@ -408,14 +397,9 @@ def unscored(
 ) -> list[ErrorReport]:
     """Return an error report for each missing result; `named` returns its kind and the kind of its item."""
     stopped = ("not_asked", _("the run was stopped early; --resume continues it"))
-    lost = {
-        **{
-            key: (result.code, result.message)
-            for key, result in run.results.items()
-            if result.outcome != "scored"
-        },
-        **dict.fromkeys(run.unasked, stopped),
-    }
+    failed = {key: end for key, end in run.results.items() if end.outcome != "scored"}
+    lost = {key: (end.code, end.message) for key, end in failed.items()}
+    lost |= dict.fromkeys(run.unasked, stopped)
     return [
         ErrorReport(
             kind=named(key)[0],

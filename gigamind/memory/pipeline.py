@@ -143,43 +143,23 @@ def graduate(
     Raises:
         InputError: a message is too long to search.
     """
-    ingested = log.append("session_ingested", _ingested(session))
-    entries = extraction.entries
-    extracted = log.append("memory_extracted", _extracted(session, ingested, entries))
+    entries, name = extraction.entries, {"session_id": session.session_id}
+    # The hashes of the messages: enough to recognise them, without copying a private conversation.
+    messages = [{"role": one.role, "sha256": text_hash(one.content)} for one in session.messages]
+    ingested = log.append("session_ingested", name | {"messages": messages})
+    source = {"source_event_id": ingested.event_id}
+    dumped = [entry.model_dump() for entry in entries]
+    extracted = log.append("memory_extracted", {**source, **name, "entries": dumped})
     sources = [message.content for message in session.messages]
-    result = align_all(_quotes(entries), sources, config=config)
-    aligned = log.append("evidence_aligned", _aligned(ingested, extracted, result, sources))
-    decisions = [_decision(extracted, aligned, entry, result, log) for entry in entries]
-    return list(Entries([extracted, aligned, *decisions]))
-
-
-def _quotes(entries: Sequence[ExtractedEntry]) -> list[Quote]:
-    return [
+    quotes = [
         Quote(evidence.quote, evidence.message_index, entry.entry_id)
         for entry in entries
         for evidence in entry.evidence
     ]
-
-
-def _ingested(session: Session) -> Mapping[str, object]:
-    """Return the hashes of the messages: enough to recognise them, without copying a private conversation."""
-    return {
-        "session_id": session.session_id,
-        "messages": [
-            {"role": message.role, "sha256": text_hash(message.content)}
-            for message in session.messages
-        ],
-    }
-
-
-def _extracted(
-    session: Session, ingested: Event, entries: Sequence[ExtractedEntry]
-) -> Mapping[str, object]:
-    return {
-        "source_event_id": ingested.event_id,
-        "session_id": session.session_id,
-        "entries": [entry.model_dump() for entry in entries],
-    }
+    result = align_all(quotes, sources, config=config)
+    aligned = log.append("evidence_aligned", _aligned(ingested, extracted, result, sources))
+    decisions = [_decision(extracted, aligned, entry, result, log) for entry in entries]
+    return list(Entries([extracted, aligned, *decisions]))
 
 
 def _aligned(

@@ -124,7 +124,11 @@ class Pool:
         # Not quoted, unlike in the flow's own process: Dask would take the annotation for a tuple of tasks.
         task = step(job.label.split()[0], job.call, job.label, retries=1)
         future = self._running[job] = self._runner.submit(task, dict(job.parameters))
-        future.add_done_callback(lambda _future: self._ended.put(job))
+
+        def finish(_future: object) -> None:
+            self._ended.put(job)
+
+        future.add_done_callback(finish)
 
     def _next_ended(self) -> Job | None:
         try:

@@ -7,7 +7,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -115,9 +115,18 @@ def write_run(
     Raises:
         EvaluationError: the disk is full, or the folder has disappeared or been filled since the check.
     """
+    texts = {
+        _RUN_FILE: as_json(record.run, indent=2) + "\n",
+        "per_item.jsonl": "".join(as_json(item) + "\n" for item in record.items),
+        "errors.jsonl": "".join(as_json(error) + "\n" for error in record.errors),
+    }
+    if record.attempts is not None:
+        rows = (json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in record.attempts)
+        texts["attempts.jsonl"] = "".join(rows)
+    if output in {"json", "both"}:
+        texts["summary.json"] = as_json(record.summary, indent=2) + "\n"
     with _explaining_errors(out), _whole_folder(out, replace=replace) as folder:
-        _write_record(folder, record, output)
-        _write_files(folder, files or {})
+        _write_files(folder, texts | dict(files or {}))
 
 
 def rewrite_texts(out: Path, files: Mapping[str, str]) -> None:
@@ -155,21 +164,6 @@ def _explaining_errors(out: Path) -> Generator[None]:
                 reason=reason_of(error),
             )
         ) from error
-
-
-def _write_record(folder: Path, record: Record[Any, Any], output: Format) -> None:
-    _write(folder / _RUN_FILE, as_json(record.run, indent=2) + "\n")
-    _write_lines(folder / "per_item.jsonl", record.items)
-    _write_lines(folder / "errors.jsonl", record.errors)
-    if record.attempts is not None:
-        rows = (json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in record.attempts)
-        _write(folder / "attempts.jsonl", "".join(rows))
-    if output in {"json", "both"}:
-        _write(folder / "summary.json", as_json(record.summary, indent=2) + "\n")
-
-
-def _write_lines(path: Path, reports: Sequence[BaseModel]) -> None:
-    _write(path, "".join(as_json(report) + "\n" for report in reports))
 
 
 def as_json(report: BaseModel, indent: int | None = None) -> str:
@@ -213,7 +207,9 @@ def read_reports(path: Path, model: type[Model], missing: Text) -> list[Model]:
     Raises:
         InputError: as for `read_report`; names the line.
     """
-    return [parse_report(line, model, place) for place, line in written_lines(path, missing)]
+    # Not splitlines: a note's text may contain U+2028, which JSON does not escape.
+    lines = enumerate(read_written(path, missing).split("\n"), start=1)
+    return [parse_report(line, model, f"{path}:{number}") for number, line in lines if line]
 
 
 def parse_report(text: str, model: type[Model], place: str) -> Model:
@@ -249,14 +245,3 @@ def read_written(path: Path, missing: Text) -> str:
         raise InputError(
             _("{file}: cannot be read ({reason})", file=path, reason=reason)
         ) from error
-
-
-def written_lines(path: Path, missing: Text) -> list[tuple[str, str]]:
-    """Return the non-empty lines of a written file, each with its place as `file:line`.
-
-    Raises:
-        InputError: see `read_written`.
-    """
-    # Not splitlines: a note's text may contain U+2028, which JSON does not escape.
-    lines = read_written(path, missing).split("\n")
-    return [(f"{path}:{number}", line) for number, line in enumerate(lines, start=1) if line]

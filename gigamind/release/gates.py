@@ -60,11 +60,8 @@ def _lost_rule(
         "limit": f"{allowed:g}",
         "example": items[0].id if items else "",
     }
-    remarks, figures = (
-        ("such_as",) if items else (),
-        {"baseline": 1.0, "current": 1 - count / total},
-    )
-    rule = _rule(metric, status, f"lost_{metric}", remarks, values, **figures, limit=allowed)
+    why, remarks, kept = f"lost_{metric}", ("such_as",) if items else (), 1 - count / total
+    rule = _rule(metric, status, why, remarks, values, baseline=1.0, current=kept, limit=allowed)
     return _softened(rule, phase, soft=blocks <= set(policy.phases[phase].soft))
 
 
@@ -167,8 +164,10 @@ def judge_release(
 
 
 def _verdict(rules: Sequence[RuleResult]) -> GateVerdict:
-    given = {rule.status for rule in rules}
-    return next((worst for worst in _VERDICTS if worst in given), "passed")
+    for worst in _VERDICTS:
+        if any(rule.status == worst for rule in rules):
+            return worst
+    return "passed"
 
 
 _VERDICTS: tuple[GateVerdict, ...] = ("failed", "not-comparable", "inconclusive", "warned")
