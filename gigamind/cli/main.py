@@ -154,16 +154,16 @@ def evaluate() -> None:
 
 
 _JUDGE_COMMANDS = {
-    "fit": ("judge_fit:fit", _("Fit a judge to labelled queries.")),
+    "fit": ("judges:fit", _("Fit a judge to labelled queries.")),
     "certify": (
-        "judge_certify:certify",
+        "judges:certify",
         _("Measure how well a run's judge agrees with human labels."),
     ),
     "attack": (
-        "judge_trials:attack",
+        "judges:attack",
         _("Test a judge against prompt injection in notes and answers."),
     ),
-    "test": ("judge_trials:test", _("Run a judge on cases with known verdicts.")),
+    "test": ("judges:test", _("Run a judge on cases with known verdicts.")),
 }
 
 
