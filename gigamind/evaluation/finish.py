@@ -127,7 +127,11 @@ def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | 
         read_card(options.judge_card)
     if options.judge_card or options.gates:
         policy = read_policy(options.gates)
-        if options.fail_on_regression and not options.compare and not policy.bounds:
+        if (
+            options.fail_on_regression
+            and not options.compare
+            and not (policy.floors or policy.ceilings)
+        ):
             raise InputError(
                 _(
                     "--fail-on-regression: no baseline, and {file} has neither [floors] nor [ceilings]."

@@ -345,7 +345,7 @@ def _judged(change: MetricChange, allowed: float) -> _Outcome:
 
 def _speed(comparison: Comparison, policy: Policy) -> list[RuleResult]:
     rules = {"search_p95": policy.speed.search_p95, "cold_start": policy.speed.cold_start}
-    if not comparison.same_hardware:
+    if any(mismatch.what == "hardware" for mismatch in comparison.mismatches):
         return [
             _rule(c.name, "skipped", "other_hardware", baseline=c.baseline_ms, current=c.current_ms)
             for c in comparison.speed

@@ -155,11 +155,6 @@ class Policy(_Section):
                     raise ValueError(message)
         return self
 
-    @property
-    def bounds(self) -> Mapping[str, float]:
-        """Return all floors and ceilings."""
-        return {**self.floors, **self.ceilings}
-
     def bound(self, name: str) -> float | None:
         """Return the worst allowed value of a metric, whatever the baseline; None if there is no bound."""
         return (self.ceilings if is_lower_better(name) else self.floors).get(name)
