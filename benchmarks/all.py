@@ -119,9 +119,9 @@ def run(part: Part) -> None:
     start = time.perf_counter()
     failed = ""
     with (
-        log.open("w", encoding="utf-8") as told,
+        log.open("w", encoding="utf-8") as output,
         subprocess.Popen(
-            command, env=environment, stdout=told, stderr=told, start_new_session=True
+            command, env=environment, stdout=output, stderr=output, start_new_session=True
         ) as process,
     ):
         try:

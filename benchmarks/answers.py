@@ -69,14 +69,14 @@ def measured() -> dict[str, dict[str, float] | str]:
         notes = {note.path: note.text for note in read_vault(EXAMPLES / "vault").notes}
         for name, count in (("few", FEW), ("all", len(rows))):
             (folder / f"{name}.jsonl").write_text("\n".join(rows[:count]) + "\n", "utf-8")
-            told = [with_notes(json.loads(row), notes) for row in rows[:count]]
-            (folder / f"{name}.json").write_text(json.dumps(told), "utf-8")
+            given_rows = [with_notes(json.loads(row), notes) for row in rows[:count]]
+            (folder / f"{name}.json").write_text(json.dumps(given_rows), "utf-8")
         for side in ("gigamind", "ragas", "inspect_ai"):
             try:
                 figures[side] = costs(side, url, folder, len(rows))
             except subprocess.SubprocessError as error:
-                told = getattr(error, "stderr", None) or b""
-                figures[side] = f"{error} {told.decode(errors='replace')[-500:]}"
+                stderr = getattr(error, "stderr", None) or b""
+                figures[side] = f"{error} {stderr.decode(errors='replace')[-500:]}"
     return figures
 
 

@@ -31,7 +31,7 @@ def duels(rows: Sequence[tuple[str, float]]) -> str:
         _text(root, _LABELS - 8, y + 10, label, "end")
         beyond, anchor = (left + width + 4, "start") if ratio > 1 else (left - 4, "end")
         _text(root, beyond, y + 10, f"{ratio:.2f}", anchor)
-    return _told(root)
+    return _as_svg(root)
 
 
 def growth(sizes: Sequence[int], courses: Mapping[str, Sequence[float]]) -> str:
@@ -66,7 +66,7 @@ def growth(sizes: Sequence[int], courses: Mapping[str, Sequence[float]]) -> str:
             ET.SubElement(root, "circle", dot | {"fill": INK["accent"]})
         middle = len(sizes) // 2  # where the lines lie apart
         _text(root, x(sizes[middle]) - 6, y(course[middle]) - 8, label, "end")
-    return _told(root)
+    return _as_svg(root)
 
 
 def _sheet(height: float, title: str) -> ET.Element:
@@ -99,5 +99,5 @@ def _line(root: ET.Element, start: tuple[float, float], end: tuple[float, float]
     ET.SubElement(root, "line", ends | {"stroke": INK[ink]})
 
 
-def _told(root: ET.Element) -> str:
+def _as_svg(root: ET.Element) -> str:
     return ET.tostring(root, encoding="unicode") + "\n"

@@ -190,8 +190,8 @@ def in_turn(text: str, quotes: int) -> list[dict[str, object]]:
                 rows[name].append(Row(name, rate, quotes, right, exact, mean(times), p95))
         for name, runs in rows.items():
             ms, p95 = median(row.mean_ms for row in runs), median(row.max_ms for row in runs)
-            told = {"method": name, "edits": rate, "quotes": quotes, "exact": runs[0].exact}
-            figures.append({**told, "right": runs[0].right, "ms": ms, "p95": p95})
+            shared = {"method": name, "edits": rate, "quotes": quotes, "exact": runs[0].exact}
+            figures.append({**shared, "right": runs[0].right, "ms": ms, "p95": p95})
     return figures
 
 

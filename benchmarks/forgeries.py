@@ -163,8 +163,8 @@ def print_rates(made: Sequence[Case], *, show: bool) -> None:
     for honest in (False, True):
         rows = [row for (kind, _), one in counts.items() if kind is honest for row in one]
         proven = [sum(bool(row[at]) for row in rows) for at in (1, 2)]
-        told = f"memory {proven[0]}, judge {proven[1]} of {len(rows)}"
-        print(f"{'honest, proven' if honest else 'forged, believed'}: {told}")
+        line = f"memory {proven[0]}, judge {proven[1]} of {len(rows)}"
+        print(f"{'honest, proven' if honest else 'forged, believed'}: {line}")
 
 
 def print_times(made: Sequence[Case]) -> None:

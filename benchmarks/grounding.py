@@ -45,7 +45,7 @@ class Pair:
 
     id: str
     text: str
-    said: str
+    claim: str
     supported: bool
 
     @property
@@ -71,13 +71,13 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 def word_coverage(pair: Pair) -> float:
     """Return the share of the statement's words that the text has: the reference for support."""
-    there, said = (re.findall(r"\w+", one.lower()) for one in (pair.text, pair.said))
-    return sum(word in set(there) for word in said) / len(said) if said else 0.0
+    there, words = (re.findall(r"\w+", one.lower()) for one in (pair.text, pair.claim))
+    return sum(word in set(there) for word in words) / len(words) if words else 0.0
 
 
 def free_support(pair: Pair) -> float:
     """Return the share; contradicted statements rank below all others."""
-    found = support(pair.said, Passage("", pair.text), note=pair.text)
+    found = support(pair.claim, Passage("", pair.text), note=pair.text)
     return found.share - bool(found.contradictions)
 
 
@@ -114,15 +114,15 @@ def print_collections(folder: Path) -> None:
         for half, what in zip(halves, ("chosen on", "measured"), strict=True):
             for supported in (True, False):
                 found: list[Fate] = [
-                    fate(support(one.said, Passage("", one.text), note=one.text))
+                    fate(support(one.claim, Passage("", one.text), note=one.text))
                     for one in half
                     if one.supported is supported
                 ]
                 label = "supported" if supported else "not supported"
-                print(f"{name}, {what}, {label} by people: {told(found)}")
+                print(f"{name}, {what}, {label} by people: {counted(found)}")
 
 
-def told(found: Iterable[Fate]) -> str:
+def counted(found: Iterable[Fate]) -> str:
     counts = Counter(found)
     all_of_them = sum(counts.values())
     parts = [f"{counts[one]} {one}" for one in FATES]
@@ -151,7 +151,7 @@ def print_claims(made: Sequence[Case], *, show: bool) -> None:
             )
     print("| claim | ko | en |\n|---|---|---|")
     for honest, kind in sorted({key[:2] for key in fates}):
-        cells = [told(fates[honest, kind, language]) for language in ("ko", "en")]
+        cells = [counted(fates[honest, kind, language]) for language in ("ko", "en")]
         print(f"| {'honest' if honest else 'false'}: {kind} | {cells[0]} | {cells[1]} |")
 
 
@@ -188,7 +188,7 @@ def print_examples() -> None:
                 way = "across languages" if across else "in one language"
                 fates[f"{claim['verdict']}, {way}, by the labelled quote"].append(fate(judged))
     for name, found in sorted(fates.items()):
-        print(f"examples: {name}: {told(found)}")
+        print(f"examples: {name}: {counted(found)}")
 
 
 def is_korean(text: str) -> bool:

@@ -166,14 +166,14 @@ def with_fault(url: str, kind: str, share: float, calls: int) -> tuple[int, int,
 def truncated(url: str, calls: int, draw: int) -> None:
     """Measure cut replies: three tries should give 1 + 0.2 + 0.04 requests and 0.008 lost."""
     behaviour = f";fault=truncated_stop;share={CUT_SHARE};sid={draw}"
-    told = read_behaviour(f"judge{behaviour}")
+    planned = read_behaviour(f"judge{behaviour}")
     print(f"20 % of all answers cut in the middle of their JSON, {calls} calls, draw {draw}:")
     for side in both(url, behaviour):
         reset(url)
         lost = asyncio.run(run(side, calls)).lost
         seen = stats(url)
         sent = seen["total"]
-        cut = sum(told.fault_of(number) is not None for number in range(1, sent + 1))
+        cut = sum(planned.fault_of(number) is not None for number in range(1, sent + 1))
         print(
             f"  {side.name:22} lost {lost / calls:6.2%}, HTTP calls a logical call {sent / calls:.3f}, "
             f"{cut / sent:.1%} cut, {sent - calls - (cut - lost)} for no cut answer"
@@ -374,8 +374,8 @@ async def run(side: Side, calls: int, *, warm: int = 0) -> Measured:
 
 def starved_s() -> float:
     """Return the seconds that this thread was ready but had no processor (Linux only)."""
-    told = Path("/proc/thread-self/schedstat").read_text(encoding="ascii")
-    return int(told.split()[1]) / 1e9
+    schedstat = Path("/proc/thread-self/schedstat").read_text(encoding="ascii")
+    return int(schedstat.split()[1]) / 1e9
 
 
 SCENARIOS = {

@@ -44,9 +44,9 @@ async def grown(side: Side, calls: int, name: str) -> None:
     rows = sum(row_bytes(row) for row in side.model.ledger.rows) / 2**10
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
     await side.close()
-    told = " ".join(f"{size:.1f}" for size in sizes)
+    shown = " ".join(f"{size:.1f}" for size in sizes)
     growth = 2**10 * (sizes[-1] - sizes[0]) / (0.9 * calls)
-    print(f"{name}: MB after each tenth of {calls} calls {told}; at most {peak:.1f};")
+    print(f"{name}: MB after each tenth of {calls} calls {shown}; at most {peak:.1f};")
     print(f"  {growth:.2f} KB a call, of which the ledger's rows {rows / calls:.2f} KB", flush=True)
 
 

@@ -93,8 +93,10 @@ def truncated(url: str, sides: Sequence[Side], calls: int) -> None:
         )
         seen = stats(url)
         served = seen["prompt_tokens"] + 2 * seen["completion_tokens"]
-        told = found["micro_usd"]
-        share = "no cost" if told is None else f"{told} micro-USD, {told / served:.2%}"
+        micro_usd = found["micro_usd"]
+        share = (
+            "no cost" if micro_usd is None else f"{micro_usd} micro-USD, {micro_usd / served:.2%}"
+        )
         print(
             f"  {side.name:11} {found['version']:9} lost {found['lost'] / calls:6.2%}, "
             f"HTTP calls a logical call {seen['total'] / calls:.3f}, reports {share} of {served} served",

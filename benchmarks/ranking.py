@@ -78,8 +78,8 @@ def opponents(
     qrels: Qrels, scores: dict[str, dict[str, float]], cutoffs: list[int]
 ) -> dict[str, Callable[[], Any]]:
     """Yield each installed opponent, ready to measure."""
-    told = ",".join(map(str, cutoffs))
-    names = {"recip_rank", *(f"{measure}.{told}" for measure in OURS.values())}
+    depths = ",".join(map(str, cutoffs))
+    names = {"recip_rank", *(f"{measure}.{depths}" for measure in OURS.values())}
     measures = [ir_measures.RR]
     measures += [
         getattr(ir_measures, name) @ k for name in IN_IR_MEASURES.values() for k in cutoffs

@@ -89,11 +89,11 @@ def opened(page: Path) -> dict[str, object]:
             if not rows:
                 raise SystemExit("the page shows no item")
             paint, load = browser.execute_async_script(
-                "const done = arguments[0]; const told = () => {"
+                "const done = arguments[0]; const waitForPaint = () => {"
                 " const paint = performance.getEntriesByName('first-contentful-paint')[0];"
-                " if (!paint) return setTimeout(told, 50);"
+                " if (!paint) return setTimeout(waitForPaint, 50);"
                 " done([paint.startTime, performance.timing.loadEventEnd - performance.timing.navigationStart]); };"
-                " told();"
+                " waitForPaint();"
             )
             paints.append(paint / 1000)
             loads.append(load / 1000)

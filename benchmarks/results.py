@@ -120,8 +120,8 @@ def introduction(dates: Sequence[str], minutes: float) -> str:
 
 def machine() -> str:
     """Return the processor, its cores and software versions."""
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text("utf-8").splitlines() if told.is_file() else []
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text("utf-8").splitlines() if cpuinfo.is_file() else []
     model = next((line.split(":", 1)[1].strip() for line in lines if "model name" in line), "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
@@ -289,7 +289,7 @@ def million(kept: Figures) -> Iterator[str]:
 def evidence(found: Figures) -> Iterator[str]:
     if rows := found.get("evidence"):
         yield "## Evidence"
-        told = [
+        cells = [
             (
                 row["method"],
                 f"{row['edits']:.0%}",
@@ -302,7 +302,7 @@ def evidence(found: Figures) -> Iterator[str]:
                 rows, key=lambda row: (row["method"] not in {OURS, ALONE}, row["method"])
             )
         ]
-        yield table(("method", "edits", "right span", "exact bounds", "mean ms", "p95 ms"), told)
+        yield table(("method", "edits", "right span", "exact bounds", "mean ms", "p95 ms"), cells)
 
 
 def ranking(found: Figures) -> Iterator[str]:

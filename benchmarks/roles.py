@@ -36,8 +36,8 @@ def main() -> None:
     labels = rows(LABELS)
     facts: dict[str, dict[str, list[str]]] = defaultdict(dict)
     for name, row in answers.items():
-        told = [" ".join(claim["triplet"]) for claim in row["claims"] if is_entailed(claim)]
-        facts[question(name)][name] = told
+        entailed = [" ".join(claim["triplet"]) for claim in row["claims"] if is_entailed(claim)]
+        facts[question(name)][name] = entailed
     seen, let = Counter[str](), Counter[str]()
     for label in labels:
         text = answers[label["id"]]["response"]

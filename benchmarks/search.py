@@ -161,8 +161,8 @@ def prepare(vault_folder: Path, cache: Path) -> None:
     vault = read_vault(vault_folder)
     settings = RetrievalSettings(cache=cache)
     quiet = Quiet()
-    told = lambda done, total: quiet.stage("", done, total)  # noqa: E731
-    open_retriever(vault, Identities(vault.notes), settings, told).close()
+    progress = lambda done, total: quiet.stage("", done, total)  # noqa: E731
+    open_retriever(vault, Identities(vault.notes), settings, progress).close()
 
 
 def used(call: Callable[[], object]) -> float:

@@ -164,8 +164,8 @@ def main() -> None:
     given = parser.parse_args()
     with stack(given.port, judged=given.judged) as (model, address, service, url):
         alone = asyncio.run(load(address, given.streams, given.seconds, model, ask_model))
-        told = asyncio.run(load(url, given.streams, given.seconds, service))
-        print(json.dumps({"model alone": alone, "service": told}, indent=2))
+        through_service = asyncio.run(load(url, given.streams, given.seconds, service))
+        print(json.dumps({"model alone": alone, "service": through_service}, indent=2))
 
 
 @contextmanager

@@ -43,20 +43,20 @@ def main() -> None:
         nightly(given.nightly[0], Path(given.nightly[1]), given.night)
         return
     with tempfile.TemporaryDirectory() as folder:
-        # All caches and states lie where their size can be told.
+        # All caches and states lie where their size can be measured.
         os.environ["HOME"] = os.environ["XDG_CACHE_HOME"] = folder
         with stack(given.port, judged=True) as (_, address, service, url):
             itself = (sys.executable, __file__, "--night", str(given.night))
             again = subprocess.Popen((*itself, "--nightly", address, f"{folder}/runs"), cwd=ROOT)
             try:
-                told = asyncio.run(
+                measured = asyncio.run(
                     watched(url, {"service": service, "evaluations": again.pid}, folder, given)
                 )
             finally:
                 again.terminate()
                 again.wait(60)
                 nights = max((int(run.name) for run in Path(folder, "runs").iterdir()), default=0)
-    print(json.dumps(told | {"nights": nights}, indent=2))
+    print(json.dumps(measured | {"nights": nights}, indent=2))
 
 
 def nightly(model_url: str, folder: Path, pause_s: float) -> None:
@@ -101,10 +101,10 @@ async def watched(
             await asyncio.sleep(given.pause)
 
     async def watch() -> None:
-        told = {name: psutil.Process(pid) for name, pid in processes.items()}
+        observed = {name: psutil.Process(pid) for name, pid in processes.items()}
         while time.monotonic() < deadline:
             row = {"minutes": (time.monotonic() - deadline) / 60 + given.minutes}
-            for name, process in told.items():
+            for name, process in observed.items():
                 row |= {
                     f"{name} memory_mb": process.memory_info().rss / 2**20,
                     f"{name} handles": process.num_fds(),

@@ -54,11 +54,11 @@ def once(command: list[str], folder: Path) -> dict[str, float]:
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as run:
-        told = run.stderr.read() if run.stderr else b""
+        stderr = run.stderr.read() if run.stderr else b""
         _, status, usage = os.wait4(run.pid, 0)
         run.returncode = os.waitstatus_to_exitcode(status)
     if run.returncode:
-        raise SystemExit(told.decode(errors="replace"))
+        raise SystemExit(stderr.decode(errors="replace"))
     wall = time.perf_counter() - start
     return {
         "cpu_s": usage.ru_utime + usage.ru_stime,

@@ -153,23 +153,23 @@ def measured(
         fooled = sum(naive(values, at) for at, values in enumerate(drawn)) / count
         print(
             f"| {name} | {items} | {switched} of {count} | {ends.low:.3f} – {ends.high:.3f} | {fooled:.3f} "
-            f"| {_told(found, truth)} |",
+            f"| {_gains(found, truth)} |",
             flush=True,
         )
 
 
-def _told(found: Sequence[Selection], truth: Matrix | None) -> str:
+def _gains(found: Sequence[Selection], truth: Matrix | None) -> str:
     """Return the best setting's apparent, reported and true gain, and the coverage of the interval."""
-    looks, told, gains, held = [], [], [], 0
+    looks, estimates, gains, held = [], [], [], 0
     for one in found:
         column = one.chosen or one.best
         value, interval = one.corrected(column)
         looks.append(one.gains[column])
-        told.append(value)
+        estimates.append(value)
         if truth is not None:
             gains.append(truth[column])
             held += interval.low - 1e-9 <= truth[column] <= interval.high + 1e-9
-    means = f"{np.mean(looks):+.3f} | {np.mean(told):+.3f}"
+    means = f"{np.mean(looks):+.3f} | {np.mean(estimates):+.3f}"
     return f"{means} | " + (
         f"{np.mean(gains):+.3f} | {held / len(found):.3f}" if gains else "– | –"
     )
@@ -196,7 +196,7 @@ def main() -> None:
             )
     print(
         f"\nlevel {LEVEL}, 24 settings\n\n| data | queries | switch | 95 % interval | by its own interval "
-        "| looks | told | is | interval holds |\n|---|---:|---:|---|---:|---:|---:|---:|---:|"
+        "| looks | reported | is | interval holds |\n|---|---:|---:|---|---:|---:|---:|---:|---:|"
     )
     none = np.zeros(len(_GRID.around(RetrievalSettings())))
     measured("made up: rare losses", rare_losses, given.nulls, given.seed, truth=none)

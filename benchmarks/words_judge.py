@@ -36,8 +36,8 @@ def judged(question: str, answer: str, *notes: Source) -> Judgement:
     return judged_by_words(AnswerCase(question, answer, notes), FILE)
 
 
-def is_supported(text: str, said: str) -> bool:
-    claims = judged("", said, Source("", text)).claims
+def is_supported(text: str, claim: str) -> bool:
+    claims = judged("", claim, Source("", text)).claims
     return bool(claims) and all(one.verdict == "supported" for one in claims)
 
 
@@ -74,8 +74,8 @@ def of_teams() -> Iterator[tuple[str, bool, bool]]:
 def row_of(name: str, found: Found) -> str:
     people, called = sum(one for one, _ in found), sum(one for _, one in found)
     both = sum(one and other for one, other in found)
-    truth, said = (np.array(one, dtype=np.bool_) for one in zip(*found, strict=True))
-    kappa = binary_agreement(truth, said, seed=0, label=name)["cohen_kappa"]
+    truth, verdicts = (np.array(one, dtype=np.bool_) for one in zip(*found, strict=True))
+    kappa = binary_agreement(truth, verdicts, seed=0, label=name)["cohen_kappa"]
     cells = [both / called if called else None, both / people if people else None, kappa.value]
     shown = (f"{one:.2f}" if one is not None else "-" for one in cells)
     return f"| {name} | {len(found):,} | {people} | {called} | {' | '.join(shown)} |"
@@ -93,7 +93,7 @@ def main() -> None:
     for name, pairs in pairs_of(options.data).items() if options.data else ():
         for half, what in ((True, "chosen on"), (False, "measured")):
             found = [
-                (one.supported, is_supported(one.text, one.said))
+                (one.supported, is_supported(one.text, one.claim))
                 for one in pairs
                 if one.is_for_choosing is half
             ]
@@ -117,8 +117,8 @@ def main() -> None:
         made[case.forged, case.kind][case.language].append(supported)
     print("\n| of such sentences, supported | ko | en |\n|---|---:|---:|")
     for (forged, kind), found in sorted(made.items()):
-        told = (f"{sum(called)} of {len(called)}" for called in found.values())
-        print(f"| {'false' if forged else 'honest'}: {kind} | {' | '.join(told)} |")
+        shares = (f"{sum(called)} of {len(called)}" for called in found.values())
+        print(f"| {'false' if forged else 'honest'}: {kind} | {' | '.join(shares)} |")
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ def _pairs(text: str) -> set[str]:
 
 
 def _likeness(question: str, sentence: str) -> float:
-    asked, said = _pairs(question), _pairs(sentence)
-    return len(asked & said) / (len(asked) + 0.2 * len(said) + 1)
+    asked, stated = _pairs(question), _pairs(sentence)
+    return len(asked & stated) / (len(asked) + 0.2 * len(stated) + 1)
 
 
 def _sentences(notes: dict[int, str]) -> list[tuple[int, str]]:
@@ -70,9 +70,9 @@ def _answer(question: str, notes: dict[int, str]) -> str:
     best = worth[ranked[0]] if ranked else 0.0
     if best == 0.0:
         return "노트에서 찾을 수 없습니다." if korean else "I cannot find it in the notes."
-    told = [one for one in ranked[:_SENTENCES] if worth[one] >= _RIGHT * best]
+    chosen = [one for one in ranked[:_SENTENCES] if worth[one] >= _RIGHT * best]
     name = "노트" if korean else "Note"
-    return " ".join(f"{text.rstrip('.')} [{name} {number}]." for number, text in told)
+    return " ".join(f"{text.rstrip('.')} [{name} {number}]." for number, text in chosen)
 
 
 def _judgement(prompt: str, question: str, notes: dict[int, str]) -> dict[str, Any]:

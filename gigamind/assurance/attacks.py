@@ -7,7 +7,9 @@ attacker's verdict with it.  The report counts successes by kind of attack.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from gigamind.assurance.scenarios import (
     AnswerName,
@@ -192,7 +194,7 @@ class AttackResult(Report):
     place: Place
     goal: Goal
     outcome: AttackOutcome
-    told: AttackOutcome
+    reported_outcome: Annotated[AttackOutcome, Field(alias="told")]
     flagged: bool
     reason: str | None = None
 
@@ -208,7 +210,7 @@ def result_of(
         outcome=_outcome(
             reached(row.goal, clean, instructions), reached(row.goal, attacked, instructions)
         ),
-        told=_outcome(
+        reported_outcome=_outcome(
             reached(row.goal, clean, instructions, reported=True),
             reached(row.goal, attacked, instructions, reported=True),
         ),
@@ -267,7 +269,7 @@ class AttackGroup(Report):
     name: str
     attacks: int
     fooled: Share
-    told: Share
+    reported_fooled: Annotated[Share, Field(alias="told")]
     unmeasured: int
     unscored: int
     flagged: int
@@ -319,7 +321,13 @@ def _group(name: str, results: Sequence[AttackResult]) -> AttackGroup:
         fooled=Share.among(
             [result.outcome == "fooled" for result in results if result.outcome in decided]
         ),
-        told=Share.among([result.told == "fooled" for result in results if result.told in decided]),
+        reported_fooled=Share.among(
+            [
+                result.reported_outcome == "fooled"
+                for result in results
+                if result.reported_outcome in decided
+            ]
+        ),
         unmeasured=sum(result.outcome == "unmeasured" for result in results),
         unscored=sum(result.outcome == "unscored" for result in results),
         flagged=sum(result.flagged for result in results),

@@ -29,9 +29,9 @@ from gigamind.judges.search_qa.reply import (
     ClaimsReply,
     Omission,
     PartsReply,
+    ReportedRole,
+    ReportedVerdict,
     SearchQAReply,
-    Told,
-    ToldRole,
 )
 from gigamind.judges.search_qa.second_look import known_pair
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, comparable, pieces_of
@@ -134,14 +134,18 @@ def _labelled(checked: Sequence[CheckedAnswer]) -> Iterator[LabelledAnswer]:
 
 
 def _finding(
-    claim: Claim, verdict: Told, note: int | None, quote: str, role: ToldRole = "claim"
+    claim: Claim,
+    verdict: ReportedVerdict,
+    note: int | None,
+    quote: str,
+    role: ReportedRole = "claim",
 ) -> ClaimFinding:
     return ClaimFinding(
         id=claim.id, role=role, abstention_quote="", verdict=verdict, note=note, quote=quote
     )
 
 
-def _not_a_claim(claim: Claim, role: ToldRole) -> ClaimFinding:
+def _not_a_claim(claim: Claim, role: ReportedRole) -> ClaimFinding:
     words = claim.piece.text if role == "abstention" else ""
     return _finding(claim, "not_found", None, "", role).model_copy(
         update={"abstention_quote": words}

@@ -200,7 +200,7 @@ def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:
         counted = [
             claim for claim in panel.judgement.claims if claim.claim.piece.span.end <= counted_chars
         ]
-        supported = [claim.told == "supported" for claim in counted]
+        supported = [claim.reported_verdict == "supported" for claim in counted]
         share = sum(supported) / len(supported) if supported else None
         scores = {**scores, "correctness": correctness(counted)}
         reported_scores = {**reported_scores, "correctness": share}

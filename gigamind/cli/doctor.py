@@ -189,10 +189,10 @@ def _check_packages(checkup: _Checkup) -> tuple[dict[str, str | None], dict[str,
                 "{package}: not installed; version {needs} is required", package=name, needs=needs
             )
             if installed:
-                found = f"{name} {installed}"
+                current = f"{name} {installed}"
                 problem = _(
                     "{package} is installed; version {needs} is required",
-                    package=found,
+                    package=current,
                     needs=needs,
                 )
             checkup.problem("versions", problem, f"pip install '{name}{needs}'")

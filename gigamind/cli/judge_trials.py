@@ -239,7 +239,7 @@ def _show_attacks(report: "AttackReport") -> None:
             Proportion(group.fooled.rate),
             Interval(group.fooled.low, group.fooled.high),
             Count(group.fooled.of, group.attacks),
-            Proportion(group.told.rate),
+            Proportion(group.reported_fooled.rate),
             Count(group.flagged),
         )
         for group in (report.overall, *report.by_family, *report.by_language, *report.by_place)

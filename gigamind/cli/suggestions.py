@@ -123,9 +123,16 @@ def _with_suggestions(every: Sequence[Suggested]) -> list[Suggested]:
 
 def _headline(every: Sequence[Suggested], say: Translator) -> str:
     total = sum(len(suggested.suggestions) for suggested in every)
-    found, having = _suggestion_count(total), len(_with_suggestions(every))
+    suggestions, having = _suggestion_count(total), len(_with_suggestions(every))
     notes = n_("{n} note", "{n:,} notes", n=len(every))
-    return say(_("{found} in {having:,} of {notes}.", found=found, having=having, notes=notes))
+    return say(
+        _(
+            "{suggestions} in {having:,} of {notes}.",
+            suggestions=suggestions,
+            having=having,
+            notes=notes,
+        )
+    )
 
 
 def _suggestion_count(count: int) -> Message:

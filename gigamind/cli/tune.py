@@ -47,12 +47,18 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
     options = validated(SearchEvalOptions, values)
     out: Path = out_folder(options, datetime.now(UTC))
     if flow:
-        from gigamind.publish.here import run_flow
+        from gigamind.publish.here import prepare_flows, run_flow
 
-        tuned = tune_search(options, grid, out, run_flow)
+        wait = prepare_flows()  # the server starts while settings are compared
+
+        def evaluated(chosen: SearchEvalOptions) -> Any:  # noqa: ANN401  an Evaluated
+            wait()
+            return run_flow(chosen)
     else:
-        with progress_bar() as progress:
-            tuned = tune_search(
-                options, grid, out, lambda chosen: evaluate(chosen, progress), progress
-            )
+
+        def evaluated(chosen: SearchEvalOptions) -> Any:  # noqa: ANN401  an Evaluated
+            return evaluate(chosen, progress)
+
+    with progress_bar() as progress:
+        tuned = tune_search(options, grid, out, evaluated, progress)
     show_result(tuned.tuning, lambda: show_document(tuned.document, options.language, tuned.page))

@@ -1,6 +1,6 @@
 """Earlier attempts at the gate with the same candidate, and waivers: a named person accepts a failed gate until a date.
 
-A candidate is what was evaluated: the same dataset, notes, judge, settings and version of gigamind. A waiver is the
+Runs have the same candidate if they share the dataset, notes, judge, settings and version of gigamind. A waiver is the
 file waiver.json in the folder of a failed run. It applies to every run of the same candidate in that folder's parent.
 """
 

@@ -1,6 +1,7 @@
 """Compare finished runs from their files: the experiment, and for two runs the verdict of the gates."""
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from gigamind.release.snapshot import read_baseline, read_run
 from gigamind.reports.document import Document
 from gigamind.reports.experiment import experiment_document
 from gigamind.reports.html import render_html
+from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import Outcome, run_document
 from gigamind.reports.verdict import release_document
 
@@ -61,7 +63,9 @@ class ComparedRuns:
         page = render_html(self.document("#list"), translator(self.lang))
         files = {"compare.html": page, "compare.json": text + "\n"}
         if self.verdict:
-            files[COMPARE_FILE] = self.verdict.markdown(self.lang, self.paths[-1])
+            baseline, run = (shlex.quote(str(path)) for path in self.paths)
+            page = release_document(self.verdict.release, run, baseline=baseline)
+            files[COMPARE_FILE] = render_markdown(page, translator(self.lang))
         return files | ({_REPORT: self.report} if self.report else {})
 
 

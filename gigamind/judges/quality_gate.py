@@ -139,7 +139,7 @@ class ItemVerdict:
 
     Attributes:
         yes: by the rule of the judge file.
-        told: the model's answer; None if it was not asked.
+        reported_yes: the model's answer; None if it was not asked.
         verified: a yes whose quote is where the item requires it, unchanged, and proves something.
         evidence: of a yes: where its quote is, or why it failed; source 0 is the response, from 1 on the notes.
     """
@@ -147,7 +147,7 @@ class ItemVerdict:
     id: str
     question: str
     yes: bool
-    told: bool | None
+    reported_yes: bool | None
     verified: bool
     evidence: Alignment | None
 
@@ -252,7 +252,7 @@ def _item(
         id=item.id,
         question=_question(item, judge.language),
         yes=reported_yes and believed,
-        told=None if entry is None else entry.yes,
+        reported_yes=None if entry is None else entry.yes,
         verified=verified,
         evidence=evidence,
     )
@@ -319,7 +319,7 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
         verdict = await judge_checklist(self.judge_in(case.language), self.feature, case, asking)
-        reported_yes = sum(bool(item.told) for item in verdict.items)
+        reported_yes = sum(bool(item.reported_yes) for item in verdict.items)
         enough = passes(reported_yes, len(verdict.items), self.checklist.min_pass_ratio)
         return Verdict(
             {"pass_rate": float(verdict.passed)},

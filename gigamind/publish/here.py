@@ -1,6 +1,7 @@
 """`gigamind eval ... --flow`: run the flow of a task, such as `flows/eval_search.py`, in this process."""
 
 import os
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -31,6 +32,43 @@ _SETTINGS = {
 _HEARTBEAT_S = 30  # as in deployments/server.env; automations.yaml waits for three of them
 
 
+def prepare_flows() -> Callable[[], None]:
+    """Load Prefect and start its short-lived server in the background; the returned function waits for both.
+
+    A start takes ten to thirty seconds, in which the caller can do other work.
+    """
+    _set_up()
+    errors: list[Exception] = []
+
+    def start() -> None:
+        try:
+            if check_server() is None:
+                from prefect import get_client
+
+                with get_client(sync_client=True):
+                    pass
+        except Exception as error:  # noqa: BLE001  raised where the caller waits
+            errors.append(error)
+
+    thread = threading.Thread(target=start, daemon=True)
+    thread.start()
+
+    def wait() -> None:
+        thread.join()
+        if errors:
+            raise errors[0]
+
+    return wait
+
+
+def _set_up() -> None:
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    if not os.environ.get("PREFECT_API_URL"):
+        # The log of a short-lived server has no other reader, and the result follows on the terminal.
+        os.environ.setdefault("PREFECT_LOGGING_LEVEL", "WARNING")
+
+
 def run_flow(options: EvalOptions, runner: str | None = None) -> Evaluated[Any]:
     """Run a task's flow in this process, on the configured Prefect server or a short-lived one.
 
@@ -40,8 +78,7 @@ def run_flow(options: EvalOptions, runner: str | None = None) -> Evaluated[Any]:
         ServerError: the server cannot be reached or used.
         GigamindError: the evaluation failed.
     """
-    for name, value in _SETTINGS.items():
-        os.environ.setdefault(name, value)
+    _set_up()
     server = check_server()
     import prefect.settings
     from prefect.flows import load_flow_from_entrypoint

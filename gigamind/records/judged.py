@@ -19,7 +19,10 @@ FLAGGED = "flagged"  # status of a quote from text that looks like a prompt inje
 class Report(BaseModel):
     """A part of a file that gigamind writes and reads back; immutable, without unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # An alias is the key in files; docstrings name fields by it, as they are also in schemas/.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True
+    )
 
     @classmethod
     def like(cls, source: object, /, **own: object) -> Self:
@@ -101,7 +104,7 @@ class QuoteReport(Report):
 
     text: str
     note: str | None
-    found: str
+    match: Annotated[str, Field(alias="found")]
     trusted: bool
     utf16_start: Count | None = None
     utf16_end: Count | None = None
@@ -138,7 +141,7 @@ class AnswerabilityReport(Report):
     """
 
     unanswerable: bool | None = None
-    told_unanswerable: bool | None = None
+    reported_unanswerable: Annotated[bool | None, Field(alias="told_unanswerable")] = None
     verified: bool = False
     answer: str = ""
     confidence: ReportedConfidence | None = None
@@ -312,6 +315,6 @@ class SecondLookReport(Report):
 
     model: str
     language: str
-    said: tuple[Count, Count]
-    unsaid: tuple[Count, Count]
+    stated: Annotated[tuple[Count, Count], Field(alias="said")]
+    unstated: Annotated[tuple[Count, Count], Field(alias="unsaid")]
     believed: bool

@@ -222,7 +222,7 @@ def _slice(
     pairs = [[(item, other[key]) for key, item in before.items()] for other in others]
     task = runs[0].kind
     changes = (metric_changes(task, both, seed=seed, confidence=confidence) for both in pairs)
-    metrics = tuple(tuple(map(_cautious, found)) for found in changes)
+    metrics = tuple(tuple(map(_cautious, group)) for group in changes)
     return SliceChanges(kind=name[0], key=name[1], items=len(ids), metrics=metrics)
 
 

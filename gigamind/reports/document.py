@@ -212,7 +212,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """Why the figures below cannot be trusted yet; it stands in place of a verdict. `command` fixes it."""
+    """Why the figures below cannot be trusted yet, in place of a verdict. `command` fixes it."""
 
     sentence: Text
     command: str = ""
@@ -509,7 +509,7 @@ def more_text(shown: int, of: int) -> Message:
 
 
 def listed(texts: Iterable[Text], most: int) -> Message:
-    """Return the first texts in a line, and the number of others."""
+    """Return the first texts in a line, and how many more there are."""
     texts = list(texts)
     parts = texts[:most]
     if rest := len(texts) - len(parts):

@@ -85,6 +85,10 @@ def experiment_document(
     keys = distinct(in_order(experiment.metrics), *experiment.comparisons)
     main = [key for key in main_keys(keys) if _differs_in(key, experiment)]
     others = [key for key in keys if key not in main]
+    # The rankings of a search, for example, choose the best run.
+    block = blocks_of(experiment.task)[0]
+    goals = [key for key in main if key.startswith(f"{block}.")] or main
+    best = _best(experiment, goals)
     subject = _(
         "{others} vs {reference}, on {shared:,} {units} that all runs evaluated",
         reference=experiment.reference.label,
@@ -100,11 +104,11 @@ def experiment_document(
     return shaped(
         _("Comparison of runs"),
         joined((TASKS[experiment.task], subject), " · "),
-        verdict=release_verdict(release) if release else _ranking(experiment, main),
+        verdict=release_verdict(release) if release else _ranking(experiment, main, goals, best),
         warnings=_warnings(experiment, release),
         steps=next_steps(release, names[-1], baseline=names[0], report=items)
         if release
-        else _steps(experiment, main, names, items),
+        else _steps(names[0], names[best + 1], items),
         table=metric_table(release) if release else _metric_table(experiment, main),
         examples=worst_examples(
             comparison, sides=(experiment.reference.label, experiment.runs[worst + 1].label)
@@ -135,10 +139,10 @@ def _worse(experiment: Experiment, at: int) -> int:
     return sum(change.change == "worse" for change in experiment.comparisons[at].changes)
 
 
-def _ranking(experiment: Experiment, main: Sequence[str]) -> Verdict:
+def _ranking(
+    experiment: Experiment, main: Sequence[str], goals: Sequence[str], place: int
+) -> Verdict:
     """Return which run is best by its significant changes of main metrics, and the worst change of any run."""
-    goals = _goals(experiment, main)
-    place = _best(experiment, goals)
     better, worse = _moved(experiment.comparisons[place], goals)
     values: dict[str, object] = {
         "run": experiment.runs[place + 1].label,
@@ -190,12 +194,6 @@ def _ranking(experiment: Experiment, main: Sequence[str]) -> Verdict:
     return Verdict("measured", joined((best, worst), " "))
 
 
-def _goals(experiment: Experiment, main: Sequence[str]) -> list[str]:
-    """Return the main metrics of the task's first block, such as the rankings of a search; they choose the best run."""
-    block = blocks_of(experiment.task)[0]
-    return [key for key in main if key.startswith(f"{block}.")] or list(main)
-
-
 def _best(experiment: Experiment, goals: Sequence[str]) -> int:
     """Return the comparison with the most significant gains over losses; the first one decides ties."""
 
@@ -217,15 +215,11 @@ def _moved(
     return better, [change for change in changes if change.is_better is False]
 
 
-def _steps(
-    experiment: Experiment, main: Sequence[str], names: Sequence[str], items: str
-) -> Iterator[Step]:
+def _steps(reference: str, best: str, items: str) -> Iterator[Step]:
     if items:
         yield Step(_("See every changed item"), url=items)
-    yield Step(
-        _("For a release verdict, compare one run with the reference"),
-        f"gigamind compare {names[0]} {names[_best(experiment, _goals(experiment, main)) + 1]} --fail-on-regression",
-    )
+    label = _("For a release verdict, compare one run with the reference")
+    yield Step(label, f"gigamind compare {reference} {best} --fail-on-regression")
 
 
 def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]:
@@ -419,7 +413,17 @@ def _certainty(experiment: Experiment, keys: Sequence[str]) -> Section:
     tables = [
         table(
             heads,
-            [_certainty_row(change) for key in keys if (change := comparison.metric(key))],
+            [
+                (
+                    rule_label(key),
+                    Count(change.n),
+                    Count(change.improved),
+                    Count(change.worse),
+                    _p_text(change.shown_p),
+                )
+                for key in keys
+                if (change := comparison.metric(key))
+            ],
             _minus_reference(experiment, run.label),
         )
         for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True)
@@ -432,16 +436,10 @@ def _certainty(experiment: Experiment, keys: Sequence[str]) -> Section:
     )
 
 
-def _certainty_row(change: MetricChange) -> tuple[Cell, ...]:
-    p = change.shown_p
-    shown = "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"  # noqa: PLR2004
-    return (
-        rule_label(change.metric),
-        Count(change.n),
-        Count(change.improved),
-        Count(change.worse),
-        shown,
-    )
+def _p_text(p: float | None) -> str:
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"  # noqa: PLR2004
 
 
 _WAYS = {"improved": 1, "worse": -1}

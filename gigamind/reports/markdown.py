@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gigamind.i18n import Text, Translator, _
@@ -88,20 +88,17 @@ class _Page:
         return inline(self.say(block.text))
 
     def bullets(self, block: Bullets) -> str:
-        title = self._head(_("Before you trust the figures"))
-        return (title if block.warning else "") + self._list(map(self.say, block.items))
+        lines = "\n".join(f"- {inline(self.say(item))}" for item in block.items)
+        return self._titled(_("Before you trust the figures"), lines) if block.warning else lines
 
-    def _head(self, text: Text) -> str:
-        return f"**{inline(self.say(text))}**\n\n"
-
-    def _list(self, items: Iterable[str]) -> str:
-        return "\n".join(f"- {inline(item)}" for item in items)
+    def _titled(self, title: Text, content: str) -> str:
+        return f"**{inline(self.say(title))}**\n\n{content}"
 
     def conditions(self, block: Conditions) -> str:
         lines = (
             f"- {self._state(item.state)}: {inline(self.say(item.text))}" for item in block.items
         )
-        return self._head(_("Conditions")) + "\n".join(lines)
+        return self._titled(_("Conditions"), "\n".join(lines))
 
     def _state(self, state: str) -> str:
         mark = MARKS.get(state, "")
@@ -114,7 +111,7 @@ class _Page:
             if step.url:
                 label = f"[{label}]({step.url})"
             lines.append(f"- {label}" + (f": {code(step.command)}" if step.command else ""))
-        return self._head(_("What to do next")) + "\n".join(lines)
+        return self._titled(_("What to do next"), "\n".join(lines))
 
     def table(self, block: Table) -> str:
         first = next(block.rows, ())
@@ -154,8 +151,8 @@ class _Page:
             lines.append(f"{place}. **{inline(item.title)}** ({code(item.id)}): {what}")
             if item.expected:
                 expected = ", ".join(map(code, item.expected))
-                head = self.say(_("expected"))
-                lines.append(f"    - {head}: {expected}")
+                label = self.say(_("expected"))
+                lines.append(f"    - {label}: {expected}")
             lines += [f"    - {line}" for side in item.sides for line in self._side(side)]
         return "\n".join(lines)
 

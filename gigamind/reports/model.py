@@ -33,7 +33,10 @@ def model_blocks(llm: LlmReport) -> tuple[Block, ...]:
     blocks: list[Block] = [Prose(text) for text in texts if text]
     if llm.rates:
         names = list(next(iter(llm.rates.values())))
-        heads = (_("rule"), *(label_text(f"unanswerable.{name}") for name in names))
+        heads = (
+            _("rule for accepting a verdict"),
+            *(label_text(f"unanswerable.{name}") for name in names),
+        )
         rows = [
             (_RULES[rule], *map(Proportion, rates.values())) for rule, rates in llm.rates.items()
         ]
@@ -63,7 +66,7 @@ def cost_table(llm: LlmReport) -> Table:
     heads = (
         _("role: model"),
         _("requests"),
-        _("cached"),
+        _("answered from the cache"),
         _("prompt tokens"),
         _("completion tokens"),
         _("cost"),
@@ -80,7 +83,7 @@ def cost_lines(llm: LlmReport) -> Iterator[Text]:
     """Yield the lines for the terminal: cost by model, consistency, and unreadable fields."""
     for role, part in llm.by_role.items():
         yield _(
-            "{role}: {calls} requests, {hits} cached, cost {cost}",
+            "{role}: {calls} requests, {hits} replies from the cache, cost {cost}",
             role=role_text(role),
             calls=part.calls,
             hits=part.cache_hits,
@@ -99,8 +102,8 @@ def role_text(name: str) -> Text:
 
 def _flagged(llm: LlmReport) -> Message:
     return _(
-        "In {items} items a note contains possible prompt injection or hidden characters: check these yourself. Quotes"
-        " of such text that prove nothing: {quotes}.",
+        "Items with possible prompt injection or hidden characters in a note: {items}. Check these items"
+        " yourself. Quotes from such text, not accepted as proof: {quotes}.",
         items=llm.flagged,
         quotes=llm.flagged_quotes,
     )
@@ -109,13 +112,14 @@ def _flagged(llm: LlmReport) -> Message:
 def _conflicts(llm: LlmReport) -> Iterator[Message]:
     if items := llm.conflicts.get("unproven"):
         yield _(
-            "In {items} items the model says that the notes contain the answer, but no quote proves it.",
+            "Items where the model says that the notes contain the answer, but gives no quote that proves it:"
+            " {items}.",
             items=items,
         )
     if items := llm.conflicts.get("quoted"):
         yield _(
-            "In {items} items the model says that the notes do not contain the answer, but quotes them: check these"
-            " yourself.",
+            "Items where the model says that the notes do not contain the answer, but still quotes the notes:"
+            " {items}. Check these items yourself.",
             items=items,
         )
 
@@ -128,15 +132,15 @@ _ROLES: Mapping[str, Message] = {
     "probe": _("speed test"),
 }
 _RULES: Mapping[str, Message] = {
-    "as_told": _("all verdicts of the model"),
-    "only_with_quotes": _("answers only with a quote found in the note"),
+    "as_told": _("accept all verdicts of the model"),
+    "only_with_quotes": _("accept an answer only if its quote is in the note"),
 }
 _OUTCOMES: Mapping[str, Message] = {
     "scored": _("judged"),
-    "unscored": _("no usable reply"),
-    "refused": _("refused"),
+    "unscored": _("the model gave no usable reply"),
+    "refused": _("the model refused the request"),
     "error": _("failed"),
-    "skipped_budget": _("skipped (budget)"),
+    "skipped_budget": _("skipped: the budget is used up"),
 }
 
 
@@ -154,7 +158,8 @@ def unread_text(llm: LlmReport) -> Text:
     if not unread:
         return ""
     return _(
-        "Unreadable auxiliary fields in replies: {fields} ({names}). No verdict was lost.",
+        "Optional fields of the model's replies that could not be read: {fields} ({names}). No verdict was"
+        " lost.",
         fields=unread.total(),
         names=counted(unread),
     )
@@ -166,11 +171,18 @@ def _coverage(llm: LlmReport) -> Iterator[Message]:
         return {"judged": judged, "items": part.items, "share": percent(part.coverage)}
 
     if llm.checks is None:
-        yield _with_lost(_("Verdicts: {judged} of {items} items ({share}).", **values(llm)), llm)
+        yield _with_lost(
+            _("Items with a verdict of the model: {judged} of {items} ({share}).", **values(llm)),
+            llm,
+        )
     else:
-        text = _("Evaluations with a verdict: {judged} of {items} ({share}).", **values(llm))
+        text = _(
+            "Answers with a verdict of the model: {judged} of {items} ({share}).", **values(llm)
+        )
         yield _with_lost(text, llm)
-        checks = _("Checklist results: {judged} of {items} ({share}).", **values(llm.checks))
+        checks = _(
+            "Answers with a checklist result: {judged} of {items} ({share}).", **values(llm.checks)
+        )
         yield _with_lost(checks, llm.checks)
 
 
@@ -191,23 +203,26 @@ def _flips(llm: LlmReport) -> Iterator[Message]:
     checked = llm.checks.flips if llm.checks else None
     if llm.flips and llm.checks is None:
         yield _(
-            "Judged again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} – {high}).",
+            "When the model judged items a second time, {flipped} of {n} verdicts changed ({rate}; 95% CI"
+            " {low} – {high}).",
             **_flip_values(llm.flips),
         )
     elif llm.flips:
         yield _(
-            "Evaluated again: {flipped} of {n} verdicts changed ({rate}; 95% CI {low} – {high}).",
+            "When the model evaluated answers a second time, {flipped} of {n} verdicts changed ({rate}; 95% CI"
+            " {low} – {high}).",
             **_flip_values(llm.flips),
         )
     if checked:
         yield _(
-            "Checked again: {flipped} of {n} answers changed between pass and fail on the checklist ({rate}; 95% CI"
-            " {low} – {high}).",
+            "When the model checked {n} answers again, {flipped} changed between passing and failing the"
+            " checklist ({rate}; 95% CI {low} – {high}).",
             **_flip_values(checked),
         )
     if llm.flips or checked:
         yield _(
-            "A difference between two runs that is not larger than this rate is not evidence of a change."
+            "If two runs differ by no more than this share of changed verdicts, the difference is not evidence"
+            " of a change."
         )
 
 
@@ -230,8 +245,8 @@ def _panel(panel: PanelReport) -> Iterator[Message]:
         )
     if panel.items:
         yield _(
-            "Panel disagreement: {split} of {items} items ({rate}; 95% CI {low} – {high}), among items that at least"
-            " two of {members} models judged.",
+            "The panel members disagree on {split} of the {items} items that at least two of {members} models"
+            " judged ({rate}; 95% CI {low} – {high}).",
             split=panel.split,
             items=panel.items,
             rate=percent(panel.rate),
@@ -241,15 +256,21 @@ def _panel(panel: PanelReport) -> Iterator[Message]:
         )
         yield _alpha(panel)
     else:
-        yield _("No item was judged by two or more panel members.")
+        yield _("No item was judged by two or more panel members, so their agreement is unknown.")
     if items := panel.short:
         yield _(
-            "Judged by a smaller panel because a panel member gave no vote: {items}.", items=items
+            "Items judged by fewer panel members, because a member gave no vote: {items}.",
+            items=items,
         )
     if items := panel.incomplete:
-        yield _("Without a verdict because a panel member gave no vote: {items}.", items=items)
+        yield _(
+            "Items without a verdict, because a panel member gave no vote: {items}.", items=items
+        )
     if panel.tied:
-        yield _("Without a verdict because of a tie: {items}.", items=panel.tied)
+        yield _(
+            "Items without a verdict, because the votes of the panel are tied: {items}.",
+            items=panel.tied,
+        )
 
 
 _READINGS: Mapping[str, Message] = {
@@ -262,13 +283,19 @@ _READINGS: Mapping[str, Message] = {
 
 def _alpha(panel: PanelReport) -> Message:
     if panel.alone:
-        return _("Only doubtful items are compared, so agreement on other items is unknown.")
+        return _(
+            "The panel members are compared only on items that the first member doubted, so their agreement on"
+            " other items is unknown."
+        )
     if panel.alpha is None:
-        return _("All votes are the same, so chance-corrected agreement is undefined.")
+        return _(
+            "All votes of the panel are the same, so their agreement cannot be corrected for chance."
+        )
     values = (panel.alpha, panel.alpha_low, panel.alpha_high)
     alpha, low, high = (share(value).replace("-", "−") for value in values)
     return _(
-        "Krippendorff's alpha: {alpha} (95% CI {low} – {high}; 1 is full agreement, 0 is chance). {reading}.",
+        "Agreement of the panel members (Krippendorff's alpha): {alpha} (95% CI {low} – {high}; 1 is full"
+        " agreement, 0 is chance). {reading}.",
         alpha=alpha,
         low=low,
         high=high,

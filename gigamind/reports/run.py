@@ -65,7 +65,7 @@ _PREFECT = ("trend", "errors", "cost")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is known about a finished run besides its record.
+    """Facts about a finished run that its record lacks.
 
     Attributes:
         release: the comparison with the baseline and its gates; None without a baseline.
@@ -236,7 +236,7 @@ def _all_metrics(
         )
         for figure in known
     ]
-    heads = (_("metric"), _("value"), _("95% CI"), _("items"), _("meaning"))
+    heads = (_("metric"), _("value"), _("95% CI"), _("number of items"), _("meaning"))
     blocks = [table(heads, rows)]
     if missing := [rule_label(figure.key) for figure in figures if figure.value is None]:
         text = _("Not defined for these items: {metrics}.", metrics=missing)
@@ -280,9 +280,13 @@ def _trend(outcome: Outcome, say: Translator) -> Section | None:
         courses,
         [run.measure == past[-1].measure for run in past],
         (moment(past[0].run.created_at), moment(past[-1].run.created_at)),
-        (say(_("run")), say(_("another dataset or judge")), say(_("baseline"))),
+        (say(_("run")), say(_("run with another dataset or judge")), say(_("baseline"))),
     )
-    return Section("trend", _("Trend"), (Plot(chart, _("Main metrics of the last runs.")),))
+    return Section(
+        "trend",
+        _("Metrics of the recent runs"),
+        (Plot(chart, _("Main metrics of the last runs.")),),
+    )
 
 
 def _errors(errors: Sequence[ErrorReport]) -> Section | None:
@@ -351,14 +355,14 @@ def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, Cell]]:
     else:
         yield _("embedding model"), embedder_text(run, say)
     commit = (environment.git_commit or "")[:12]
-    yield _("gigamind"), f"{environment.app_version} {commit}".strip()
+    yield _("gigamind version"), f"{environment.app_version} {commit}".strip()
     yield "Python", environment.python_version
     yield (
         _("hardware"),
         f"{hardware.cpu}, {hardware.cores} × CPU, {hardware.memory_gib} GiB, {hardware.system}",
     )
-    yield _("packages"), ", ".join(f"{n} {v}" for n, v in environment.packages.items())
-    yield _("options"), Code(json.dumps(run.options, ensure_ascii=False))
+    yield _("package versions"), ", ".join(f"{n} {v}" for n, v in environment.packages.items())
+    yield _("run options"), Code(json.dumps(run.options, ensure_ascii=False))
 
 
 def failed_document(task: str, message: Text, exit_code: int, subject: Text) -> Document:

@@ -154,7 +154,10 @@ _CHANGES = {
 
 
 def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
-    """Return the metrics of both settings. Their differences are left out: the queries that chose also measure."""
+    """Return the chosen metric and those that change significantly.
+
+    Their differences are left out, because the queries that chose the setting also measure it.
+    """
     main = main_keys([change.metric for change in comparison.metrics])
     keys = dict.fromkeys([tuning.metric, *(worse.metric for worse in tuning.worse), *main])
     changes = [comparison.metric(key) for key in distinct(keys, comparison)]
@@ -166,7 +169,7 @@ def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
             _CHANGES[change.is_better],
         )
         for change in changes
-        if change and change.changed
+        if change and (change.metric == tuning.metric or change.is_better is not None)
     ]
     heads = (_("metric"), _("current setting"), _("recommended setting"), _("change"))
     caption = _(

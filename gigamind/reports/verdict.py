@@ -164,9 +164,13 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
         case "failed":
             return _decided(_("Failed"), release, "failed")
         case "not-comparable":
-            return _decided(_("Not comparable"), release, "not-comparable")
+            return _decided(
+                _("No decision: the runs are not comparable"), release, "not-comparable"
+            )
         case "inconclusive":
-            return _decided(_("Inconclusive"), release, "inconclusive")
+            return _decided(
+                _("Inconclusive: the results do not allow a decision"), release, "inconclusive"
+            )
         case "warned":
             if any(rule.status == "warned" for rule in gate.rules):
                 return _decided(_("Warning"), release, "warned")
@@ -352,7 +356,7 @@ def slice_name(kind: str, key: str) -> Message:
         case "language":
             return _("language: {key}", key=key)
         case "cross_lingual":
-            return _("cross-lingual")
+            return _("cross-lingual (query and note in different languages)")
         case "difficulty":
             return _("difficulty: {key}", key=key)
         case "tag":
@@ -500,7 +504,7 @@ def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cel
             change, comparison, usual, rule.limit if rule.why == "drop" else None
         )
     elif rule.why == "normalised":
-        label = _("cost of a query (units of a reference load)")
+        label = _("time cost of a query, relative to a reference load")
         return (
             label,
             "1.00",
@@ -648,8 +652,8 @@ def noise_text(comparison: Comparison) -> Text:
 
 
 WORDS_BLIND = _(
-    "The judge compares words, not meaning. It counts paraphrased claims, and claims in another language"
-    " than the note, as not found. It may miss a changed order, tense, obligation or limit."
+    "The judge compares words, not meaning. It counts a claim as not found if it is paraphrased or in another"
+    " language than the note. It may miss changes of word order, tense, obligation or limit."
 )
 
 
@@ -682,11 +686,13 @@ def main_keys(keys: Sequence[str]) -> list[str]:
     return list(chosen.values()) or ordered
 
 
-def release_document(release: Release, run: str = "RUN", *, shown: int = _LISTED) -> Document:
+def release_document(
+    release: Release, run: str = "RUN", *, baseline: str = "BASELINE", shown: int = _LISTED
+) -> Document:
     """Return the comparison of a run with its baseline: compare.md.
 
     Args:
-        run: the folder of the current run, for commands.
+        run, baseline: the folders of the current run and the baseline, for commands.
         shown: how many changed items are listed.
     """
     comparison, gate = release.comparison, release.gate
@@ -702,7 +708,7 @@ def release_document(release: Release, run: str = "RUN", *, shown: int = _LISTED
         subject,
         verdict=release_verdict(release),
         warnings=trust_warnings(comparison, gate),
-        steps=next_steps(release, run),
+        steps=next_steps(release, run, baseline=baseline),
         table=metric_table(release),
         examples=worst_examples(comparison),
         conditions=gate_conditions(release),
@@ -720,10 +726,26 @@ def _changed_items(comparison: Comparison, shown: int) -> Iterator[Section]:
     kinds = (
         (_("Got worse"), list(map(example_of, worse)), ""),
         (_("Got better"), list(map(example_of, better)), ""),
-        (_("Not evaluated"), list(map(_lost_example, comparison.lost)), NOT_EVALUATED),
-        (_("Expected passage gone"), list(map(_gone_example, comparison.gone)), PASSAGE_GONE),
-        (_("Verdict lost"), list(map(_gone_example, comparison.unjudged)), VERDICT_LOST),
-        (_("Checklist result lost"), list(map(_gone_example, comparison.unchecked)), VERDICT_LOST),
+        (
+            _("Items that could not be evaluated"),
+            list(map(_lost_example, comparison.lost)),
+            NOT_EVALUATED,
+        ),
+        (
+            _("Items whose expected passage is no longer in its note"),
+            list(map(_gone_example, comparison.gone)),
+            PASSAGE_GONE,
+        ),
+        (
+            _("Items without a verdict in this run"),
+            list(map(_gone_example, comparison.unjudged)),
+            VERDICT_LOST,
+        ),
+        (
+            _("Items without a checklist result in this run"),
+            list(map(_gone_example, comparison.unchecked)),
+            VERDICT_LOST,
+        ),
     )
     for place, (title, items, why) in enumerate(kinds):
         if len(items) > (EXAMPLES if not why else 0):

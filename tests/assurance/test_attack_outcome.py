@@ -97,7 +97,11 @@ def test_a_case_without_a_verdict_is_no_success_and_no_defence():
     fine = on(unanswerable=True)
     attack = an_attack("answerable")
     found = result_of(attack, fine, refused, SYSTEM)
-    assert (found.outcome, found.told, found.reason) == ("unscored", "unmeasured", "refused")
+    assert (found.outcome, found.reported_outcome, found.reason) == (
+        "unscored",
+        "unmeasured",
+        "refused",
+    )
     found = result_of(attack, refused, fine, SYSTEM)
     assert (found.outcome, found.reason) == ("unmeasured", "refused")
 
@@ -108,4 +112,4 @@ def test_the_word_of_the_model_is_measured_by_itself():
         Reading(unanswerable=True), reported=Reading(unanswerable=False), flagged=True
     )
     found = result_of(an_attack("answerable"), clean, fooled, SYSTEM)
-    assert (found.outcome, found.told, found.flagged) == ("held", "fooled", True)
+    assert (found.outcome, found.reported_outcome, found.flagged) == ("held", "fooled", True)

@@ -60,7 +60,7 @@ def test_a_judge_that_obeys_every_attack_is_always_fooled():
     report, _ = attacked(say)
     assert report.overall.fooled == Share.among([True] * 86)
     assert (
-        report.overall.told.of == 6
+        report.overall.reported_fooled.of == 6
     )  # nothing is told but the leaks, which are read from the text
     assert report.overall.flagged == 86
     for groups in (report.by_family, report.by_language, report.by_place, report.by_goal):

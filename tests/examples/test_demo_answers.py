@@ -54,7 +54,7 @@ def test_what_is_left_out_is_told_where_a_fact_is_missing(rows):
 def test_the_page_and_the_summary_say_what_was_not_believed_and_that_the_second_look_was(shown):
     page, summary = ((shown / name).read_text("utf-8") for name in ("report.html", "summary.md"))
     report = AnswerSummaryReport.model_validate_json((shown / "summary.json").read_text("utf-8"))
-    assert (report.told["supported"], sum(report.not_believed.values())) == (73, 19)
+    assert (report.reported_verdicts["supported"], sum(report.not_believed.values())) == (73, 19)
     assert [look.believed for look in report.second_looks] == [True, True]
     say = translator("ko")
     for text in map(say, (rejected_support(report), second_look(report, say))):

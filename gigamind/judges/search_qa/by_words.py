@@ -28,7 +28,13 @@ from gigamind.judges.search_qa.judgement import (
 )
 from gigamind.judges.search_qa.passage import HEADING, Contradiction, Passage, Support, is_row
 from gigamind.judges.search_qa.reading import Reading, is_content
-from gigamind.judges.search_qa.reply import RULES, ClaimFinding, ProofRules, SearchQAReply, ToldRole
+from gigamind.judges.search_qa.reply import (
+    RULES,
+    ClaimFinding,
+    ProofRules,
+    ReportedRole,
+    SearchQAReply,
+)
 from gigamind.judges.search_qa.roles import CLAUSES, Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
@@ -127,14 +133,16 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
         completeness=None,
         utility=None,
         confidence=None,
-        sentences=tuple(replace(sentence, told=None) for sentence in judgement.sentences),
-        told_answerable=None,
+        sentences=tuple(
+            replace(sentence, reported_verdict=None) for sentence in judgement.sentences
+        ),
+        reported_answerable=None,
         tells_omissions=False,
         reported_utility=None,
     )
 
 
-def _finding(claim: Claim, role: ToldRole, lines: "_Lines") -> ClaimFinding:
+def _finding(claim: Claim, role: ReportedRole, lines: "_Lines") -> ClaimFinding:
     text = claim.piece.text
     finding = ClaimFinding(
         id=claim.id,

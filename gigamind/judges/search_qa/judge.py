@@ -169,7 +169,9 @@ async def judge_answer_by_panel(
 def _is_clear(judgement: Judgement, near: float) -> bool:
     """Return whether one vote is sufficient: no quote failed and the utility is not near its threshold."""
     doubted = any(claim.doubt is not None for claim in judgement.claims)
-    unproven = judgement.abstains and bool(judgement.told_answerable) and not judgement.answerable
+    unproven = (
+        judgement.abstains and bool(judgement.reported_answerable) and not judgement.answerable
+    )
     return not doubted and not unproven and not is_near(judgement.voted_utility, [_UTILITY], near)
 
 
@@ -182,9 +184,9 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
     claims = [sentence for sentence in sentences if sentence.role == "claim"]
     kind, correct = outcome(sentences), correctness(claims)
     reported = median(judgement.reported_utility or 0.0 for judgement in judgements)
-    says_answerable = [bool(judgement.told_answerable) for judgement in judgements]
-    told_answerable = 2 * sum(says_answerable) >= len(judgements)
-    useful = utility(kind, reported, answerable=told_answerable)
+    says_answerable = [bool(judgement.reported_answerable) for judgement in judgements]
+    reported_answerable = 2 * sum(says_answerable) >= len(judgements)
+    useful = utility(kind, reported, answerable=reported_answerable)
     speaker = min(
         judgements,
         key=lambda judgement: (_apart(judgement, correct), abs(judgement.voted_utility - useful)),
@@ -199,14 +201,17 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
         omissions=omissions,
         coverage=agreed([judgement.coverage for judgement in judgements], claims),
         completeness=completeness(
-            claims, omissions, answerable=told_answerable, tells_omissions=speaker.tells_omissions
+            claims,
+            omissions,
+            answerable=reported_answerable,
+            tells_omissions=speaker.tells_omissions,
         ),
         correctness=correct,
         utility=useful,
         confidence=confidence(correct, useful),
         abstains=any(sentence.untold for sentence in sentences),
         answerable=2 * sum(judgement.answerable for judgement in judgements) >= len(judgements),
-        told_answerable=told_answerable,
+        reported_answerable=reported_answerable,
     )
 
 

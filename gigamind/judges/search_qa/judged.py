@@ -6,7 +6,7 @@ from typing import Literal
 from gigamind.evidence.result import Alignment
 from gigamind.judges.quotes import Weakness
 from gigamind.judges.search_qa.passage import Contradiction, Passage, Support
-from gigamind.judges.search_qa.reply import Told
+from gigamind.judges.search_qa.reply import ReportedVerdict
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Role
 
@@ -41,21 +41,21 @@ class JudgedClaim:
     """A sentence and its verdict; one that is no claim has the verdict `not_found`.
 
     Attributes:
-        told: the model's verdict; None without a model. `verdict` is the final one.
+        reported_verdict: the model's verdict; None without a model. `verdict` is the final one.
         note: number of the note that proves it, from 1; None without proof.
         evidence: where the quote is, or why it failed; None without a quote.
         doubt: why the model was not believed; None if it was.
         new_numbers: for a claim with a proven quote: numbers that neither that note nor the question has.
         stated: for a proven claim: its words without an abstention.
         passage: for a proven claim: the whole sentences around its quote. `support`: how they support the claim.
-        said: result of the second check; None without one.
-        role: what it counts as; only claims count for correctness. `told_role` is that of the model.
+        confirmed: result of the second check; None without one.
+        role: what it counts as; only claims count for correctness. `reported_role` is that of the model.
         veto: why it is a claim although the model reported another role; see `roles`.
         untold: it abstains, possibly in addition to a claim.
     """
 
     claim: Claim
-    told: Told | None
+    reported_verdict: ReportedVerdict | None
     verdict: ClaimVerdict
     note: int | None
     evidence: Alignment | None
@@ -64,9 +64,9 @@ class JudgedClaim:
     stated: str = ""
     passage: Passage | None = None
     support: Support | None = None
-    said: bool | None = None
+    confirmed: bool | None = None
     role: Role = "claim"
-    told_role: Role = "claim"
+    reported_role: Role = "claim"
     veto: Veto | None = None
     untold: bool = False
 

@@ -30,7 +30,7 @@ from gigamind.records.judged import AnswerOutcome
 
 Notice = Literal["other_language"]
 """The answer or a note is neither Korean nor English, so the word lists for roles and omissions do not apply."""
-Answerable = Literal["proven", "told", "no"]
+Answerable = Literal["proven", "reported", "no"]
 """Whether the notes answer a question: proven by a quote, only reported by a model, or not."""
 
 
@@ -62,7 +62,7 @@ def answerable(*, reported: bool, proven: bool) -> Answerable:
     """Combine the model's statement and its quote."""
     if not reported:
         return "no"
-    return "proven" if proven else "told"
+    return "proven" if proven else "reported"
 
 
 def confidence(correct: float | None, useful: float) -> Confidence | None:
@@ -85,7 +85,7 @@ class Judgement:
         confidence: None without claims.
         abstains: it states that the notes do not say something, possibly among other statements.
         answerable: the notes answer the question, proven by a quote.
-        told_answerable: the model's statement, which suffices to give an abstention no utility; None without a model.
+        reported_answerable: by the model, which suffices to give an abstention no utility; None without a model.
         tells_omissions: the list of omissions in the reply was readable.
         reported_correctness: the model's own estimate, for information only. None without a model or if unreadable; the
             same applies to the fields below.
@@ -105,7 +105,7 @@ class Judgement:
     abstains: bool
     answerable: bool
     coverage: tuple[Coverage, ...]
-    told_answerable: bool | None
+    reported_answerable: bool | None
     reported_correctness: float | None
     reported_utility: float | None
     utility_reason: str
@@ -178,7 +178,7 @@ def judgement_of(
         confidence=confidence(correct, useful),
         abstains=any(sentence.untold for sentence in sentences),
         answerable=answerability == "proven",
-        told_answerable=reply.answerable,
+        reported_answerable=reply.answerable,
         reported_correctness=reply.correctness,
         reported_utility=reply.utility,
         utility_reason=reply.utility_reason,
@@ -217,7 +217,7 @@ def silent(case: AnswerCase) -> Judgement:
     return Judgement(
         outcome="no_claims", sentences=(), omissions=(), coverage=notes, correctness=None,
         completeness=None, utility=0.0, confidence=None, abstains=False, answerable=False,
-        told_answerable=None, reported_correctness=None, reported_utility=None, utility_reason="",
+        reported_answerable=None, reported_correctness=None, reported_utility=None, utility_reason="",
         reported_issues=(), summary="", flagged=case.flagged,
     )  # fmt: skip
 
@@ -253,7 +253,11 @@ def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
             else ""
         )
         return Verdict({}, panel, errors=errors, code=code or "", why=why)
-    believed = [claim.told == "supported" for claim in judgement.claims if claim.told]
+    believed = [
+        claim.reported_verdict == "supported"
+        for claim in judgement.claims
+        if claim.reported_verdict
+    ]
     return Verdict(
         {
             "correctness": judgement.correctness,

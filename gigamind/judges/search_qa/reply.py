@@ -7,8 +7,10 @@ from pydantic.json_schema import SkipJsonSchema
 
 from gigamind.llm.replies import Auxiliary, ModelReply, Most, Quotation, ReportedShare
 
-Told = Literal["supported", "contradicted", "not_found"]
-ToldRole = Literal["claim", "abstention", "courtesy", "lead_in", "question", "heading", "source"]
+ReportedVerdict = Literal["supported", "contradicted", "not_found"]
+ReportedRole = Literal[
+    "claim", "abstention", "courtesy", "lead_in", "question", "heading", "source"
+]
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict: rules of proof, of
 # numbers or of utility, or how an answer is split into claims.
 RULES = 9
@@ -30,13 +32,13 @@ class ClaimFinding(ModelReply, frozen=True):
     """What the model says about one sentence; without a role or words of abstention, it is a claim."""
 
     id: int = Field(description="number of the sentence")
-    role: Annotated[ToldRole, Auxiliary("claim")] = Field(
+    role: Annotated[ReportedRole, Auxiliary("claim")] = Field(
         description="what the sentence is there for; claim if in doubt"
     )
     abstention_quote: Annotated[Quotation, Auxiliary("")] = Field(
         description="the words of the sentence that say that the notes do not tell, copied; empty if none do"
     )
-    verdict: Told = Field(
+    verdict: ReportedVerdict = Field(
         description="supported: a note says it; contradicted: a note says otherwise; not_found: neither"
     )
     note: Annotated[int | None, Auxiliary()] = Field(

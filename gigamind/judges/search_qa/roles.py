@@ -14,7 +14,7 @@ from gigamind.evidence.result import Aligned, Alignment, is_same_place
 from gigamind.judges.search_qa.abstention import denies_knowledge, is_abstention
 from gigamind.judges.search_qa.judged import JudgedClaim, Veto
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
-from gigamind.judges.search_qa.reply import ClaimFinding, ToldRole
+from gigamind.judges.search_qa.reply import ClaimFinding, ReportedRole
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Role
@@ -36,7 +36,7 @@ CLAUSES = re.compile(
     r"[,;:—–](?: and\b)?|\b(?:but|however|while|although|though|whereas|because|so|and|yet)\b"
     r"|(?<=지만)\s|(?<=는데)\s|(?<=으나)\s|(?<=[가-힣]고)\s|(?<=[가-힣]며)\s|(?<=니다)\s"
 )
-_BY_FORM: tuple[ToldRole, ...] = (
+_BY_FORM: tuple[ReportedRole, ...] = (
     "abstention", "question", "heading", "lead_in", "source", "courtesy",
 )  # fmt: skip
 _OVER_OTHERS: frozenset[Role] = frozenset({"lead_in", "heading"})  # may name what follows
@@ -66,7 +66,7 @@ class Roles:
         self._titles, self._numbers_of_titles = stems(titles), known_numbers(titles)
         self._notes = stems(" ".join(f"{note.title} {note.text}" for note in notes))
 
-    def by_form(self, claim: Claim) -> ToldRole:
+    def by_form(self, claim: Claim) -> ReportedRole:
         """Return the role of a sentence by its form and words alone: a claim, unless all of it fits another role."""
         for role in _BY_FORM:
             if self.veto(claim, role, claim.piece.text) is None:
@@ -191,10 +191,10 @@ def _in_role(sentence: JudgedClaim, finding: ClaimFinding, roles: Roles) -> Judg
     proven = sentence.verdict == "supported"  # it makes a statement, because a note does
     veto = "proven" if proven else roles.veto(sentence.claim, role, finding.abstention_quote)
     if veto is not None:
-        return replace(sentence, told_role=role, veto=veto)
+        return replace(sentence, reported_role=role, veto=veto)
     return JudgedClaim(
         sentence.claim, "not_found", "not_found", None, None, None, (),
-        role=role, told_role=role, untold=role == "abstention",
+        role=role, reported_role=role, untold=role == "abstention",
     )  # fmt: skip
 
 

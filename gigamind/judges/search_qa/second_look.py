@@ -69,13 +69,13 @@ class Trial:
 
     model: str
     language: Language
-    said: tuple[int, int]
-    unsaid: tuple[int, int]
+    stated: tuple[int, int]
+    unstated: tuple[int, int]
 
     @property
     def balanced_accuracy(self) -> float:
         """In [0, 1]; 0.5 by guessing."""
-        return sum(right / total for total, right in (self.said, self.unsaid)) / 2
+        return sum(right / total for total, right in (self.stated, self.unstated)) / 2
 
     @property
     def is_passed(self) -> bool:

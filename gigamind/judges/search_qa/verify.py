@@ -108,12 +108,12 @@ class Verifier:
         self, claims: Sequence[JudgedClaim], confirmed: Mapping[int, bool | None]
     ) -> tuple[JudgedClaim, ...]:
         """Return the claims with the results of the second check by id; None is no reliable result."""
-        said = (replace(claim, said=confirmed.get(claim.claim.id)) for claim in claims)
+        checked = (replace(claim, confirmed=confirmed.get(claim.claim.id)) for claim in claims)
         return tuple(
             replace(claim, verdict="unverified", note=None, doubt=doubt)
             if (doubt := self._doubt_of_second_look(claim, confirmed))
             else claim
-            for claim in said
+            for claim in checked
         )
 
     def _doubt_of_second_look(

@@ -64,7 +64,7 @@ def labels_text(labels: CardLabels, count: int) -> Message:
 
 def tried(look: SecondLookReport, lang: Language = "en") -> str:
     """Return how a model for second checks solved its test pairs."""
-    (positives, supported), (negatives, denied) = look.said, look.unsaid
+    (positives, supported), (negatives, denied) = look.stated, look.unstated
     values = {
         "model": look.model,
         "right": supported + denied,

@@ -143,5 +143,5 @@ def _item_rate(item: ChecklistItem, checked: Sequence[QualityReport]) -> Quality
         rate=rate.value,
         low=rate.low,
         high=rate.high,
-        unproven=sum(result.told is True and not result.trusted for result in results),
+        unproven=sum(result.reported_yes is True and not result.trusted for result in results),
     )

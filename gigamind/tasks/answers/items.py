@@ -78,7 +78,7 @@ def _issue(judged: JudgedClaim) -> Message:
         return _(
             "“{claim}” — the quote given as evidence does not support this claim.", claim=claim
         )
-    if judged.told is not None:
+    if judged.reported_verdict is not None:
         return _("“{claim}” — not in the notes.", claim=claim)
     if judged.doubt in {None, "little_in_common"}:
         return _("“{claim}” — no sentence in the notes has the words of this claim.", claim=claim)

@@ -143,7 +143,7 @@ def grounding_of(
             omissions=None
             if evaluation.completeness is None
             else sum(omission.doubt is None for omission in evaluation.omissions),
-            answerable=bool(evaluation.told_answerable),
+            answerable=bool(evaluation.reported_answerable),
             facts=tuple(
                 FactRow(given=fact.claim is not None, vital=fact.vital)
                 for fact in facts
@@ -210,7 +210,7 @@ def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
 
 
 def _same(evaluation: SearchQAEvaluation, claim: LabelledClaimReport) -> bool:
-    verdict = next(found.verdict for found in evaluation.claims if found.id == claim.claim)
+    verdict = next(judged.verdict for judged in evaluation.claims if judged.id == claim.claim)
     return ("not_found" if verdict == "unverified" else verdict) == claim.verdict
 
 

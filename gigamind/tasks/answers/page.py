@@ -76,7 +76,7 @@ _NOT_EVALUATED = SearchQAEvaluation(
     claims=(),
     abstains=False,
     answerable=False,
-    told_answerable=None,
+    reported_answerable=None,
     reported_correctness=None,
     reported_utility=None,
     utility_reason="",
@@ -156,7 +156,7 @@ def _claim(claim: EvaluatedClaim, item: AnswerItemReport, say: Translator) -> li
         next((label.verdict for label in labels if label.claim == claim.id), ""),
         evidence.get("method") == "fuzzy",
         support_checks(claim),
-        (claim.told_role, claim.veto) if claim.veto else None,
+        (claim.reported_role, claim.veto) if claim.veto else None,
         claim.untold,
     ]
 
@@ -200,8 +200,8 @@ def _quality(item: AnswerItemReport) -> list[object] | None:
     return [
         report.passed,
         [
-            (one.text, one.yes, one.told, one.quote, one.trusted, titles[one.source or 0])
-            for one in report.items
+            (x.text, x.yes, x.reported_yes, x.quote, x.trusted, titles[x.source or 0])
+            for x in report.items
         ],
     ]
 

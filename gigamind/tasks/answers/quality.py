@@ -1,5 +1,9 @@
 """Checklist results in an answer run's out folder: of each answer, and the rates over all answers."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from gigamind.records.judged import Count, JudgeReport, Report, Share
 
 
@@ -19,7 +23,7 @@ class QualityItemReport(Report):
     id: str
     text: str
     yes: bool
-    told: bool | None
+    reported_yes: Annotated[bool | None, Field(alias="told")]
     quote: str
     trusted: bool
     source: Count | None

@@ -93,13 +93,13 @@ class EvaluatedClaim(AnswerSentence):
         share: Share of the claim's words that the source has, in [0, 1].
         said: Whether a second check confirmed that the source states the claim; null without a second check.
         evidence: Range of its quote, as `AlignedRecord`, or why there is none, as `FailedRecord`.
-        told_role: The model's role for the sentence.
+        reported_role: The model's role for the sentence.
         veto: Why the sentence is a claim although the model gave another role.
         untold: Whether it also says that the notes have no answer.
     """
 
     cited: tuple[int, ...]
-    told: LabelVerdict | None
+    reported_verdict: Annotated[LabelVerdict | None, Field(alias="told")]
     verdict: ClaimVerdict
     note: int | None
     doubt: str | None
@@ -109,8 +109,8 @@ class EvaluatedClaim(AnswerSentence):
     source: SourceSentence | None = None
     contradictions: tuple[str, ...] = ()
     share: Share | None = None
-    said: bool | None = None
-    told_role: Aside | Literal["claim"] = "claim"
+    confirmed: Annotated[bool | None, Field(alias="said")] = None
+    reported_role: Annotated[Aside | Literal["claim"], Field(alias="reported_role")] = "claim"
     veto: str | None = None
     untold: bool = False
 
@@ -142,7 +142,7 @@ class SearchQAEvaluation(Report):
     omissions: tuple[EvaluatedOmission, ...] = ()
     abstains: bool
     answerable: bool
-    told_answerable: bool | None
+    reported_answerable: Annotated[bool | None, Field(alias="reported_answerable")]
     reported_correctness: float | None
     reported_utility: float | None
     utility_reason: str
@@ -411,7 +411,9 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     omissions: dict[str, Count] = Field(default_factory=dict[str, int])
     facts_unbacked: Count = 0
     notices: dict[str, Count] = Field(default_factory=dict[str, int])
-    told: dict[str, Count] = Field(default_factory=dict[str, int])
+    reported_verdicts: Annotated[dict[str, Count], Field(alias="told")] = Field(
+        default_factory=dict[str, int]
+    )
     not_believed: dict[str, Count] = Field(default_factory=dict[str, int])
     second_looks: tuple[SecondLookReport, ...] = ()
     looked_at: Count = 0

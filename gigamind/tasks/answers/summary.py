@@ -95,16 +95,20 @@ def summarise_answers(
             not fact.counts for item in items if item.labels for fact in item.labels.facts
         ),
         notices=_counted(name for evaluation in judged for name in evaluation.notices),
-        told=_counted(claim.told for claim in claims if claim.told),
+        reported_verdicts=_counted(
+            claim.reported_verdict for claim in claims if claim.reported_verdict
+        ),
         not_believed=_counted(
             claim.doubt or claim.verdict
             for claim in claims
-            if claim.told == "supported" and claim.verdict != "supported"
+            if claim.reported_verdict == "supported" and claim.verdict != "supported"
         ),
         second_looks=_second_looks(judged),
-        looked_at=sum(claim.said is not None for claim in claims),
+        looked_at=sum(claim.confirmed is not None for claim in claims),
         loose=sum(
-            claim.told is None and claim.verdict == "supported" and (claim.share or 0.0) < 1.0
+            claim.reported_verdict is None
+            and claim.verdict == "supported"
+            and (claim.share or 0.0) < 1.0
             for claim in claims
         ),
         quotes=quality([claim.evidence for claim in claims if claim.evidence]),

@@ -15,11 +15,11 @@ _SOURCE_DOUBTS = (
 def support_checks(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
     """Return the checks of a claim (model's verdict, proof, meaning) in order with their results; None if unknown."""
     checks: list[tuple[str, bool | None]] = []
-    if claim.told:
-        checks.append((f"told_{claim.told}", claim.told == "supported"))
+    if claim.reported_verdict:
+        checks.append((f"told_{claim.reported_verdict}", claim.reported_verdict == "supported"))
     elif claim.evidence is None:
         return checks
-    if claim.told == "not_found":
+    if claim.reported_verdict == "not_found":
         return checks
     proven = claim.doubt is None or claim.doubt in _SOURCE_DOUBTS
     checks.append(("proven" if proven else "unproven", proven))
@@ -27,7 +27,7 @@ def support_checks(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
         return checks
     if claim.doubt:
         return [*checks, (claim.doubt, None if claim.doubt in _SOURCE_DOUBTS[-2:] else False)]
-    if claim.said:
+    if claim.confirmed:
         return [*checks, ("confirmed", True)]
     return [*checks, ("flagged", None) if claim.contradictions else ("says", True)]
 
@@ -36,7 +36,7 @@ def reasons(claim: EvaluatedClaim) -> Iterator[Text]:
     """Yield why a claim is not supported, the main reason first; contradictions also of a supported claim."""
     if claim.doubt:
         yield LABELS[claim.doubt]
-    elif claim.told is None and claim.evidence is None:
+    elif claim.reported_verdict is None and claim.evidence is None:
         yield _("no sentence of the notes has the words of the claim")
     elif claim.verdict != "supported":
         yield LABELS[claim.verdict]

@@ -90,7 +90,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             )
         if not counts.claims:
             return _("The {answers:,} evaluated answers make no claims.", answers=values["answers"])
-        if summary.told:
+        if summary.reported_verdicts:
             return _(
                 "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are proven by a quote from a"
                 " note.",
@@ -112,7 +112,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
                 " yourself.",
                 n=summary.flagged,
             )
-        if summary.counts.claims and not summary.told:
+        if summary.counts.claims and not summary.reported_verdicts:
             yield WORDS_BLIND
         if summary.counts.without_context:
             yield n_(
@@ -144,7 +144,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         if (worst := _worst(record, _WORST)).of > EXAMPLES:
             yield Section("worst", _("More answers with problems"), (worst,), folded=True)
         if summary.counts.answers_evaluated and not _own(judge):
-            yield Section("claims", _("Claims"), tuple(_claims(summary, say)), folded=True)
+            yield Section("claims", _("Claims"), tuple(_claims(record, say)), folded=True)
         if summary.quality:
             checklist = _checklist(summary.quality, say)
             yield Section("checklist", _("Checklist"), checklist, folded=True)
@@ -249,25 +249,16 @@ def _worst_by(metric: MetricReport, items: Sequence[AnswerItemReport]) -> list[E
     """Return the answers below the best score of a custom judge, worst first, with the judge's text."""
     low, name = metric.lower_is_better, label_text(f"answers.{metric.name}")
     scored = [
-        (value, item) for item in items if (value := item.metrics.get(metric.name)) is not None
+        (value, item)
+        for item in items
+        if (value := item.metrics.get(metric.name)) is not None and value != (0.0 if low else 1.0)
     ]
-    bad = [(value if low else 1 - value, value, item) for value, item in scored]
-    bad.sort(key=lambda row: (-row[0], row[2].id))
-    return [
-        Example(
-            item.id,
-            item.question,
-            joined(
-                filter(
-                    None,
-                    (joined([name, share(value)], " "), item.verdict.text if item.verdict else ""),
-                ),
-                ": ",
-            ),
-        )
-        for badness, value, item in bad
-        if badness
-    ]
+    scored.sort(key=lambda row: (-row[0] if low else row[0], row[1].id))
+    found: list[Example] = []
+    for value, item in scored:
+        texts = [joined([name, share(value)], " "), item.verdict.text if item.verdict else ""]
+        found.append(Example(item.id, item.question, joined(filter(None, texts), ": ")))
+    return found
 
 
 def _refusals(items: Sequence[AnswerItemReport]) -> Table | None:
@@ -296,9 +287,10 @@ def _refusals(items: Sequence[AnswerItemReport]) -> Table | None:
     return table(heads, shown) if shown else None
 
 
-def _claims(summary: AnswerSummaryReport, say: Translator) -> Iterator[Block]:
+def _claims(record: AnswerRunRecord, say: Translator) -> Iterator[Block]:
     """Yield the claims by verdict, then why quotes do not prove claims and how far the judge can be trusted."""
-    counts, told = summary.counts, bool(summary.told)
+    summary, judge = record.summary, record.run.judge
+    counts, told = summary.counts, bool(judge and judge.asks_a_model)
     yield Prose(
         _(
             "A claim is supported only if the model says so, the model's quote is in the note, and the sentence"
@@ -338,7 +330,7 @@ def _findings(summary: AnswerSummaryReport, say: Translator) -> Iterator[Text]:
     yield rejected_support(summary)
     yield second_look(summary, say)
     correlation, quotes, cuts = summary.correlation, summary.quotes, summary.cuts
-    if summary.told and correlation.r is not None:
+    if summary.reported_verdicts and correlation.r is not None:
         values = {"answers": correlation.n, "r": f"{correlation.r:.2f}".replace("-", "−")}
         yield (
             _(
@@ -351,7 +343,7 @@ def _findings(summary: AnswerSummaryReport, say: Translator) -> Iterator[Text]:
                 **values,
             )
         )
-    if summary.told and quotes:
+    if summary.reported_verdicts and quotes:
         yield _(
             "Of the {quotes:,} quotes, {exact:.1%} are verbatim in their note, {normalized:.1%} match after"
             " normalization of spelling, {fuzzy:.1%} match with a few edits, and {failed:.1%} are not in the note.",
@@ -386,8 +378,8 @@ def _findings(summary: AnswerSummaryReport, say: Translator) -> Iterator[Text]:
 
 def rejected_support(summary: AnswerSummaryReport) -> Text:
     """Return how many claims only the model calls supported, and why; without a model, how loose its verdicts are."""
-    model_supported, rejected = summary.told.get("supported", 0), summary.not_believed
-    if not summary.told and summary.loose:
+    model_supported, rejected = summary.reported_verdicts.get("supported", 0), summary.not_believed
+    if not summary.reported_verdicts and summary.loose:
         return _(
             "{loose:,} of {supported:,} supported claims contain a word that is missing from their source sentence,"
             " its heading, the note's title and the question. Rely on changes between runs, not on the verdict of a"

@@ -9,7 +9,7 @@ def search_items(item: ItemReport) -> list[RunItem]:
     """Return the item of a line of per_item.jsonl."""
     judged, judgement = item.judged_unanswerable, item.judgement
     confidence = judgement.confidence if judgement and judgement.outcome == "scored" else None
-    if judgement and judgement.told_unanswerable != judged:
+    if judgement and judgement.reported_unanswerable != judged:
         confidence = None  # the model was confident in the verdict that the judge's rule rejected
     run_item = RunItem(
         id=item.id,

@@ -73,7 +73,7 @@ def _verdict_fields(
     places = range(len(verdict.evidence))
     return {
         "unanswerable": verdict.unanswerable,
-        "told_unanswerable": verdict.reported_unanswerable,
+        "reported_unanswerable": verdict.reported_unanswerable,
         "verified": verdict.verified,
         "answer": verdict.answer,
         "confidence": verdict.confidence,
@@ -91,14 +91,14 @@ def _quote(
     if not isinstance(evidence, Aligned) or note is None:
         outcome = "aligned" if isinstance(evidence, Aligned) else evidence.reason
         return QuoteReport(
-            text=text, note=note.path if note else None, found=outcome, trusted=False
+            text=text, note=note.path if note else None, match=outcome, trusted=False
         )
     span = Span(evidence.span.start + note.start, evidence.span.end + note.start)
     start, end = prepared.units(note.path).span_from_code_points(span)
     return QuoteReport(
         text=text,
         note=note.path,
-        found=FLAGGED if verdict.weak.get(place) == "speaks_to_judge" else evidence.method,
+        match=FLAGGED if verdict.weak.get(place) == "speaks_to_judge" else evidence.method,
         trusted=verdict.proves(place),
         utf16_start=start,
         utf16_end=end,

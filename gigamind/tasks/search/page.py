@@ -114,12 +114,12 @@ def _judgement(judgement: JudgementReport, tables: _Tables) -> list[object]:
     return [
         judgement.outcome,
         judgement.code,
-        judgement.told_unanswerable,
+        judgement.reported_unanswerable,
         judgement.verified,
         judgement.answer,
         judgement.confidence,
         [
-            [None if q.note is None else tables.note(q.note), q.text, q.found, q.trusted]
+            [None if q.note is None else tables.note(q.note), q.text, q.match, q.trusted]
             for q in judgement.quotes
         ],
         [tables.note(note) for note in judgement.flagged],
@@ -136,7 +136,7 @@ def _votes(judgement: JudgementReport) -> list[list[object]]:
         [
             names[member_of(vote)],
             vote.unanswerable,
-            vote.told_unanswerable is False and not vote.verified,
+            vote.reported_unanswerable is False and not vote.verified,
             vote.code,
         ]
         for vote in judgement.votes

@@ -326,9 +326,9 @@ def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:
     if unreachable is None:
         return prepared
     caution = _(
-        "{count:,} of {labels:,} labelled passages cannot match any evidence, which lowers span precision and span"
-        " recall of every search: their median length is {label:g} characters, that of the nearest sentences {piece:g}."
-        " Label the whole sentence that answers the query.",
+        "{count:,} of {labels:,} labelled passages cannot match any evidence, so span precision and span recall are"
+        " too low. Their median length is {label:g} characters; nearby sentences have {piece:g}. Label the whole"
+        " sentence that answers the query.",
         count=unreachable.count,
         labels=unreachable.labels,
         label=unreachable.label_chars,

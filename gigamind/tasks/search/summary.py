@@ -379,7 +379,7 @@ def with_flags(llm: LlmReport, items: Sequence[ItemReport]) -> LlmReport:
     counts = {
         "conflicts": dict(sorted(conflicts.items())),
         "flagged": sum(bool(judgement.flagged) for judgement in judgements),
-        "flagged_quotes": sum(quote.found == FLAGGED for quote in quotes),
+        "flagged_quotes": sum(quote.match == FLAGGED for quote in quotes),
     }
     return llm.model_copy(update=counts)
 
@@ -392,8 +392,10 @@ def rates(items: Sequence[ItemReport]) -> Mapping[str, Mapping[str, float | None
         if (judgement := item.judgement) and judgement.outcome == "scored"
     ]
     # A panel may agree by the rule of its file although its raw votes are tied; ties are left out.
-    clear = [(truth, j) for truth, j in judged if j.told_unanswerable is not None or not j.votes]
-    believed = [(truth, j.told_unanswerable is not False) for truth, j in clear]
+    clear = [
+        (truth, j) for truth, j in judged if j.reported_unanswerable is not None or not j.votes
+    ]
+    believed = [(truth, j.reported_unanswerable is not False) for truth, j in clear]
     proven = [(truth, not j.verified) for truth, j in judged]
     counts = (confusion(pairs) for pairs in (believed, proven))
     return {

@@ -16,10 +16,10 @@ JUDGE = {
 NOW = "2026-11-22T01:00:00+00:00"
 
 
-def item(name, *, answerable, judged, language="ko", confidence=0.9, told=None):
+def item(name, *, answerable, judged, language="ko", confidence=0.9, reported=None):
     judgement = {
         "outcome": "unscored" if judged is None else "scored",
-        "told_unanswerable": judged if told is None else told,
+        "told_unanswerable": judged if reported is None else reported,
         "confidence": confidence,
         "quotes": [{"text": f"quote of {name}", "note": "a.md", "found": "exact", "trusted": True}],
     }

@@ -57,8 +57,8 @@ def test_answers_may_be_labelled_in_their_dataset_down_to_their_claims(
 def test_labelled_claims_of_an_answer_without_an_evaluation_count_as_unscored(
     run_folder, answer, card_of
 ):
-    told = [{"text": "a", "verdict": "supported", "claim": None}] * 2
-    labels = {"correctness": 1.0, "utility": None, "claims": told}
+    rows = [{"text": "a", "verdict": "supported", "claim": None}] * 2
+    labels = {"correctness": 1.0, "utility": None, "claims": rows}
     items = [
         answer("x", 1.0, labels=labels | {"claims": []}),
         answer("y", None, judged=False, labels=labels),

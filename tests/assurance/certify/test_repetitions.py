@@ -66,7 +66,7 @@ def test_every_model_that_looked_a_second_time_stands_on_the_card_once(run_folde
     for folder, more in zip(folders, ([], [look | {"language": "en"}]), strict=True):
         write_summary(folder, answer_summary(second_looks=[look, *more]))
     found = card_of(*folders).second_looks
-    assert [(one.model, one.language, one.unsaid) for one in found] == [
+    assert [(one.model, one.language, one.unstated) for one in found] == [
         ("m", "ko", (12, 11)),
         ("m", "en", (12, 11)),
     ]

@@ -80,7 +80,7 @@ def test_a_run_without_a_single_verdict_is_refused(run_folder, item, card_of):
 def test_the_confidence_of_a_verdict_that_the_model_did_not_give_is_left_out(
     run_folder, item, card_of, ten_items
 ):
-    overruled = item("x", answerable=True, judged=True, told=False)
+    overruled = item("x", answerable=True, judged=True, reported=False)
     (scale,) = card_of(run_folder(items=[*ten_items, overruled])).scales
     assert (scale.overall.items, scale.overall.figures["brier"].n) == (11, 10)
 

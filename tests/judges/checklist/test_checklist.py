@@ -102,7 +102,7 @@ def test_a_blank_response_fails_without_asking(scripted, check):
     client = scripted()
     verdict = check(client, answer=" \n")
     assert (verdict.passed, verdict.share, client.requests) == (False, 0.0, [])
-    assert {item.told for item in verdict.items} == {None}
+    assert {item.reported_yes for item in verdict.items} == {None}
 
 
 def test_what_looks_like_instructions_is_flagged_in_response_and_notes(

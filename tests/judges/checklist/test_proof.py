@@ -19,7 +19,7 @@ def test_a_yes_without_proof_counts_as_the_judge_file_says(
 ):
     verdict = check(scripted(entries(**good | {item: quote or "·"})))
     found = next(one for one in verdict.items if one.id == item)
-    assert (found.told, found.verified, found.yes) == (True, False, False)
+    assert (found.reported_yes, found.verified, found.yes) == (True, False, False)
     lenient = judge_file(
         unverified='"as_told"', features='[features.search_qa]\nitems = [{ id = "direct", ko = "가?", en = "A?" }]'
     )  # fmt: skip
@@ -31,7 +31,7 @@ def test_a_yes_without_proof_counts_as_the_judge_file_says(
 def test_a_few_letters_prove_nothing(quote, check, scripted, entries, questions):
     verdict = check(scripted(entries(**dict.fromkeys(questions, quote))))
     assert (verdict.passed, verdict.share) == (False, 0.0)
-    assert {item.told for item in verdict.items} == {True}
+    assert {item.reported_yes for item in verdict.items} == {True}
 
 
 @pytest.mark.parametrize("quote", ["[배포 규칙]", "[노트 1]", "노트 1"])
@@ -56,7 +56,7 @@ def test_a_quote_that_was_cut_or_speaks_to_the_judge_proves_nothing(
     answer, quote, check, scripted, entries, good
 ):
     verdict = check(scripted(entries(**good | {"direct": quote})), answer=answer)
-    assert (verdict.items[0].told, verdict.items[0].yes) == (True, False)
+    assert (verdict.items[0].reported_yes, verdict.items[0].yes) == (True, False)
 
 
 def test_a_title_that_speaks_to_the_judge_is_flagged_with_its_note(check, scripted, entries, good):
@@ -68,4 +68,4 @@ def test_a_title_that_speaks_to_the_judge_is_flagged_with_its_note(check, script
 def test_without_notes_nothing_can_rest_on_them(check, scripted, entries, good):
     verdict = check(scripted(entries(**good)), notes=())
     grounded = verdict.items[1]
-    assert (grounded.told, grounded.yes, grounded.evidence) == (True, False, None)
+    assert (grounded.reported_yes, grounded.yes, grounded.evidence) == (True, False, None)

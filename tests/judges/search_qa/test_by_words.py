@@ -47,7 +47,7 @@ def judged(answer, question="휴가는 며칠인가요?", notes=(LEAVE, GATE, RO
 )  # fmt: skip
 def test_a_claim_is_held_against_the_sentence_that_has_its_words(answer, verdict, doubt):
     (claim,) = judged(answer).claims
-    assert (claim.verdict, claim.doubt, claim.told) == (verdict, doubt, None)
+    assert (claim.verdict, claim.doubt, claim.reported_verdict) == (verdict, doubt, None)
 
 
 def test_a_supported_claim_has_the_whole_sentence_as_its_quote():
@@ -246,7 +246,12 @@ def test_what_words_cannot_tell_is_none_and_not_zero():
     for answer in ("연차는 첫해에 15일을 준다.", "노트에는 정보가 없습니다.", ""):
         found = judged(answer)
         assert found.utility is found.completeness is found.confidence is None
-        assert found.told_answerable is found.reported_utility is found.reported_correctness is None
+        assert (
+            found.reported_answerable
+            is found.reported_utility
+            is found.reported_correctness
+            is None
+        )
     assert judged("노트에는 정보가 없습니다.").correctness is None
     assert judged("노트에는 정보가 없습니다.").abstains
 

@@ -49,13 +49,18 @@ def test_correctness_is_the_share_of_claims_whose_quotes_stand_in_their_notes(
         (1, "연차" * 300, "quote_not_in_note"),
     ],
 )
-@pytest.mark.parametrize("told", ["supported", "contradicted"])
+@pytest.mark.parametrize("reported", ["supported", "contradicted"])
 def test_a_claim_without_proof_is_unverified_whatever_the_model_says(
-    judge_by, scripted, reply_of, found, told, note, quote, doubt
+    judge_by, scripted, reply_of, found, reported, note, quote, doubt
 ):
-    judged = judge_by(scripted(reply_of(found(1, told, note, quote))), "연차는 15일이다.")
+    judged = judge_by(scripted(reply_of(found(1, reported, note, quote))), "연차는 15일이다.")
     (claim,) = judged.claims
-    assert (claim.told, claim.verdict, claim.doubt, claim.note) == (told, "unverified", doubt, None)
+    assert (claim.reported_verdict, claim.verdict, claim.doubt, claim.note) == (
+        reported,
+        "unverified",
+        doubt,
+        None,
+    )
     assert judged.correctness == 0.0
 
 

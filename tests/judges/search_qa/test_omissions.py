@@ -105,7 +105,7 @@ def test_a_partial_abstention_is_both(judged, found):
 def test_a_sentence_taken_back_is_judged_as_the_model_judged_it(judged, aside):
     seen = judged("Sure, the fee is 30 euros.", aside(1, "courtesy"))
     (claim,) = seen.claims
-    assert (claim.veto, claim.told_role, claim.verdict) == ("number", "courtesy", "not_found")
+    assert (claim.veto, claim.reported_role, claim.verdict) == ("number", "courtesy", "not_found")
     proven = aside(1, "courtesy") | {"verdict": "supported", "note": 1, "quote": FEE}
     (claim,) = judged("Sure, the fee is 30 euros.", proven).claims
     assert (claim.veto, claim.verdict) == ("proven", "supported")

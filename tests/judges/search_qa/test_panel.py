@@ -146,7 +146,7 @@ def test_an_abstention_has_no_use_where_most_seats_tell_an_answer_that_none_prov
 ):
     told = reply_of(SILENT, answerable=True, answer_note=1, answer_quote="없는 말이다.")
     judged, _ = panel_of(ABSTAINS, told, told, proven(reply_of, answerable=False))
-    assert (judged.utility, judged.answerable, judged.told_answerable) == (0.0, False, True)
+    assert (judged.utility, judged.answerable, judged.reported_answerable) == (0.0, False, True)
 
 
 def test_an_adaptive_panel_asks_the_others_where_the_proof_of_an_answer_failed(panel_of, reply_of):

@@ -43,20 +43,24 @@ def test_a_doubtful_claim_is_supported_once_its_sentence_is_seen_to_say_it(judge
     client = looker()
     judged = judge_by(client, CLAIM)
     (claim,) = judged.claims
-    assert (claim.verdict, claim.said, claim.doubt) == ("supported", True, None)
+    assert (claim.verdict, claim.confirmed, claim.doubt) == ("supported", True, None)
     # the whole, two calls with the 24 pairs, and the look
     assert len(client.requests) == 4
     (text,) = client.asked
     assert LEAVE in text
     assert "반차" not in text  # the sentence of the quote alone
     assert "연차는 며칠?" in text  # the question
-    assert (judged.trial.said, judged.trial.unsaid) == ((12, 12), (12, 12))
+    assert (judged.trial.stated, judged.trial.unstated) == ((12, 12), (12, 12))
 
 
 def test_one_that_the_sentence_does_not_say_is_not(judge_by, looker):
     (claim,) = judge_by(looker(says=lambda _: False), CLAIM).claims
-    assert (claim.told, claim.verdict, claim.doubt) == ("supported", "unverified", "not_confirmed")
-    assert (claim.said, claim.note) == (False, None)
+    assert (claim.reported_verdict, claim.verdict, claim.doubt) == (
+        "supported",
+        "unverified",
+        "not_confirmed",
+    )
+    assert (claim.confirmed, claim.note) == (False, None)
     assert claim.passage.text == LEAVE
 
 
@@ -64,14 +68,14 @@ def test_a_model_that_does_not_tell_the_pairs_apart_is_not_asked_about_claims(ju
     client = looker(able=False)
     judged = judge_by(client, CLAIM)
     assert (judged.claims[0].verdict, judged.claims[0].doubt) == ("unverified", "not_looked_at")
-    assert (judged.trial.said, judged.trial.unsaid) == ((12, 12), (12, 0))
+    assert (judged.trial.stated, judged.trial.unstated) == ((12, 12), (12, 0))
     assert judged.trial.balanced_accuracy == 0.5
     assert client.asked == []
 
 
 def test_a_statement_that_the_model_leaves_out_stays_unverified(judge_by, looker):
     (claim,) = judge_by(looker(says=lambda _: None), CLAIM).claims
-    assert (claim.verdict, claim.doubt, claim.said) == ("unverified", "not_looked_at", None)
+    assert (claim.verdict, claim.doubt, claim.confirmed) == ("unverified", "not_looked_at", None)
 
 
 def test_a_model_that_names_unsaid_words_does_not_say_that_all_is_said(judge_by, looker):

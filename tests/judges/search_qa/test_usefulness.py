@@ -51,13 +51,13 @@ def test_a_word_of_the_model_turns_no_claim_into_an_abstention(judge_by, scripte
 
 
 @pytest.mark.parametrize(
-    ("told", "proven", "expected"),
-    [(True, True, "proven"), (True, False, "told"), (False, True, "no"), (False, False, "no")],
+    ("reported", "proven", "expected"),
+    [(True, True, "proven"), (True, False, "reported"), (False, True, "no"), (False, False, "no")],
 )
 def test_the_word_of_a_model_that_notes_answer_is_one_thing_and_its_proof_another(
-    told, proven, expected
+    reported, proven, expected
 ):
-    assert answerable(reported=told, proven=proven) == expected
+    assert answerable(reported=reported, proven=proven) == expected
 
 
 @pytest.mark.parametrize(("said", "expected"), [(True, 0.0), (False, 1.0)])
