@@ -114,7 +114,7 @@ def experiment_document(
             comparison, sides=(experiment.reference.label, experiment.runs[worst + 1].label)
         ),
         conditions=gate_conditions(release) if release else None,
-        noise=noise_text(comparison),
+        noise=noise_text(release) if release else "",
         sections=(
             Section(
                 "metrics", _("All metrics") if release else _("Other metrics"), (more,), folded=True
