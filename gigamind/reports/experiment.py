@@ -50,7 +50,6 @@ from gigamind.reports.verdict import (
     release_verdict,
     slice_name,
     trust_warnings,
-    worse_count,
     worst_examples,
 )
 
@@ -98,7 +97,7 @@ def experiment_document(
         shared=experiment.shared,
         units=units_of(experiment.task),
     )
-    counts = list(map(worse_count, experiment.comparisons))
+    counts = list(map(_worse, experiment.comparisons))
     worst = counts.index(max(counts))
     comparison = release.comparison if release else experiment.comparisons[worst]
     more = metric_table(release, every=True) if release else _metric_table(experiment, others)
@@ -118,7 +117,7 @@ def experiment_document(
             comparison, sides=(experiment.reference.label, experiment.runs[worst + 1].label)
         ),
         conditions=gate_conditions(release) if release else None,
-        noise=noise_text(comparison),
+        noise=noise_text(release) if release else "",
         sections=(
             Section("metrics", title, (more,), folded=True) if any(more.rows) else None,
             _settings(experiment, report),
@@ -128,6 +127,10 @@ def experiment_document(
         ),
         version=experiment.runs[-1].run.app_version,
     )
+
+
+def _worse(comparison: Comparison) -> int:
+    return sum(change.change == "worse" for change in comparison.changes)
 
 
 def _ranking(
@@ -176,7 +179,7 @@ def _ranking(
             run=experiment.runs[at + 1].label,
             metric=rule_label(change.metric),
             size=points(change.difference or 0.0),
-            worse=worse_count(experiment.comparisons[at]),
+            worse=_worse(experiment.comparisons[at]),
             shared=experiment.shared,
             units=units_of(experiment.task),
         )

@@ -14,6 +14,7 @@ from gigamind.reports.document import (
     Cell,
     Code,
     Conditions,
+    Count,
     Document,
     Examples,
     Facts,
@@ -29,6 +30,7 @@ from gigamind.reports.document import (
     Verdict,
     cell_text,
     more_text,
+    table,
 )
 from gigamind.reports.text import code, inline
 
@@ -125,15 +127,11 @@ class _Page:
         return caption + "\n".join(lines)
 
     def keyfigures(self, block: KeyFigures) -> str:
-        parts: list[str] = []
-        for figure in block.figures:
-            shown = [self.cell(figure.value)]
-            if figure.interval and figure.interval.low is not None:
-                shown.append(self.cell(figure.interval))
-            if figure.n is not None:
-                shown.append(self.say(_("N = {n}", n=figure.n)))
-            parts.append(f"- {inline(self.say(figure.label))}: {', '.join(shown)}")
-        return "\n".join(parts)
+        rows = [
+            (figure.label, figure.value, figure.interval, Count(figure.n))
+            for figure in block.figures
+        ]
+        return self.table(table((_("metric"), _("value"), _("95% CI"), _("items")), rows))
 
     def plot(self, block: Plot) -> str:
         if not self.plots:

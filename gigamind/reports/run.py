@@ -112,7 +112,7 @@ def run_document(
         table=metric_table(release) if release and not release.gate.is_refused else None,
         examples=worst_examples(comparison) if comparison else view.examples(record),
         conditions=gate_conditions(release) if release else None,
-        noise=noise_text(comparison) if comparison else "",
+        noise=noise_text(release) if release else "",
         sections=(
             _trend(outcome, say),
             *view.sections(record, say, outcome.baseline),

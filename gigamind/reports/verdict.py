@@ -13,6 +13,7 @@ from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import in_order, is_lower_better, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
+from gigamind.release.mismatch import WHAT
 from gigamind.release.policy import (
     COVERAGE,
     LOST,
@@ -141,26 +142,29 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
     found = ungated(release)
     match "warned" if gate.verdict == "passed" and found else gate.verdict:
         case "not-comparable" if gate.is_refused:
-            first, *others = gate.reasons
-            worse = worse_count(comparison)
-            aside = _(
-                "For information: {worse:,} of {shared:,} {units} got worse.",
-                worse=worse,
-                shared=comparison.shared,
-                units=units_of(comparison.task),
-            )
-            sentence = _("Not comparable: {reason}", reason=first)
-            return Verdict("not-comparable", sentence, (*((aside,) if worse else ()), *others))
+            what = [
+                WHAT.get(mismatch.what, mismatch.what)
+                for mismatch in comparison.mismatches
+                if mismatch.meaning in gate.reasons
+            ]
+            sentence = _("Not comparable: the runs differ in {what}.", what=what)
+            if not what:
+                sentence = _("Not comparable: {reason}", reason=gate.reasons[0])
+            if worse := sum(change.change == "worse" for change in comparison.changes):
+                aside = _(
+                    "For information: {worse:,} of {shared:,} {units} got worse.",
+                    worse=worse,
+                    shared=comparison.shared,
+                    units=units_of(comparison.task),
+                )
+                sentence = joined([sentence, aside], " ")
+            return Verdict("not-comparable", sentence)
         case "failed":
             return _decided(_("Failed"), release, "failed")
         case "not-comparable":
-            return _decided(
-                _("No decision: the runs are not comparable"), release, "not-comparable"
-            )
+            return _decided(_("Not comparable"), release, "not-comparable")
         case "inconclusive":
-            return _decided(
-                _("Inconclusive: the results do not allow a decision"), release, "inconclusive"
-            )
+            return _decided(_("Inconclusive"), release, "inconclusive")
         case "warned":
             if any(rule.status == "warned" for rule in gate.rules):
                 return _decided(_("Warning"), release, "warned")
@@ -336,11 +340,6 @@ def items_text(comparison: Comparison) -> Message:
     return joined(texts, " ")
 
 
-def worse_count(comparison: Comparison) -> int:
-    """Return how many items got worse."""
-    return sum(change.change == "worse" for change in comparison.changes)
-
-
 def slice_name(kind: str, key: str) -> Message:
     """Return the label of a slice of the items."""
     match kind:
@@ -424,7 +423,8 @@ def gate_conditions(release: Release) -> Conditions:
     """Return the rules of the policy that decided, then the allowed differences; passed rules are in the table."""
     comparison, gate = release.comparison, release.gate
     if gate.is_refused:
-        return Conditions(())
+        reasons = (Condition("not-comparable", reason) for reason in gate.reasons)
+        return Conditions(tuple(reasons))
     rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
     shown = [rule for rule in rules if rule.status not in {"passed", "skipped"}]
     texts: dict[tuple[State, Text], None] = dict.fromkeys(
@@ -600,8 +600,11 @@ def ranking_lines(hits: Sequence[Hit], expected: set[str]) -> tuple[SideLine, ..
     )
 
 
-def noise_text(comparison: Comparison) -> Text:
-    """Return the smallest difference that this number of items usually shows; "" if it is unknown."""
+def noise_text(release: Release) -> Text:
+    """Return the smallest difference that this number of items usually shows; "" if unknown, or the verdict says it."""
+    comparison = release.comparison
+    if state_of(release) == "passed":
+        return ""
     known = [change.detectable for change in comparison.metrics if change.detectable is not None]
     if not known:
         return ""
@@ -674,7 +677,7 @@ def release_document(
         table=metric_table(release),
         examples=worst_examples(comparison),
         conditions=gate_conditions(release),
-        noise=noise_text(comparison),
+        noise=noise_text(release),
         sections=(*_changed_items(comparison, shown), _compared_runs(comparison)),
         version=comparison.current.app_version,
     )
