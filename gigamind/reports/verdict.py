@@ -19,6 +19,7 @@ from gigamind.release.policy import (
     LOST,
     VERDICTS,
     GateResult,
+    GateVerdict,
     RuleResult,
     Status,
     rule_label,
@@ -88,6 +89,12 @@ _ORDER: Sequence[Status] = (
 )  # fmt: skip
 
 
+def state_of(release: Release) -> GateVerdict:
+    """Return the verdict for readers: "warned" if the gates passed but an ungated metric got significantly worse."""
+    verdict = release.gate.verdict
+    return "warned" if verdict == "passed" and ungated(release) else verdict
+
+
 def ungated(release: Release) -> list[MetricChange]:
     """Return the ungated metrics that got significantly worse, if the gates passed."""
     comparison, gate = release.comparison, release.gate
@@ -139,8 +146,7 @@ def waiver_text(waiver: Waiver) -> Message:
 def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
     comparison, gate = release.comparison, release.gate
     items = items_text(comparison)
-    found = ungated(release)
-    match "warned" if gate.verdict == "passed" and found else gate.verdict:
+    match state_of(release):
         case "not-comparable" if gate.is_refused:
             what = [
                 WHAT.get(mismatch.what, mismatch.what)
@@ -170,7 +176,7 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
                 return _decided(_("Warning"), release, "warned")
             sentence = _(
                 "Warning: all gates passed, but {metrics} got significantly worse and no gate covers it.",
-                metrics=[_moved(change) for change in found[:2]],
+                metrics=[_moved(change) for change in ungated(release)[:2]],
             )
             return Verdict("warning", joined([sentence, items], " "))
         case _passed:
