@@ -143,7 +143,7 @@ def _emit_verdict(verdict: ReleaseVerdict, out: Path) -> None:
     gate, comparison = verdict.gate, verdict.comparison
     try:
         emit_event(
-            event=f"gigamind.gate.{gate.verdict}",
+            event=f"gigamind.gate.{'waived' if verdict.waiver else gate.verdict}",
             resource={"prefect.resource.id": f"gigamind.run.{comparison.current.run_id}"},
             payload={
                 "task": comparison.task,
