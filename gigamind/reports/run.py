@@ -155,7 +155,7 @@ def _verdict(  # noqa: PLR0911  one case a kind of end
             n=left,
             units=units_of(record.run.task),
         )
-        return _resumed(sentence, outcome)
+        return _resumed(sentence, outcome) if llm else Banner(sentence)
     if outcome.refused and not (outcome.bounds and outcome.bounds.failed):
         return Banner(_("Do not read the figures yet: {reason}", reason=outcome.refused))
     if llm and (sentence := coverage_banner(llm)):
