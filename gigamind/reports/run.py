@@ -1,6 +1,7 @@
 """The document of one run, with or without a baseline: what all tasks share; each task adds its own sections."""
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +35,6 @@ from gigamind.reports.document import (
     Proportion,
     Prose,
     Section,
-    Step,
     Verdict,
     shaped,
     table,
@@ -101,7 +101,16 @@ def run_document(
         _subject(record),
         verdict=verdict,
         warnings=_warnings(view, record, outcome, verdict),
-        steps=() if isinstance(verdict, Banner) else _steps(record, outcome),
+        steps=()
+        if isinstance(verdict, Banner)
+        or outcome.out is None
+        or outcome.refused
+        or (outcome.bounds and outcome.bounds.failed)
+        else next_steps(
+            release,
+            shlex.quote(str(outcome.out)),
+            baseline=shlex.quote(str(run.options.get("compare") or "BASELINE")),
+        ),
         figures=None if release else key_figures(view.figures(record.summary), say),
         table=metric_table(release) if release and not release.gate.is_refused else None,
         examples=worst_examples(comparison) if comparison else view.examples(record),
@@ -201,14 +210,6 @@ def _warnings(
     yield from record.run.warnings
 
 
-def _steps(record: Record[Any, Any], outcome: Outcome) -> Iterator[Step]:
-    if outcome.out is None or record.run.status != "complete" or outcome.refused:
-        return
-    baseline = record.run.options.get("compare") or "BASELINE"
-    if not (outcome.bounds and outcome.bounds.failed):
-        yield from next_steps(outcome.release, str(outcome.out), baseline=str(baseline))
-
-
 def key_figures(figures: Sequence[Figure], say: Translator) -> KeyFigures:
     """Return the main metrics of a run, each once; all metrics of a team's own judge."""
     known = measured(figures)
@@ -248,11 +249,10 @@ def _all_metrics(
         for figure in known
     ]
     heads = (_("metric"), _("value"), _("95% CI"), _("number of items"), _("meaning"))
-    blocks = [table(heads, rows)]
-    if missing := [rule_label(figure.key) for figure in figures if figure.value is None]:
-        text = _("Not defined for these items: {metrics}.", metrics=missing)
-        return Section("metrics", _("All metrics"), (*blocks, Prose(text, faint=True)), folded=True)
-    return Section("metrics", _("All metrics"), tuple(blocks), folded=True)
+    missing = [rule_label(figure.key) for figure in figures if figure.value is None]
+    text = _("Not defined for these items: {metrics}.", metrics=missing)
+    notes = [Prose(text, faint=True)] if missing else []
+    return Section("metrics", _("All metrics"), (table(heads, rows), *notes), folded=True)
 
 
 def _distinct(figures: Sequence[Figure]) -> list[Figure]:
@@ -346,10 +346,10 @@ def _lost_kind(kind: str, n: int) -> Message:
 
 
 def _details(record: Record[Any, Any], say: Translator) -> Section:
-    rows = [*_run_rows(record.run, say)]
+    rows = tuple(_run_rows(record.run, say))
     text = certified(record.card, record.run.judge, say.language)
-    blocks = (Facts(tuple(rows)), *((Prose(text),) if text else ()))
-    return Section("run", _("Run details"), blocks, folded=True)
+    notes = [Prose(text)] if text else []
+    return Section("run", _("Run details"), (Facts(rows), *notes), folded=True)
 
 
 def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, Cell]]:

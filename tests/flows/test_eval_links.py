@@ -58,9 +58,9 @@ def load(name: str) -> Any:
 def test_the_flow_writes_the_same_reports_as_the_evaluation_without_prefect(
     links: Options, unlinked: Path, tmp_path: Path
 ):
-    summary, out, verdict = run_flow(links())
-    assert (out, verdict) == (tmp_path / "out", None)
-    assert summary.task == "links"
+    finished = run_flow(links())
+    assert (finished.out, finished.verdict) == (tmp_path / "out", None)
+    assert finished.summary.task == "links"
     outs = (unlinked / "base", tmp_path / "out")
     lines = [(out / "per_item.jsonl").read_bytes() for out in outs]
     assert lines[0] == lines[1]

@@ -57,7 +57,8 @@ def test_the_flow_writes_the_same_reports_as_the_evaluation_without_prefect(
     with chosen.dataset.open("a", encoding="utf-8") as file:
         file.write("{broken\n")
     evaluate(chosen.model_copy(update={"out": tmp_path / "direct"}))
-    summary, out, _ = run_flow(chosen)
+    finished = run_flow(chosen)
+    summary, out = finished.summary, finished.out
     assert out == tmp_path / "out"
     assert reports(out) == reports(tmp_path / "direct")
     assert len(reports(out)[1]) == summary.counts.queries_total == 20
@@ -80,7 +81,7 @@ def test_other_systems_are_evaluated_by_a_flow_as_without_one(
             mode="hybrid", system=system, out=tmp_path / system[:3], sample="30", allow_partial=True
         )
         evaluate(chosen.model_copy(update={"out": tmp_path / f"direct-{system[:3]}"}))
-        _, out, _ = run_flow(chosen, runner)
+        out = run_flow(chosen, runner).out
         assert reports(out) == reports(tmp_path / f"direct-{system[:3]}")
 
 
@@ -133,7 +134,7 @@ def test_artifacts_that_cannot_be_stored_cost_a_warning_and_no_evaluation(
     import prefect
 
     chosen = options(sample="20")
-    summary, _, _ = evaluate(chosen)
+    summary = evaluate(chosen).summary
     finished = {
         "task": "search",
         "summary": summary.model_dump(mode="json"),
