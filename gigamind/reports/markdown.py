@@ -147,14 +147,16 @@ class _Page:
             lines.append(f"{place}. **{inline(item.title)}** ({code(item.id)}): {what}")
             if item.expected:
                 expected = ", ".join(map(code, item.expected))
-                lines.append(f"    - {self.say(_('expected'))}: {expected}")
+                label = self.say(_("expected"))
+                lines.append(f"    - {label}: {expected}")
             lines += [f"    - {self._side(side)}" for side in item.sides]
         return "\n".join(lines)
 
     def _side(self, side: Side) -> str:
         texts = ((inline(self.say(line.text)), line.mark) for line in side.lines)
         content = " · ".join(f"**{text}**" if mark else text for text, mark in texts)
-        return f"{inline(self.say(side.label))}: {content or self.say(_('nothing'))}"
+        content = content or self.say(_("nothing"))
+        return f"{inline(self.say(side.label))}: {content}"
 
     def facts(self, block: Facts) -> str:
         rows = (f"| {inline(self.say(name))} | {self.cell(cell)} |" for name, cell in block.rows)
