@@ -69,13 +69,16 @@ class Outputs:
         return cls(options.format, options.language, figures, options.save_snapshot, replaces)
 
 
-class Evaluated(NamedTuple, Generic[Summary]):
-    """A finished evaluation."""
-
+class _Finished(NamedTuple, Generic[Summary]):
     summary: Summary
     out: Path  # its output folder
     verdict: ReleaseVerdict | None  # of the release gates; None without a baseline
-    page: Document | None = None  # None if the run was read from its folder
+
+
+class Evaluated(_Finished[Summary]):
+    """A finished evaluation with its page; no page if it was read from its folder."""
+
+    page: Document | None = None
 
 
 def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | None:
@@ -172,7 +175,9 @@ def finish(
     if written.refused:
         written.refused.run = out
         raise written.refused
-    return Evaluated(record.summary, out, written.verdict, written.page)
+    evaluated = Evaluated(record.summary, out, written.verdict)
+    evaluated.page = written.page
+    return evaluated
 
 
 class _Written(NamedTuple):

@@ -439,6 +439,10 @@ def next_steps(
         if gate.failed:
             waive = f'gigamind gate waive {run} --reason "..." --until YYYY-MM-DD --by NAME'
             yield Step(_("To release anyway, record who accepts it"), waive)
+        if gate.failed and all(rule.metric == CARD for rule in gate.failed):
+            certify = f"gigamind judge certify {run} --labels LABELS --out card"
+            yield Step(_("Compare the judge with human labels"), certify)
+            return
         yield Step(
             _("If the change is intentional, make this run the new baseline"), f"{promote} --force"
         )
