@@ -8,9 +8,8 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
-from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -67,12 +66,14 @@ def render_html(document: Document, say: Translator) -> str:
     names = (*_SCRIPTS, *((listing.script, _LIST) if listing else ()), _PAGE)
     script = "".join(map(_asset, names))
     renderer = _Page(say, is_listed=listing is not None)
-    head, sections = renderer.parts(document)
+    places = (at for at, b in enumerate(document.blocks) if isinstance(b, Section))
+    cut = next(places, len(document.blocks))
+    sections = document.blocks[cut:]
     page = _template().render(
         say=say,
         _=say.gettext,
         document=document,
-        head=head,
+        head=renderer.blocks(document.blocks[:cut]),
         body=renderer.blocks(sections),
         contents=[(b.id, say(b.title)) for b in sections if isinstance(b, Section)],
         data=Markup(listing.data if listing else items_script(say, [])),  # noqa: S704  escaped by its maker
@@ -107,14 +108,10 @@ class _Page:
         self.say = say
         self.is_listed = is_listed
 
-    def parts(self, document: Document) -> tuple[Markup, Sequence[Block]]:
-        """Return the first screen, and the blocks below it: the first section and all that follows."""
-        places = (at for at, b in enumerate(document.blocks) if isinstance(b, Section))
-        cut = next(places, len(document.blocks))
-        return self.blocks(document.blocks[:cut]), document.blocks[cut:]
-
     def blocks(self, blocks: Iterable[Block]) -> Markup:
-        return Markup("\n").join(_RENDERERS[type(block)](self, block) for block in blocks)
+        return Markup("\n").join(
+            getattr(self, type(block).__name__.lower())(block) for block in blocks
+        )
 
     def text(self, text: object) -> Markup:
         """Return a text with code in backticks; third-party control characters are visible."""
@@ -165,11 +162,9 @@ class _Page:
         return Markup('<span class="word {}">{}</span>').format(state, word)
 
     def steps(self, block: Steps) -> Markup:
-        items = Markup("").join(
-            Markup("<li>{}{}</li>").format(
-                Markup('<a href="{}">{}</a>').format(step.url, self.text(step.label))
-                if step.url
-                else self.text(step.label),
+        items = self._items(
+            Markup("{}{}").format(
+                self.cell(Link(step.label, step.url)) if step.url else self.text(step.label),
                 self._command(step.command),
             )
             for step in block.items
@@ -265,7 +260,7 @@ class _Page:
         )
         return Markup("<tbody>{}{}</tbody>").format(title, rows)
 
-    def key_figures(self, block: KeyFigures) -> Markup:
+    def keyfigures(self, block: KeyFigures) -> Markup:
         return Markup('<div class="cards">{}</div>').format(
             Markup("").join(map(self._figure, block.figures))
         )
@@ -372,23 +367,6 @@ class _Page:
         return Markup(
             '<section id="{0}" aria-labelledby="{0}-title" tabindex="-1">{1}</section>'
         ).format(block.id, inner)
-
-
-_RENDERERS: dict[type[Block], Callable[[_Page, Any], Markup]] = {
-    Verdict: _Page.verdict,
-    Banner: _Page.banner,
-    Prose: _Page.prose,
-    Bullets: _Page.bullets,
-    Conditions: _Page.conditions,
-    Steps: _Page.steps,
-    Table: _Page.table,
-    KeyFigures: _Page.key_figures,
-    Plot: _Page.plot,
-    Examples: _Page.examples,
-    Facts: _Page.facts,
-    Listing: _Page.listing,
-    Section: _Page.section,
-}
 
 
 def _kind(cell: Cell) -> str:
