@@ -33,8 +33,8 @@ from gigamind.retrieval.retriever import recording
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.spans import Span
 from gigamind.systems.builtin import Builtin
-from gigamind.systems.dialect import Rankings
-from gigamind.systems.open import SystemRetriever, open_system
+from gigamind.systems.dialect import rankings
+from gigamind.systems.open import open_system
 from gigamind.systems.protocol import Query, Retriever
 from gigamind.tasks.search import hits
 from gigamind.tasks.search.free_judges import FreeJudges, free_judges, judge_freely
@@ -282,8 +282,8 @@ def _open_system(
     whole = options.sample is None and not prepared.errors
     ids = {query.item.id for query in prepared.queries}
     if retriever is None:
-        opened = open_system(options.named_system, Rankings(options.topk), ids if whole else None)
-        retriever = SystemRetriever(opened.system)
+        opened = open_system(options.named_system, rankings(options.topk), ids if whole else None)
+        retriever = opened
         if opened.concurrency is not None:
             most = min(options.pace.max_concurrency, opened.concurrency)
             options = options.model_copy(update={"max_concurrency": most})
