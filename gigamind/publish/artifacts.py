@@ -14,9 +14,9 @@ from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.formats import between, share
 from gigamind.i18n import Text, _, translator
+from gigamind.metrics.table import label_text
 from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_run_language
 from gigamind.publish.restarts import deployment_name, through_restart
-from gigamind.release.policy import rule_label
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import failed_document
 from gigamind.reports.verdict import release_verdict
@@ -143,7 +143,7 @@ def _emit_verdict(verdict: ReleaseVerdict, out: Path) -> None:
     gate, comparison = verdict.gate, verdict.comparison
     try:
         emit_event(
-            event=f"gigamind.gate.{gate.verdict}",
+            event=f"gigamind.gate.{'waived' if verdict.waiver else gate.verdict}",
             resource={"prefect.resource.id": f"gigamind.run.{comparison.current.run_id}"},
             payload={
                 "task": comparison.task,
@@ -189,7 +189,7 @@ def metric_table(task: str, summary: BaseModel) -> list[dict[str, str | int]]:
     return [
         {
             "block": figure.block,
-            "metric": str(rule_label(figure.key)),
+            "metric": str(label_text(figure.key)),
             "value": share(figure.value),
             "interval": between(figure.interval),
             "n": figure.interval.n,

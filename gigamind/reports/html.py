@@ -8,9 +8,8 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
-from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -68,12 +67,14 @@ def render_html(document: Document, say: Translator) -> str:
     names = (*_SCRIPTS, *((listing.script, _LIST) if listing else ()), _PAGE)
     script = "".join(map(_asset, names))
     renderer = _Page(say, is_listed=listing is not None)
-    head, sections = renderer.parts(document)
+    places = (at for at, b in enumerate(document.blocks) if isinstance(b, Section))
+    cut = next(places, len(document.blocks))
+    sections = document.blocks[cut:]
     page = _template().render(
         say=say,
         _=say.gettext,
         document=document,
-        head=head,
+        head=renderer.blocks(document.blocks[:cut]),
         body=renderer.blocks(sections),
         contents=[(b.id, say(b.title)) for b in sections if isinstance(b, Section)],
         data=Markup(listing.data if listing else items_script(say, [])),  # noqa: S704  escaped by its maker
@@ -108,14 +109,10 @@ class _Page:
         self.say = say
         self.is_listed = is_listed
 
-    def parts(self, document: Document) -> tuple[Markup, Sequence[Block]]:
-        """Return the first screen, and the blocks below it: the first section and all that follows."""
-        places = (at for at, b in enumerate(document.blocks) if isinstance(b, Section))
-        cut = next(places, len(document.blocks))
-        return self.blocks(document.blocks[:cut]), document.blocks[cut:]
-
     def blocks(self, blocks: Iterable[Block]) -> Markup:
-        return Markup("\n").join(_RENDERERS[type(block)](self, block) for block in blocks)
+        return Markup("\n").join(
+            getattr(self, type(block).__name__.lower())(block) for block in blocks
+        )
 
     def text(self, text: object) -> Markup:
         """Return a text with code in backticks; third-party control characters are visible."""
@@ -166,11 +163,9 @@ class _Page:
         return Markup('<span class="word {}">{}</span>').format(state, word)
 
     def steps(self, block: Steps) -> Markup:
-        items = Markup("").join(
-            Markup("<li>{}{}</li>").format(
-                Markup('<a href="{}">{}</a>').format(step.url, self.text(step.label))
-                if step.url
-                else self.text(step.label),
+        items = self._items(
+            Markup("{}{}").format(
+                self.cell(Link(step.label, step.url)) if step.url else self.text(step.label),
                 self._command(step.command),
             )
             for step in block.items
@@ -219,11 +214,13 @@ class _Page:
         ]
         scale = max((_extent(cell) for row in block.rows for cell in row), default=0.0)
         heads = Markup("").join(
-            Markup('<th scope="col" class="{}"{}>{}</th>' if column.label else "<td></td>").format(
+            Markup('<th scope="col" class="{}"{}>{}</th>').format(
                 kind,
                 Markup(' title="{}"').format(column.hint) if column.hint else "",
                 self.text(column.label),
             )
+            if column.label
+            else Markup("<td></td>")
             for column, kind in zip(block.columns, kinds, strict=False)
         )
         caption = (
@@ -269,7 +266,7 @@ class _Page:
         )
         return Markup("<tbody>{}{}</tbody>").format(title, rows)
 
-    def key_figures(self, block: KeyFigures) -> Markup:
+    def keyfigures(self, block: KeyFigures) -> Markup:
         return Markup('<div class="cards">{}</div>').format(
             Markup("").join(map(self._figure, block.figures))
         )
@@ -376,23 +373,6 @@ class _Page:
         return Markup(
             '<section id="{0}" aria-labelledby="{0}-title" tabindex="-1">{1}</section>'
         ).format(block.id, inner)
-
-
-_RENDERERS: dict[type[Block], Callable[[_Page, Any], Markup]] = {
-    Verdict: _Page.verdict,
-    Banner: _Page.banner,
-    Prose: _Page.prose,
-    Bullets: _Page.bullets,
-    Conditions: _Page.conditions,
-    Steps: _Page.steps,
-    Table: _Page.table,
-    KeyFigures: _Page.key_figures,
-    Plot: _Page.plot,
-    Examples: _Page.examples,
-    Facts: _Page.facts,
-    Listing: _Page.listing,
-    Section: _Page.section,
-}
 
 
 def _kind(cell: Cell) -> str:

@@ -34,7 +34,6 @@ from gigamind.reports.document import (
     Proportion,
     Prose,
     Section,
-    Step,
     Verdict,
     shaped,
     table,
@@ -60,7 +59,6 @@ from gigamind.reports.views import View
 MOST_RUNS = 20
 _PANELS = 4
 _ERRORS = 5
-_PREFECT = ("trend", "errors", "cost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +102,17 @@ def run_document(
         _subject(record),
         verdict=verdict,
         warnings=_warnings(view, record, outcome),
-        steps=() if isinstance(verdict, Banner) else _steps(record, outcome),
+        steps=()
+        if isinstance(verdict, Banner)
+        or outcome.out is None
+        or outcome.refused
+        or run.status != "complete"
+        else next_steps(release, str(outcome.out), report=outcome.links.get("report.html", "")),
         figures=None if release else key_figures(view.figures(record.summary), say),
         table=metric_table(release) if release and not release.gate.is_refused else None,
         examples=worst_examples(comparison) if comparison else view.examples(record),
         conditions=gate_conditions(release) if release else None,
-        noise=noise_text(comparison) if comparison else "",
+        noise=noise_text(release) if release else "",
         sections=(
             _trend(outcome, say),
             *view.sections(record, say, outcome.baseline),
@@ -190,14 +193,6 @@ def _warnings(
     yield from record.run.warnings
 
 
-def _steps(record: Record[Any, Any], outcome: Outcome) -> Iterator[Step]:
-    if outcome.out is None or record.run.status != "complete" or outcome.refused:
-        return
-    yield from next_steps(
-        outcome.release, str(outcome.out), report=outcome.links.get("report.html", "")
-    )
-
-
 def key_figures(figures: Sequence[Figure], say: Translator) -> KeyFigures:
     """Return the main metrics of a run, each once; all metrics of a team's own judge."""
     known = measured(figures)
@@ -237,11 +232,10 @@ def _all_metrics(
         for figure in known
     ]
     heads = (_("metric"), _("value"), _("95% CI"), _("number of items"), _("meaning"))
-    blocks = [table(heads, rows)]
-    if missing := [rule_label(figure.key) for figure in figures if figure.value is None]:
-        text = _("Not defined for these items: {metrics}.", metrics=missing)
-        return Section("metrics", _("All metrics"), (*blocks, Prose(text, faint=True)), folded=True)
-    return Section("metrics", _("All metrics"), tuple(blocks), folded=True)
+    missing = [rule_label(figure.key) for figure in figures if figure.value is None]
+    text = _("Not defined for these items: {metrics}.", metrics=missing)
+    notes = [Prose(text, faint=True)] if missing else []
+    return Section("metrics", _("All metrics"), (table(heads, rows), *notes), folded=True)
 
 
 def _distinct(figures: Sequence[Figure]) -> list[Figure]:
@@ -336,10 +330,10 @@ def _lost_kind(kind: str, n: int) -> Message:
 
 
 def _details(record: Record[Any, Any], say: Translator) -> Section:
-    rows = [*_run_rows(record.run, say)]
+    rows = tuple(_run_rows(record.run, say))
     text = certified(record.card, record.run.judge, say.language)
-    blocks = (Facts(tuple(rows)), *((Prose(text),) if text else ()))
-    return Section("run", _("Run details"), blocks, folded=True)
+    notes = [Prose(text)] if text else []
+    return Section("run", _("Run details"), (Facts(rows), *notes), folded=True)
 
 
 def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, Cell]]:

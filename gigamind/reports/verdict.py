@@ -13,6 +13,7 @@ from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import in_order, is_lower_better, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
+from gigamind.release.mismatch import WHAT
 from gigamind.release.policy import (
     COVERAGE,
     LOST,
@@ -147,30 +148,29 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
     items = items_text(comparison)
     match state_of(release):
         case "not-comparable" if gate.is_refused:
-            first, *others = gate.reasons
-            worse = _worse_count(comparison)
-            aside = (
-                _(
+            what = [
+                WHAT.get(mismatch.what, mismatch.what)
+                for mismatch in comparison.mismatches
+                if mismatch.meaning in gate.reasons
+            ]
+            sentence = _("Not comparable: the runs differ in {what}.", what=what)
+            if not what:
+                sentence = _("Not comparable: {reason}", reason=gate.reasons[0])
+            if worse := sum(change.change == "worse" for change in comparison.changes):
+                aside = _(
                     "For information: {worse:,} of {shared:,} {units} got worse.",
                     worse=worse,
                     shared=comparison.shared,
                     units=units_of(comparison.task),
                 )
-                if worse
-                else ""
-            )
-            sentence = _("Not comparable: {reason}", reason=first)
-            return Verdict("not-comparable", sentence, tuple(filter(None, (aside, *others))))
+                sentence = joined([sentence, aside], " ")
+            return Verdict("not-comparable", sentence)
         case "failed":
             return _decided(_("Failed"), release, "failed")
         case "not-comparable":
-            return _decided(
-                _("No decision: the runs are not comparable"), release, "not-comparable"
-            )
+            return _decided(_("Not comparable"), release, "not-comparable")
         case "inconclusive":
-            return _decided(
-                _("Inconclusive: the results do not allow a decision"), release, "inconclusive"
-            )
+            return _decided(_("Inconclusive"), release, "inconclusive")
         case "warned":
             if any(rule.status == "warned" for rule in gate.rules):
                 return _decided(_("Warning"), release, "warned")
@@ -346,10 +346,6 @@ def items_text(comparison: Comparison) -> Message:
     return joined(texts, " ")
 
 
-def _worse_count(comparison: Comparison) -> int:
-    return sum(change.change == "worse" for change in comparison.changes)
-
-
 def slice_name(kind: str, key: str) -> Message:
     """Return the label of a slice of the items."""
     match kind:
@@ -367,7 +363,8 @@ def slice_name(kind: str, key: str) -> Message:
 
 def bounds_verdict(bounds: GateResult) -> Verdict:
     """Return the verdict on a run without a baseline, from its floors and ceilings."""
-    missed, count = missed_bounds(bounds), len(bounds.rules)
+    rules, count = bounds.rules, len(bounds.rules)
+    missed = [rule.explanation for rule in rules if rule.status in {"failed", "warned"}]
     if not missed:
         text = n_(
             "Passed: the floor or ceiling is met.",
@@ -381,12 +378,6 @@ def bounds_verdict(bounds: GateResult) -> Verdict:
         return Verdict("failed", text)
     text = _("Warning: {missed} of {count} floors and ceilings are not met. {first}", **values)
     return Verdict("warning", text)
-
-
-def missed_bounds(bounds: GateResult | None) -> list[Text]:
-    """Return the floors and ceilings that a run misses."""
-    rules = bounds.rules if bounds else ()
-    return [rule.explanation for rule in rules if rule.status in {"failed", "warned"}]
 
 
 def next_steps(
@@ -407,12 +398,9 @@ def next_steps(
         return
     comparison, gate = release.comparison, release.gate
     if gate.is_refused:
-        keys = [
-            m.relaxed_by
-            for m in comparison.mismatches
-            if m.severity == "no-verdict" and m.relaxed_by
-        ]
-        refused = any(m.severity == "refuse" for m in comparison.mismatches)
+        known = comparison.mismatches
+        keys = [m.relaxed_by for m in known if m.severity == "no-verdict" and m.relaxed_by]
+        refused = any(m.severity == "refuse" for m in known)
         if keys and not refused:
             changed = " ".join(f"--changed {key}" for key in dict.fromkeys(keys))
             yield Step(
@@ -431,29 +419,35 @@ def next_steps(
         yield Step(_("Make this run the new baseline"), promote)
 
 
+_WORST = _(
+    "A gated metric is at its worst value in both runs, so its gate cannot detect a regression. Promote a better"
+    " baseline, or set a limit under [floors] or [ceilings] in a file for --gates."
+)
+
+
 def gate_conditions(release: Release) -> Conditions:
     """Return the rules of the policy that decided, then the allowed differences; passed rules are in the table."""
     comparison, gate = release.comparison, release.gate
     if gate.is_refused:
-        return Conditions(())
+        reasons = (Condition("not-comparable", reason) for reason in gate.reasons)
+        return Conditions(tuple(reasons))
     rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
     shown = [rule for rule in rules if rule.status not in {"passed", "skipped"}]
     texts: dict[tuple[State, Text], None] = dict.fromkeys(
-        (STATE_OF[rule.status], _condition(rule, comparison)) for rule in shown
+        (
+            STATE_OF[rule.status],
+            _WORST
+            if rule.why == "worst"
+            else _rule_text(rule, comparison)
+            if rule.why == "drop"
+            else rule.explanation,
+        )
+        for rule in shown
     )
     explained = {rule.explanation for rule in gate.rules}
     decided = [Condition(state, text) for state, text in texts]
     allowed = [Condition("informational", text) for text in gate.reasons if text not in explained]
     return Conditions((*decided, *allowed))
-
-
-def _condition(rule: RuleResult, comparison: Comparison) -> Text:
-    if rule.why != "worst":
-        return _rule_text(rule, comparison) if rule.why == "drop" else rule.explanation
-    return _(
-        "A gated metric is at its worst value in both runs, so its gate cannot detect a regression. Promote a better"
-        " baseline, or set a limit under [floors] or [ceilings] in a file for --gates."
-    )
 
 
 def metric_table(release: Release, *, every: bool = False) -> Table:
@@ -479,7 +473,11 @@ def metric_table(release: Release, *, every: bool = False) -> Table:
         Column(_("limit"), minor=True),
         Column(_("result")),
     )
-    changes = tuple(_change_row(key, comparison, usual) for key in shown)
+    changes = tuple(
+        (rule_label(key), *_cells(change, usual), None, Result("informational"))
+        for key in shown
+        if (change := comparison.metric(key))
+    )
     if not rules:  # the runs are not comparable: there are no limits and no results
         return Table(columns[:4], (Group(tuple(row[:4] for row in changes)),))
     gates = tuple(_rule_row(rule, comparison, usual) for rule in rules)
@@ -498,46 +496,24 @@ def distinct(keys: Iterable[str], *comparisons: Comparison) -> list[str]:
 
 
 def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cell, ...]:
-    change = comparison.metric(rule.metric)
+    change, label = comparison.metric(rule.metric), rule_label(rule.metric)
+    cells: tuple[Cell, Cell, Cell]
     if change is not None and rule.metric not in LOST:
-        before, after, difference = _cells(
-            change, comparison, usual, rule.limit if rule.why == "drop" else None
-        )
+        cells = _cells(change, usual, rule.limit if rule.why == "drop" else None)
     elif rule.why == "normalised":
         label = _("time cost of a query, relative to a reference load")
-        return (
-            label,
-            "1.00",
-            rule.values["ratio"],
-            None,
-            _limit(rule),
-            Result(STATE_OF[rule.status]),
-        )
+        cells = "1.00", rule.values["ratio"], None
+    elif rule.metric not in _TIMES:
+        cells = Proportion(rule.baseline), Proportion(rule.current), None
     else:
-        before, after = _value(rule.metric, rule.baseline), _value(rule.metric, rule.current)
         difference = None
-        if rule.metric in _TIMES and rule.baseline is not None and rule.current is not None:
+        if rule.baseline is not None and rule.current is not None:
             difference = f"{rule.current - rule.baseline:+,.0f} ms".replace("-", "−")
-    return (
-        rule_label(rule.metric),
-        before,
-        after,
-        difference,
-        _limit(rule),
-        Result(STATE_OF[rule.status]),
-    )
+        cells = Time(rule.baseline), Time(rule.current), difference
+    return label, *cells, _limit(rule), Result(STATE_OF[rule.status])
 
 
-def _change_row(key: str, comparison: Comparison, usual: int) -> tuple[Cell, ...]:
-    change = comparison.metric(key)
-    assert change is not None  # noqa: S101  checked by the caller
-    return rule_label(key), *_cells(change, comparison, usual), None, Result("informational")
-
-
-def _cells(
-    change: MetricChange, comparison: Comparison, usual: int, limit: float | None = None
-) -> tuple[Cell, Cell, Cell]:
-    del comparison
+def _cells(change: MetricChange, usual: int, limit: float | None = None) -> tuple[Cell, Cell, Cell]:
     n = change.n if change.n != usual else None
     signed = None if limit is None else (limit if is_lower_better(change.metric) else -limit)
     return (
@@ -553,10 +529,6 @@ def difference_of(change: MetricChange, limit: float | None = None) -> Differenc
     few = change.low is not None and change.changed and change.interval is None
     note = n_("{n} item changed", "{n} items changed", n=change.changed) if few else ""
     return Difference(change.difference, low, high, limit, change.is_better, note)
-
-
-def _value(metric: str, value: float | None) -> Cell:
-    return Time(value) if metric in _TIMES else Proportion(value)
 
 
 def _limit(rule: RuleResult) -> Cell:
@@ -586,7 +558,7 @@ def worst_examples(
         better = [change for change in comparison.changes[::-1] if change.change == "improved"]
         shown = tuple(example_of(change, sides) for change in better[:most])
         return Examples(_("Improved"), shown, len(better))
-    lost = [_lost_example(item) for item in comparison.lost]
+    lost = [_gone_example(item, _("not evaluated")) for item in comparison.lost]
     items = [*lost, *(example_of(change, sides) for change in worse)]
     return Examples(_("Got worse"), tuple(items[:most]), len(items))
 
@@ -594,10 +566,6 @@ def worst_examples(
 def _title(item: ComparedItem | ItemChange) -> str:
     """Return the text of an item; for a note, whose text is its path, its file name."""
     return PurePosixPath(item.id).stem if item.text == item.id else item.text
-
-
-def _lost_example(item: ComparedItem) -> Example:
-    return Example(item.id, _title(item), _("not evaluated"), item.expected_notes)
 
 
 def example_of(change: ItemChange, sides: tuple[Text, Text] = SIDES) -> Example:
@@ -638,8 +606,11 @@ def ranking_lines(hits: Sequence[Hit], expected: set[str]) -> tuple[SideLine, ..
     )
 
 
-def noise_text(comparison: Comparison) -> Text:
-    """Return the smallest difference that this number of items usually shows; "" if it is unknown."""
+def noise_text(release: Release) -> Text:
+    """Return the smallest difference that this number of items usually shows; "" if unknown, or the verdict says it."""
+    comparison = release.comparison
+    if state_of(release) == "passed":
+        return ""
     known = [change.detectable for change in comparison.metrics if change.detectable is not None]
     if not known:
         return ""
@@ -712,7 +683,7 @@ def release_document(
         table=metric_table(release),
         examples=worst_examples(comparison),
         conditions=gate_conditions(release),
-        noise=noise_text(comparison),
+        noise=noise_text(release),
         sections=(*_changed_items(comparison, shown), _compared_runs(comparison)),
         version=comparison.current.app_version,
     )
@@ -724,26 +695,26 @@ def _changed_items(comparison: Comparison, shown: int) -> Iterator[Section]:
         for way in ("worse", "improved")
     )
     kinds = (
-        (_("Got worse"), list(map(example_of, worse)), ""),
-        (_("Got better"), list(map(example_of, better)), ""),
+        (_("Got worse"), [example_of(change) for change in worse], ""),
+        (_("Got better"), [example_of(change) for change in better], ""),
         (
             _("Items that could not be evaluated"),
-            list(map(_lost_example, comparison.lost)),
+            [_gone_example(item, _("not evaluated")) for item in comparison.lost],
             NOT_EVALUATED,
         ),
         (
             _("Items whose expected passage is no longer in its note"),
-            list(map(_gone_example, comparison.gone)),
+            [_gone_example(item) for item in comparison.gone],
             PASSAGE_GONE,
         ),
         (
             _("Items without a verdict in this run"),
-            list(map(_gone_example, comparison.unjudged)),
+            [_gone_example(item) for item in comparison.unjudged],
             VERDICT_LOST,
         ),
         (
             _("Items without a checklist result in this run"),
-            list(map(_gone_example, comparison.unchecked)),
+            [_gone_example(item) for item in comparison.unchecked],
             VERDICT_LOST,
         ),
     )
@@ -768,8 +739,8 @@ VERDICT_LOST = _(
 )
 
 
-def _gone_example(item: ComparedItem) -> Example:
-    return Example(item.id, _title(item), "", item.expected_notes)
+def _gone_example(item: ComparedItem, what: Text = "") -> Example:
+    return Example(item.id, _title(item), what, item.expected_notes)
 
 
 def _compared_runs(comparison: Comparison) -> Section:
