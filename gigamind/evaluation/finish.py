@@ -1,7 +1,7 @@
 """Finish every evaluation: compare the run with its baseline and write the output folder."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
@@ -40,7 +40,7 @@ from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import GateResult, read_policy
 from gigamind.release.shortfall import checked_card, judged_languages
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
-from gigamind.reports.document import Document, Step, Steps
+from gigamind.reports.document import Document, Step
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import MOST_RUNS, Outcome, run_document
@@ -69,13 +69,16 @@ class Outputs:
         return cls(options.format, options.language, figures, options.save_snapshot, replaces)
 
 
-class Evaluated(NamedTuple, Generic[Summary]):
-    """A finished evaluation."""
-
+class _Finished(NamedTuple, Generic[Summary]):
     summary: Summary
     out: Path  # its output folder
     verdict: ReleaseVerdict | None  # of the release gates; None without a baseline
-    page: Document | None = None  # None if the run was read from its folder
+
+
+class Evaluated(_Finished[Summary]):
+    """A finished evaluation with its page; no page if it was read from its folder."""
+
+    page: Document | None = None
 
 
 def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | None:
@@ -172,7 +175,9 @@ def finish(
     if written.refused:
         written.refused.run = out
         raise written.refused
-    return Evaluated(record.summary, out, written.verdict, written.page)
+    evaluated = Evaluated(record.summary, out, written.verdict)
+    evaluated.page = written.page
+    return evaluated
 
 
 class _Written(NamedTuple):
@@ -227,6 +232,8 @@ def _write(
         files[SUMMARY_FILE] = render_markdown(page, say)
         if record.items:
             files[HTML_FILE] = render_html(page, say)
+            link = Step(_("Open the report"), url=f"{served_at(out)}{HTML_FILE}")
+            page = page.linked(link) if served_at(out) else page
     write_run(
         out, record, outputs.format, files | _files(task, record, outputs), replace=outputs.replaces
     )
@@ -271,13 +278,12 @@ def finish_flow(
     written = _write(record, task, options, out, _reference(options, kinds))
     verdict, refused, page = written
     say = translator(options.language)
-    page = replace(page, blocks=(*_served(out), *page.only(*PUBLISHED).blocks))
     return {
         "task": record.run.task,
         "summary": record.summary.model_dump(mode="json"),
         "run_id": record.run.run_id,
         "headline": say(page.headline),
-        "page": render_markdown(page, say, plots=True),
+        "page": render_markdown(page.only(*PUBLISHED), say, plots=True),
         "release": verdict.dump() if verdict else None,
         "refused": _refused(refused) if refused else None,
     }
@@ -285,12 +291,6 @@ def finish_flow(
 
 PUBLISHED = ("trend", "errors", "cost")
 """The sections of a run's page that Prefect's UI shows."""
-
-
-def _served(out: Path) -> Iterator[Steps]:
-    """Yield the link to report.html, if something serves it."""
-    if (address := served_at(out)) and (out / HTML_FILE).is_file():
-        yield Steps((Step(_("Open the report"), url=f"{address}{HTML_FILE}"),))
 
 
 def _refused(error: GigamindError) -> Refused:

@@ -32,7 +32,7 @@ from gigamind.reports.document import (
     more_text,
     table,
 )
-from gigamind.reports.text import code, inline
+from gigamind.reports.text import code, inline, sentence
 
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")
 MARKS = {
@@ -75,29 +75,29 @@ class _Page:
             return f"[{inline(self.say(cell.text))}]({cell.url})"
         return inline(cell_text(cell, self.say))
 
+    def text(self, text: Text) -> str:
+        """Return a sentence; parts in backticks are code."""
+        return sentence(self.say(text))
+
     def verdict(self, block: Verdict) -> str:
-        return "\n\n".join(
-            [f"**{inline(self.say(block.sentence))}**", *(inline(self.say(x)) for x in block.leads)]
-        )
+        return "\n\n".join([f"**{self.text(block.sentence)}**", *map(self.text, block.leads)])
 
     def banner(self, block: Banner) -> str:
         fix = f"\n>\n> {code(block.command)}" if block.command else ""
-        return f"> **{inline(self.say(block.sentence))}**{fix}"
+        return f"> **{self.text(block.sentence)}**{fix}"
 
     def prose(self, block: Prose) -> str:
-        return inline(self.say(block.text))
+        return self.text(block.text)
 
     def bullets(self, block: Bullets) -> str:
-        lines = "\n".join(f"- {inline(self.say(item))}" for item in block.items)
+        lines = "\n".join(f"- {self.text(item)}" for item in block.items)
         return self._titled(_("Before you trust the figures"), lines) if block.warning else lines
 
     def _titled(self, title: Text, content: str) -> str:
         return f"**{inline(self.say(title))}**\n\n{content}"
 
     def conditions(self, block: Conditions) -> str:
-        lines = (
-            f"- {self._state(item.state)}: {inline(self.say(item.text))}" for item in block.items
-        )
+        lines = (f"- {self._state(item.state)}: {self.text(item.text)}" for item in block.items)
         return self._titled(_("Conditions"), "\n".join(lines))
 
     def _state(self, state: str) -> str:
@@ -107,7 +107,7 @@ class _Page:
     def steps(self, block: Steps) -> str:
         lines: list[str] = []
         for step in block.items:
-            label = inline(self.say(step.label))
+            label = self.text(step.label)
             if step.url:
                 label = f"[{label}]({step.url})"
             lines.append(f"- {label}" + (f": {code(step.command)}" if step.command else ""))
@@ -143,18 +143,20 @@ class _Page:
         count = self.say(more_text(len(block.items), block.of))
         lines = [f"**{inline(self.say(block.title))}** ({count})", ""]
         for place, item in enumerate(block.items, 1):
-            what = inline(self.say(item.what))
-            lines.append(f"{place}. **{inline(item.title)}** ({code(item.id)}): {what}")
+            what = f": {self.text(item.what)}" if item.what else ""
+            lines.append(f"{place}. **{inline(item.title)}** ({code(item.id)}){what}")
             if item.expected:
                 expected = ", ".join(map(code, item.expected))
-                lines.append(f"    - {self.say(_('expected'))}: {expected}")
+                label = self.say(_("expected"))
+                lines.append(f"    - {label}: {expected}")
             lines += [f"    - {self._side(side)}" for side in item.sides]
         return "\n".join(lines)
 
     def _side(self, side: Side) -> str:
         texts = ((inline(self.say(line.text)), line.mark) for line in side.lines)
         content = " · ".join(f"**{text}**" if mark else text for text, mark in texts)
-        return f"{inline(self.say(side.label))}: {content or self.say(_('nothing'))}"
+        content = content or self.say(_("nothing"))
+        return f"{inline(self.say(side.label))}: {content}"
 
     def facts(self, block: Facts) -> str:
         rows = (f"| {inline(self.say(name))} | {self.cell(cell)} |" for name, cell in block.rows)
