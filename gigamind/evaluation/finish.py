@@ -1,7 +1,7 @@
 """Finish every evaluation: compare the run with its baseline and write the output folder."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
@@ -40,7 +40,7 @@ from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import GateResult, read_policy
 from gigamind.release.shortfall import checked_card, judged_languages
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
-from gigamind.reports.document import Document, Step, Steps
+from gigamind.reports.document import Document, Step
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import MOST_RUNS, Outcome, run_document
@@ -232,6 +232,8 @@ def _write(
         files[SUMMARY_FILE] = render_markdown(page, say)
         if record.items:
             files[HTML_FILE] = render_html(page, say)
+            link = Step(_("Open the report"), url=f"{served_at(out)}{HTML_FILE}")
+            page = page.linked(link) if served_at(out) else page
     write_run(
         out, record, outputs.format, files | _files(task, record, outputs), replace=outputs.replaces
     )
@@ -276,13 +278,12 @@ def finish_flow(
     written = _write(record, task, options, out, _reference(options, kinds))
     verdict, refused, page = written
     say = translator(options.language)
-    page = replace(page, blocks=(*_served(out), *page.only(*PUBLISHED).blocks))
     return {
         "task": record.run.task,
         "summary": record.summary.model_dump(mode="json"),
         "run_id": record.run.run_id,
         "headline": say(page.headline),
-        "page": render_markdown(page, say, plots=True),
+        "page": render_markdown(page.only(*PUBLISHED), say, plots=True),
         "release": verdict.dump() if verdict else None,
         "refused": _refused(refused) if refused else None,
     }
@@ -290,12 +291,6 @@ def finish_flow(
 
 PUBLISHED = ("trend", "errors", "cost")
 """The sections of a run's page that Prefect's UI shows."""
-
-
-def _served(out: Path) -> Iterator[Steps]:
-    """Yield the link to report.html, if something serves it."""
-    if (address := served_at(out)) and (out / HTML_FILE).is_file():
-        yield Steps((Step(_("Open the report"), url=f"{address}{HTML_FILE}"),))
 
 
 def _refused(error: GigamindError) -> Refused:

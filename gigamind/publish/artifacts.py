@@ -24,15 +24,8 @@ from gigamind.tasks import TASKS
 
 CARD_KEY = "judge-card"
 _MAX_REASONS = 20
-
-
-_VERDICTS = {
-    "passed": _("passed"),
-    "failed": _("failed"),
-    "warned": _("passed with warnings"),
-    "inconclusive": _("inconclusive"),
-    "not-comparable": _("not comparable"),
-}
+_STATES = {"warned": "RegressedSoft", "inconclusive": "Inconclusive"}
+"""Names of Completed states by the verdict of the gates; "Completed" if they passed."""
 
 
 class Keys(NamedTuple):
@@ -101,30 +94,22 @@ def publish_failure(error: GigamindError, options: EvalOptions, subject: str, ke
     )
 
 
-def end_of_gate(run_id: str, result: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State or None
-    """Emit the verdict of the gates as an event and return the end state of the flow; None if the gates passed.
+def end_of_gate(result: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State
+    """Emit the verdict of the gates as an event and return the end state of the flow, whose message is the verdict.
 
-    A regression or incomparable runs are Failed; if only warnings failed, the state is a named Completed.
+    A regression or incomparable runs are Failed; other states are Completed and have the name of the verdict.
     """
     from prefect.states import Completed
 
     verdict = ReleaseVerdict.load(result["release"])
-    gate = verdict.gate
-    values = {"run": run_id, "phase": gate.phase, "verdict": _VERDICTS[gate.verdict]}
-    about = _("Release gate of {run} (phase {phase}): {verdict}", **values)
     _emit_verdict(verdict, Path(result["out"]))
-    if verdict.waiver:
-        message = in_run_language(release_verdict(verdict.release).sentence)
-        return Completed(name="Waived", message=message, data=dict(result))
-    if gate.verdict == "warned":
-        return Completed(name="RegressedSoft", message=in_run_language(about), data=dict(result))
-    if gate.verdict in {"passed", "inconclusive"}:
-        return None
-    is_failed = gate.verdict == "failed"
-    text = _("{verdict}: {reason}", verdict=about, reason=release_verdict(verdict.release).sentence)
-    stopped = ReleaseStopped(text) if is_failed else NoVerdict(text)
+    sentence, status = release_verdict(verdict.release).sentence, verdict.gate.verdict
+    if verdict.waiver or status not in {"failed", "not-comparable"}:
+        name = "Waived" if verdict.waiver else _STATES.get(status, "Completed")
+        return Completed(name=name, message=in_run_language(sentence), data=dict(result))
+    stopped = ReleaseStopped(sentence) if status == "failed" else NoVerdict(sentence)
     stopped.result = result
-    return failed(stopped, "Regressed" if is_failed else "NotComparable")
+    return failed(stopped, "Regressed" if status == "failed" else "NotComparable")
 
 
 def publish_card(written: Mapping[str, Any]) -> None:

@@ -441,6 +441,12 @@ class Document:
         )
         return replace(self, blocks=tuple(b for b in blocks if b != Bullets((), warning=True)))
 
+    def linked(self, step: Step) -> "Document":
+        """Return the document with another first step after the verdict, such as the link to its HTML page."""
+        steps = next((b for b in self.blocks if isinstance(b, Steps)), Steps(()))
+        first, *others = (b for b in self.blocks if b is not steps)
+        return replace(self, blocks=(first, Steps((step, *steps.items)), *others))
+
     @property
     def verdict(self) -> Verdict | Banner | None:
         """Return the verdict, or the banner in its place."""

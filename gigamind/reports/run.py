@@ -1,9 +1,10 @@
 """The document of one run, with or without a baseline: what all tasks share; each task adds its own sections."""
 
 import json
+import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,6 @@ class Outcome:
         refused: why the run is no result, and how to fix it.
         past: runs of its history including this one, oldest first.
         out: its folder, for commands.
-        links: URLs of its pages by name, if something serves them.
     """
 
     release: Release | None = None
@@ -81,7 +81,6 @@ class Outcome:
     refused: Text = ""
     past: Sequence[PastRun] = ()
     out: Path | None = None
-    links: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def run_document(
@@ -101,13 +100,17 @@ def run_document(
         TASKS[run.task],
         _subject(record),
         verdict=verdict,
-        warnings=_warnings(view, record, outcome),
+        warnings=_warnings(view, record, outcome, verdict),
         steps=()
         if isinstance(verdict, Banner)
         or outcome.out is None
         or outcome.refused
-        or run.status != "complete"
-        else next_steps(release, str(outcome.out), report=outcome.links.get("report.html", "")),
+        or (outcome.bounds and outcome.bounds.failed)
+        else next_steps(
+            release,
+            shlex.quote(str(outcome.out)),
+            baseline=shlex.quote(str(run.options.get("compare") or "BASELINE")),
+        ),
         figures=None if release else key_figures(view.figures(record.summary), say),
         table=metric_table(release) if release and not release.gate.is_refused else None,
         examples=worst_examples(comparison) if comparison else view.examples(record),
@@ -144,7 +147,11 @@ def _verdict(  # noqa: PLR0911  one case a kind of end
     view: View[Any, Any, Any], record: Record[Any, Any], outcome: Outcome, llm: LlmReport | None
 ) -> Verdict | Banner:
     release = outcome.release
-    if release and release.gate.verdict == "failed":
+    if (
+        release
+        and release.gate.verdict == "failed"
+        and not (outcome.refused and release.gate.lacks_verdicts)
+    ):
         return release_verdict(release)  # a regression stays one, whatever else is missing
     if record.run.status == "interrupted":
         unjudged = (error for error in record.errors if error.kind in {"verdict", "check"})
@@ -155,7 +162,9 @@ def _verdict(  # noqa: PLR0911  one case a kind of end
             n=left,
             units=units_of(record.run.task),
         )
-        return _resumed(sentence, outcome) if llm else Banner(sentence)
+        if llm is None:  # nothing was paid for, so nothing is kept
+            return Banner(joined([sentence, _("Run the evaluation again.")], " "))
+        return _resumed(sentence, outcome)
     if outcome.refused and not (outcome.bounds and outcome.bounds.failed):
         return Banner(_("Do not read the figures yet: {reason}", reason=outcome.refused))
     if llm and (sentence := coverage_banner(llm)):
@@ -177,12 +186,20 @@ def _resumed(sentence: Text, outcome: Outcome) -> Banner:
 
 
 def _warnings(
-    view: View[Any, Any, Any], record: Record[Any, Any], outcome: Outcome
+    view: View[Any, Any, Any],
+    record: Record[Any, Any],
+    outcome: Outcome,
+    verdict: Verdict | Banner,
 ) -> Iterator[Text]:
-    """Yield warnings, the most important first."""
+    """Yield warnings, the most important first, without what the verdict says."""
+    named = len(by_item(record.errors)) if isinstance(verdict, Banner) else 0
+    if outcome.refused and isinstance(verdict, Verdict):
+        yield outcome.refused
     if outcome.release:
-        yield from trust_warnings(outcome.release.comparison, outcome.release.gate)
-    if record.errors:
+        comparison = outcome.release.comparison
+        named = named or len(comparison.lost) + len(comparison.unjudged)
+        yield from trust_warnings(comparison, outcome.release.gate)
+    if len(by_item(record.errors)) > named:
         yield n_(
             "{n} row or item could not be evaluated. See {file}.",
             "{n:,} rows or items could not be evaluated. See {file}.",
@@ -280,6 +297,7 @@ def _trend(outcome: Outcome, say: Translator) -> Section | None:
         "trend",
         _("Metrics of the recent runs"),
         (Plot(chart, _("Main metrics of the last runs.")),),
+        folded=True,
     )
 
 

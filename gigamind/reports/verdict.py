@@ -115,7 +115,7 @@ def release_verdict(release: Release) -> Verdict:
         return verdict
     count = len(release.attempts) + 1
     failed = [at for at, attempt in enumerate(release.attempts, 1) if attempt.verdict == "failed"]
-    if verdict.state == "passed" and failed:
+    if verdict.state in {"passed", "warning"} and failed:
         first = release.attempts[failed[0] - 1]
         retried = _(
             "Passed on retry {count} of {count}. Attempt {failed} failed on {metrics}. Treat the result as noisy.",
@@ -123,7 +123,7 @@ def release_verdict(release: Release) -> Verdict:
             failed=failed[0],
             metrics=list(map(rule_label, first.metrics)),
         )
-        return Verdict("passed", retried, (verdict.sentence, *verdict.leads))
+        return Verdict(verdict.state, retried, (verdict.sentence, *verdict.leads))
     states = [STATES[STATE_OF[attempt.verdict]] for attempt in release.attempts]
     lead = _(
         "Attempt {count} of {count} with the same candidate. Before: {states}.",
@@ -188,7 +188,7 @@ def _decided(word: Message, release: Release, status: Status) -> Verdict:
     comparison, gate = release.comparison, release.gate
     rules = [rule for rule in gate.rules if rule.status == status]
     worst = max(rules, key=lambda rule: _severity(rule, comparison))
-    reason = joined([_rule_text(worst, comparison), items_text(comparison)], " ")
+    reason = joined([_rule_text(worst, comparison), items_text(comparison, worst.metric)], " ")
     sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
     others = len(rules) - 1
     more = n_(
@@ -200,67 +200,81 @@ def _decided(word: Message, release: Release, status: Status) -> Verdict:
 def _severity(rule: RuleResult, comparison: Comparison) -> tuple[int, float]:
     """Return the order of rules in a verdict: missing items, then drops beyond the limit, then others."""
     change = comparison.metric(rule.metric)
-    if rule.metric in {COVERAGE, VERDICTS}:
+    if rule.metric in LOST:
         return 2, 1 - (rule.current or 0.0)
     if rule.why == "drop" and change and change.drop is not None:
         return 1, change.drop - (rule.limit or 0.0)
     return 0, 1 - (rule.current or 0.0)
 
 
-def _rule_text(rule: RuleResult, comparison: Comparison) -> Text:
-    """Return what a rule found: for a drop its size and limit, else its explanation."""
-    change = comparison.metric(rule.metric)
-    if rule.why == "worst":
-        return _(
-            "{metric} is already at its worst value in both runs, so the gate cannot detect a regression.",
-            metric=rule_label(rule.metric),
-        )
-    if rule.why != "drop" or change is None or change.difference is None or rule.limit is None:
-        return rule.explanation
-    values: dict[str, object] = {
-        "metric": rule_label(rule.metric),
-        "size": points(abs(change.difference), signed=False),
-        "limit": points(rule.limit, signed=False),
-    }
-    if rule.status == "inconclusive":
-        return _inconclusive(rule, change, values, comparison)
-    rose = change.difference > 0
-    text = (
-        _("{metric} rose by {size} (limit {limit}).", **values)
-        if rose
-        else _("{metric} fell by {size} (limit {limit}).", **values)
-    )
+def _rule_text(rule: RuleResult, comparison: Comparison) -> Text:  # noqa: C901  one case a reason
+    """Return what a rule found, with its limit; `rule.explanation` adds how to fix it."""
+    change, label = comparison.metric(rule.metric), rule_label(rule.metric)
+    given = {**rule.values, "metric": label, "units": units_of(comparison.task)}
+    match rule.why:
+        case "drop" if change and change.difference is not None and rule.limit is not None:
+            text = _drop_text(rule, change, rule.limit, comparison)
+        case "worst":
+            text = _(
+                "{metric} is already at its worst value in both runs, so the gate cannot detect a regression.",
+                **given,
+            )
+        case "gone" | "speed_gone":
+            text = _("{metric} was measured in the baseline, but not in this run.", **given)
+        case "slower":
+            text = _("{metric} rose from {before} ms to {after} ms (limit {limit} ms).", **given)
+        case "normalised":
+            text = _(
+                "a query takes {ratio} times as long as in the baseline (99% CI {low} to {high}, limit {limit}).",
+                **given,
+            )
+        case "lost_coverage":
+            text = _("{count} of {total} {units} could not be evaluated.", **given)
+        case "lost_passages":
+            text = _("{count} of {total} {units} lost their expected passage.", **given)
+        case "lost_verdicts":
+            text = _("{count} of {total} {units} lost their verdict.", **given)
+        case "lost_checks":
+            text = _("{count} of {total} {units} lost their checklist result.", **given)
+        case _other:
+            return rule.explanation
     if rule.status == "warned" and "soft" in rule.remarks:
         soft = _("The phase {phase} only reports it.", phase=rule.values.get("phase", ""))
         return joined([text, soft], " ")
     return text
 
 
-def _inconclusive(
-    rule: RuleResult, change: MetricChange, values: dict[str, object], comparison: Comparison
-) -> Text:
-    changed = _("{metric} changed by {size} (limit {limit}).", **values | {
-        "size": points(change.difference or 0.0)
-    })  # fmt: skip
-    if change.low is not None and change.high is not None:
-        changed = _(
-            "{metric} changed by {size} (95% CI {low} to {high}), limit {limit}.",
-            **values
-            | {
-                "size": points(change.difference or 0.0),
-                "low": points(change.low),
-                "high": points(change.high),
-            },
+def _drop_text(
+    rule: RuleResult, change: MetricChange, limit: float, comparison: Comparison
+) -> Message:
+    difference = change.difference or 0.0
+    values: dict[str, object] = {
+        "metric": rule_label(rule.metric),
+        "n": change.n,
+        "units": units_of(comparison.task),
+        "size": points(abs(difference), signed=False),
+        "limit": points(limit, signed=False),
+    }
+    if rule.status != "inconclusive":
+        if difference > 0:
+            return _("{metric} rose by {size} (limit {limit}).", **values)
+        return _("{metric} fell by {size} (limit {limit}).", **values)
+    values["size"] = points(difference)
+    if "untested" in rule.remarks:
+        return _("{metric} changed by {size} (limit {limit}).", **values)
+    if change.interval is None:
+        return _(
+            "{metric} changed by {size} (limit {limit}); {n:,} {units} are too few to decide.",
+            **values,
         )
-    needed = int(rule.values.get("needed") or 0) if "needs" in rule.remarks else 0
-    if needed <= change.n:
+    values["low"], values["high"] = map(points, change.interval)
+    changed = _("{metric} changed by {size} (95% CI {low} to {high}), limit {limit}.", **values)
+    if "needs" not in rule.remarks:
         return changed
-    more = _(
-        "About {needed:,} more {units} would decide.",
-        needed=needed - change.n,
-        units=units_of(comparison.task),
+    values["needed"] = int(rule.values.get("needed") or 0)
+    return joined(
+        [changed, _("About {needed:,} {units} would be enough to decide.", **values)], " "
     )
-    return joined([changed, more], " ")
 
 
 def _moved(change: MetricChange) -> Message:
@@ -315,8 +329,11 @@ def _largest_drop(change: MetricChange, comparison: Comparison) -> float | None:
     return beta_quantile(0.95, worse + 1, n - worse) if worse < n else 1.0
 
 
-def items_text(comparison: Comparison) -> Message:
-    """Return how many items are lost, worse and better, and the slice that has all worse ones."""
+def items_text(comparison: Comparison, decided: str = "") -> Message:
+    """Return how many items are lost, worse and better, and the slice that has all worse ones.
+
+    `decided` is the rule before this text, which may have named the lost items.
+    """
     counts = Counter(change.change for change in comparison.changes)
     silent, gone = len(comparison.unjudged), len(comparison.lost)
     unchanged = not counts["worse"] and not counts["improved"]
@@ -326,7 +343,9 @@ def items_text(comparison: Comparison) -> Message:
         "worse": counts["worse"],
         "improved": counts["improved"],
     }
-    if unchanged:
+    if unchanged and (gone or silent):
+        changed = _("The other {shared:,} {units} have the same result.", **values)
+    elif unchanged:
         changed = _("All {shared:,} {units} have the same result.", **values)
     elif not counts["worse"]:
         changed = _("{improved:,} of {shared:,} {units} got better, none worse.", **values)
@@ -338,10 +357,10 @@ def items_text(comparison: Comparison) -> Message:
     if comparison.worse_in is not None:
         part = slice_name(*comparison.worse_in)
         texts.append(_("All worse ones are in one slice: {part}.", part=part))
-    if gone:
+    if gone and decided != COVERAGE:
         lost = _("{count:,} {units} of the baseline could not be evaluated.", count=gone, **values)
         texts.insert(0, lost)
-    if silent:
+    if silent and decided != VERDICTS:
         texts.append(_("{count:,} {units} lost their verdict.", count=silent, **values))
     return joined(texts, " ")
 
@@ -409,6 +428,14 @@ def next_steps(
             )
         yield Step(_("Or make this run the new baseline"), promote)
     elif gate.verdict in {"failed", "inconclusive", "not-comparable"} and not release.waiver:
+        if gate.verdict == "inconclusive":
+            yield Step(
+                _(
+                    "To decide, evaluate again with more items; for the speed, with more passes (`--speed-passes`)"
+                )
+            )
+            yield Step(_("To accept the result, make this run the new baseline"), promote)
+            return
         if gate.failed:
             waive = f'gigamind gate waive {run} --reason "..." --until YYYY-MM-DD --by NAME'
             yield Step(_("To release anyway, record who accepts it"), waive)
@@ -505,15 +532,18 @@ def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cel
     if change is not None and rule.metric not in LOST:
         cells = _cells(change, usual, rule.limit if rule.why == "drop" else None)
     elif rule.why == "normalised":
-        label = _("time cost of a query, relative to a reference load")
+        label = _("query time, relative to the baseline")
         cells = "1.00", rule.values["ratio"], None
     elif rule.metric not in _TIMES:
-        cells = Proportion(rule.baseline), Proportion(rule.current), None
+        before, after = rule.baseline, rule.current
+        lost = Difference((after or 0.0) - (before or 0.0), limit=-(rule.limit or 0.0))
+        cells = Proportion(before), Proportion(after), lost if rule.metric in LOST else None
     else:
+        before, after = rule.baseline, None if rule.why == "speed_gone" else rule.current
         difference = None
-        if rule.baseline is not None and rule.current is not None:
-            difference = f"{rule.current - rule.baseline:+,.0f} ms".replace("-", "−")
-        cells = Time(rule.baseline), Time(rule.current), difference
+        if before is not None and after is not None:
+            difference = f"{after - before:+,.0f} ms".replace("-", "−")
+        cells = Time(before), Time(after), difference
     return label, *cells, _limit(rule), Result(STATE_OF[rule.status])
 
 

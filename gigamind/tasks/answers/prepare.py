@@ -21,7 +21,7 @@ from gigamind.judges.search_qa.judge import SearchQA
 from gigamind.judges.spec import Chosen
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever
-from gigamind.systems.dialect import Answers
+from gigamind.systems.dialect import ANSWERS
 from gigamind.systems.open import describe_system
 from gigamind.systems.settings import BUILTIN
 from gigamind.tasks.answers.case import EvalCase, language_of
@@ -143,7 +143,7 @@ def _from_questions(
     """Prepare questions for a system: the queries of a dataset, or the questions of an answers dataset."""
     inputs = Inputs(options)
     system = describe_system(
-        options.system or BUILTIN, options.system_config, Answers(), options.system_name
+        options.system or BUILTIN, options.system_config, ANSWERS, options.system_name
     )
     vault = read_vault(options.notes) if options.notes else None
     identities = Identities(vault.notes if vault else ())

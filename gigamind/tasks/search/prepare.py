@@ -25,7 +25,7 @@ from gigamind.records.schema import SystemReport
 from gigamind.retrieval.fuse import BOOST
 from gigamind.retrieval.settings import DEFAULT_ALPHA, DEFAULT_TITLE_WEIGHT
 from gigamind.spans import Utf16
-from gigamind.systems.dialect import Rankings
+from gigamind.systems.dialect import rankings
 from gigamind.systems.open import describe_system
 from gigamind.systems.settings import shown_system
 from gigamind.tasks.search.options import OF_ENGINE, SearchEvalOptions
@@ -181,7 +181,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     option_warnings = idle_options(options)
     judge, inputs = choose_judge(options), Inputs(options)
     system = describe_system(
-        options.system, options.system_config, Rankings(options.topk), options.system_name
+        options.system, options.system_config, rankings(options.topk), options.system_name
     )
     dataset = read_queries(options.dataset)
     vault = read_vault(options.notes) if options.notes else Vault(Path(), (), ())
